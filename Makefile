@@ -1,0 +1,55 @@
+# Everything a person or a machine runs. Each target sets up what it needs; a second run sets up nothing again.
+.DEFAULT_GOAL := help
+SHELL := /bin/bash
+.SHELLFLAGS := -euo pipefail -c
+
+PYTHON ?= python3
+VENV := .venv
+BIN := $(VENV)/bin
+RUN_READY := $(VENV)/.run-ready
+DEV_READY := $(VENV)/.dev-ready
+SOURCES := src tests bench scripts
+
+.PHONY: help demo test check format bench lock clean
+
+help: ## List the targets
+	@awk -F ':.*## ' '/^[a-z-]+:.*## / {printf "  make %-8s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
+
+demo: $(RUN_READY) ## Set up and run the main job: the packing study on a small input
+	$(BIN)/restow study packing --d 5,15 --seeds 1 --steps 60 --packer mwf,mbfp,bfd,restow --plot out/packing.png
+	$(BIN)/restow plan examples/plan.json
+
+test: check ## Set up and pass every test
+	$(BIN)/python -m pytest --numprocesses 2
+
+check: $(DEV_READY) ## Lint, types (mypy strict) and the import rules
+	$(BIN)/ruff check $(SOURCES)
+	$(BIN)/ruff format --check $(SOURCES)
+	$(BIN)/mypy
+	$(BIN)/python -m pytest -q tests/test_imports.py
+
+format: $(DEV_READY) ## Rewrite the code in the house's format
+	$(BIN)/ruff check --fix $(SOURCES)
+	$(BIN)/ruff format $(SOURCES)
+
+bench: $(RUN_READY) ## Measure decision times on this machine
+	$(BIN)/restow bench packing
+
+lock: $(DEV_READY) ## Resolve pyproject.toml anew into requirements/*.txt
+	$(BIN)/python scripts/lock.py
+
+clean: ## Remove what the targets above made
+	rm -rf $(VENV) out .mypy_cache .ruff_cache .pytest_cache .hypothesis
+
+$(BIN)/python:
+	PYTHON=$(PYTHON) scripts/make-venv $(VENV)
+
+# --require-hashes: a fresh machine gets, byte for byte, what was tested.
+$(RUN_READY): requirements/run.txt pyproject.toml | $(BIN)/python
+	$(BIN)/python -m pip install --quiet --disable-pip-version-check --require-hashes -r requirements/run.txt
+	$(BIN)/python -m pip install --quiet --disable-pip-version-check --no-deps --editable .
+	touch $@
+
+$(DEV_READY): requirements/dev.txt $(RUN_READY)
+	$(BIN)/python -m pip install --quiet --disable-pip-version-check --require-hashes -r requirements/dev.txt
+	touch $@

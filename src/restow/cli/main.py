@@ -1,0 +1,42 @@
+"""Reads the command line, runs the subcommand, and turns an error into one line and an exit code."""
+
+import argparse
+import os
+import sys
+from collections.abc import Sequence
+
+from restow import __version__
+from restow.cli import study
+from restow.errors import RestowError
+
+DESCRIPTION = "restow keeps a Kafka consumer group exactly as large as its load needs."
+COMMANDS = (study,)
+INTERRUPTED = 130
+BROKEN_PIPE = 141
+
+
+def parser() -> argparse.ArgumentParser:
+    root = argparse.ArgumentParser(prog="restow", description=DESCRIPTION)
+    root.add_argument("--version", action="version", version=f"restow {__version__}")
+    commands = root.add_subparsers(title="commands", metavar="COMMAND", required=True)
+    for command in COMMANDS:
+        command.add(commands)
+    return root
+
+
+def main(arguments: Sequence[str] | None = None) -> int:
+    args = parser().parse_args(arguments)
+    try:
+        code: int = args.run(args)
+        sys.stdout.flush()
+    except RestowError as error:
+        sys.stderr.write(f"restow: {error}\n")
+        return error.exit_code
+    except KeyboardInterrupt:
+        sys.stderr.write("restow: interrupted\n")
+        return INTERRUPTED
+    except BrokenPipeError:
+        # The reader (head, less) has seen enough. Python would complain once more when it flushes at exit.
+        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+        return BROKEN_PIPE
+    return code

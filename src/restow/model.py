@@ -1,0 +1,221 @@
+"""The nouns of restow: partitions, consumers, speeds, capacities, assignments and the difference of two assignments.
+
+Every module speaks in these values. They are immutable, they are checked where they are made, and whatever leaves
+them is sorted, so that the same input gives the same output whatever the order it arrived in.
+"""
+
+import math
+from collections.abc import ItemsView, Iterable, Iterator, KeysView, Mapping, ValuesView
+from dataclasses import dataclass, field
+from functools import cached_property
+from typing import Any, NamedTuple, NewType, TypeVar
+
+from restow.errors import InvalidInput
+
+ConsumerId = NewType("ConsumerId", int)
+"""A consumer's number, from 1 on: it is its partition of the controller topic, whose partition 0 is the controller's."""
+
+FIRST_CONSUMER = ConsumerId(1)
+
+K = TypeVar("K", bound=Any)
+V = TypeVar("V")
+
+
+class TopicPartition(NamedTuple):
+    """A tuple, because a group may have a hundred thousand of them to sort and to look up in one decision."""
+
+    topic: str
+    partition: int
+
+    def __str__(self) -> str:
+        return f"{self.topic}-{self.partition}"
+
+    @classmethod
+    def parse(cls, name: str) -> "TopicPartition":
+        topic, dash, number = name.rpartition("-")
+        if not (topic and dash and number.isascii() and number.isdigit()):
+            raise InvalidInput(f"'{name}' is no partition; write the topic, a dash and the number, like orders-7")
+        return cls(topic, int(number))
+
+
+class SortedMapping(Mapping[K, V]):
+    """A read-only mapping in the order of its keys."""
+
+    __slots__ = ("__dict__", "_items")
+
+    def __init__(self, items: Mapping[K, V] | Iterable[tuple[K, V]] = ()) -> None:
+        pairs = dict(items)
+        keys = list(pairs)
+        ordered = sorted(keys)
+        self._items: dict[K, V] = pairs if ordered == keys else {key: pairs[key] for key in ordered}
+
+    def __getitem__(self, key: K) -> V:
+        return self._items[key]
+
+    def __iter__(self) -> Iterator[K]:
+        return iter(self._items)
+
+    def __len__(self) -> int:
+        return len(self._items)
+
+    def __contains__(self, key: object) -> bool:
+        return key in self._items
+
+    # Mapping's own views look every key up again; those of a dict don't, and are as read-only.
+    def keys(self) -> KeysView[K]:
+        return self._items.keys()
+
+    def values(self) -> ValuesView[V]:
+        return self._items.values()
+
+    def items(self) -> ItemsView[K, V]:
+        return self._items.items()
+
+    def __eq__(self, other: object) -> bool:
+        return type(other) is type(self) and self._items == other._items
+
+    @cached_property
+    def _hash(self) -> int:
+        return hash(tuple(self._items.items()))
+
+    def __hash__(self) -> int:
+        return self._hash
+
+    def __repr__(self) -> str:
+        inside = ", ".join(f"{key}: {value}" for key, value in self._items.items())
+        return f"{type(self).__name__}({{{inside}}})"
+
+
+class Speeds(SortedMapping[TopicPartition, float]):
+    """How fast each partition is written, in bytes/s: finite and not negative."""
+
+    def __init__(
+        self, bytes_per_s: Mapping[TopicPartition, float] | Iterable[tuple[TopicPartition, float]] = ()
+    ) -> None:
+        super().__init__(bytes_per_s)
+        for partition, speed in self._items.items():
+            if not 0 <= speed < math.inf:
+                raise InvalidInput(f"the speed of {partition} is {speed}; it must be a number of bytes/s, 0 or more")
+
+    @cached_property
+    def total(self) -> float:
+        return math.fsum(self._items.values())
+
+
+@dataclass(frozen=True, slots=True)
+class Capacities:
+    """What each consumer sustains, in bytes/s; a consumer that is not named has the default, as new ones have."""
+
+    default: float
+    of_consumer: SortedMapping[ConsumerId, float] = field(default_factory=SortedMapping)
+
+    def __post_init__(self) -> None:
+        named = ((f"the capacity of consumer {consumer}", value) for consumer, value in self.of_consumer.items())
+        for name, value in (("the default capacity", self.default), *named):
+            if not 0 < value < math.inf:
+                raise InvalidInput(f"{name} is {value}; it must be a number of bytes/s above 0")
+
+    def __getitem__(self, consumer: ConsumerId) -> float:
+        return self.of_consumer.get(consumer, self.default)
+
+
+class Move(NamedTuple):
+    partition: TopicPartition
+    source: ConsumerId
+    target: ConsumerId
+
+
+@dataclass(frozen=True, slots=True)
+class Difference:
+    """What turns one assignment into another. A move is a stop and a start; the stops and starts include it."""
+
+    create: tuple[ConsumerId, ...] = ()
+    delete: tuple[ConsumerId, ...] = ()
+    stop: tuple[tuple[ConsumerId, tuple[TopicPartition, ...]], ...] = ()
+    start: tuple[tuple[ConsumerId, tuple[TopicPartition, ...]], ...] = ()
+    move: tuple[Move, ...] = ()
+
+    def __bool__(self) -> bool:
+        return bool(self.create or self.delete or self.stop or self.start)
+
+
+class Assignment(SortedMapping[TopicPartition, ConsumerId]):
+    """Which consumer reads which partition. A partition has one consumer; a consumer may have no partition yet."""
+
+    def __init__(
+        self,
+        owners: Mapping[TopicPartition, ConsumerId] | Iterable[tuple[TopicPartition, ConsumerId]] = (),
+        idle: Iterable[ConsumerId] = (),
+    ) -> None:
+        super().__init__(owners)
+        members = set(self._items.values()) | set(idle)
+        for consumer in members:
+            if consumer < FIRST_CONSUMER:
+                raise InvalidInput(f"there is no consumer {consumer}; consumers are numbered from {FIRST_CONSUMER} on")
+        self.consumers: tuple[ConsumerId, ...] = tuple(sorted(members))
+
+    @classmethod
+    def of_consumers(cls, held: Mapping[ConsumerId, Iterable[TopicPartition]]) -> "Assignment":
+        """The same, told consumer by consumer. Two of them holding one partition is refused."""
+        owners: dict[TopicPartition, ConsumerId] = {}
+        for consumer in sorted(held):
+            for partition in held[consumer]:
+                if partition in owners:
+                    raise InvalidInput(
+                        f"{partition} is given to consumer {owners[partition]} and to consumer {consumer}; "
+                        "a partition has one consumer"
+                    )
+                owners[partition] = consumer
+        return cls(owners, idle=held)
+
+    def __eq__(self, other: object) -> bool:
+        return isinstance(other, Assignment) and self.consumers == other.consumers and self._items == other._items
+
+    @cached_property
+    def _hash(self) -> int:
+        return hash((tuple(self._items.items()), self.consumers))
+
+    def __hash__(self) -> int:
+        return self._hash
+
+    @cached_property
+    def by_consumer(self) -> SortedMapping[ConsumerId, tuple[TopicPartition, ...]]:
+        held: dict[ConsumerId, list[TopicPartition]] = {consumer: [] for consumer in self.consumers}
+        for partition, consumer in self._items.items():
+            held[consumer].append(partition)
+        return SortedMapping({consumer: tuple(partitions) for consumer, partitions in held.items()})
+
+    def loads(self, speeds: Mapping[TopicPartition, float]) -> SortedMapping[ConsumerId, float]:
+        """The speed each consumer carries; a partition without a measured speed counts as 0."""
+        return SortedMapping(
+            {
+                consumer: math.fsum(speeds.get(partition, 0.0) for partition in partitions)
+                for consumer, partitions in self.by_consumer.items()
+            }
+        )
+
+    def moves_to(self, following: "Assignment") -> tuple[Move, ...]:
+        """Partitions whose consumer changes. A first placement is no move, nor is a partition that is given up."""
+        return tuple(
+            Move(partition, self._items[partition], target)
+            for partition, target in following.items()
+            if self._items.get(partition, target) != target
+        )
+
+    def difference(self, following: "Assignment") -> Difference:
+        stop: dict[ConsumerId, list[TopicPartition]] = {}
+        start: dict[ConsumerId, list[TopicPartition]] = {}
+        for partition, source in self._items.items():
+            if following.get(partition) != source:
+                stop.setdefault(source, []).append(partition)
+        for partition, target in following.items():
+            if self._items.get(partition) != target:
+                start.setdefault(target, []).append(partition)
+        before, after = set(self.consumers), set(following.consumers)
+        return Difference(
+            create=tuple(sorted(after - before)),
+            delete=tuple(sorted(before - after)),
+            stop=tuple((consumer, tuple(stop[consumer])) for consumer in sorted(stop)),
+            start=tuple((consumer, tuple(start[consumer])) for consumer in sorted(start)),
+            move=self.moves_to(following),
+        )
