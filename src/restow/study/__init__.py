@@ -1,0 +1,1 @@
+"""The published studies, reproduced: packing, latency, and what they read and draw."""
