@@ -1,0 +1,338 @@
+"""The import check: imports point one way, edge libraries stay at their edge, pure modules stay pure.
+
+The rules are the tables below; a new module, library or harmless standard module is one line in one of them.
+A rule that ends in `.*` stands for a package and all that is in it; any other for that one module.
+"""
+
+import ast
+import sys
+from collections.abc import Iterator
+from dataclasses import dataclass
+from pathlib import Path
+
+import pytest
+
+SOURCE = Path(__file__).parents[1] / "src"
+
+
+@dataclass(frozen=True)
+class Layer:
+    name: str
+    modules: tuple[str, ...]
+    pure: bool = False
+
+
+LAYERS = (  # from the ground up: a module imports from its own layer and from those above it in this list
+    Layer("model", ("restow", "restow.errors", "restow.model"), pure=True),
+    Layer(
+        "machines",
+        (
+            *("restow.packing.*", "restow.protocol.*", "restow.settings"),
+            *("restow.monitor", "restow.monitor.machine", "restow.monitor.speeds"),
+            *("restow.controller", "restow.controller.state", "restow.controller.events"),
+            *("restow.controller.effects", "restow.controller.machine"),
+            *("restow.consumer", "restow.consumer.machine", "restow.consumer.planning"),
+            *("restow.dashboard", "restow.dashboard.view"),
+        ),
+        pure=True,
+    ),
+    Layer("studies", ("restow.study.*", "restow.simulator.*")),
+    Layer("edges", ("restow.kafka.*", "restow.platform.*", "restow.pipeline.*")),
+    Layer(
+        "processes",
+        (
+            *("restow.monitor.sampler", "restow.monitor.process", "restow.controller.process"),
+            *("restow.consumer.volume", "restow.consumer.process", "restow.dashboard.server"),
+        ),
+    ),
+    Layer("cli", ("restow.cli.*", "restow.__main__")),
+)
+
+LIBRARIES = {  # the libraries of restow, and where each may be imported
+    "confluent_kafka": ("restow.kafka.*",),
+    "kafka": ("restow.kafka.*",),
+    "kubernetes": ("restow.platform.kubernetes.*",),
+    "lightkube": ("restow.platform.kubernetes.*",),
+    "matplotlib": ("restow.study.*",),
+    "numba": ("restow.packing.*",),
+    "numpy": ("restow.packing.*", "restow.study.*", "restow.simulator.*"),
+    "pyspark": ("restow.pipeline.*",),
+    "rich": ("restow.cli.*",),
+}
+
+PURE_STANDARD_MODULES = frozenset(  # they read no clock, no random source, no file, no environment, and write no log
+    [
+        "abc",
+        "array",
+        "base64",
+        "binascii",
+        "bisect",
+        "collections",
+        "copy",
+        "dataclasses",
+        "decimal",
+        "enum",
+        "fractions",
+        "functools",
+        "hashlib",
+        "heapq",
+        "itertools",
+        "json",
+        "keyword",
+        "math",
+        "numbers",
+        "operator",
+        "re",
+        "statistics",
+        "string",
+        "struct",
+        "textwrap",
+        "tomllib",
+        "types",
+        "typing",
+        "unicodedata",
+        "zlib",
+    ]
+)
+IMPURE_MEMBERS = {"numpy.random": "a random source", "numpy.load": "a file", "numpy.save": "a file"}
+IMPURE_CALLS = ("__import__", "breakpoint", "eval", "exec", "input", "open", "print")
+
+
+def covers(rule: str, module: str) -> bool:
+    package = rule.removesuffix(".*")
+    return module == package or (rule != package and module.startswith(f"{package}."))
+
+
+def height_of(module: str) -> int | None:
+    """The layer of a module, counted from the ground; that of a name in a module is the module's."""
+    for name in (module, module.rpartition(".")[0]):
+        for height, layer in enumerate(LAYERS):
+            if any(covers(rule, name) for rule in layer.modules):
+                return height
+    return None
+
+
+def is_placed(module: str) -> bool:
+    return any(covers(rule, module) for layer in LAYERS for rule in layer.modules)
+
+
+def imports_of(tree: ast.AST, module: str, is_package: bool) -> Iterator[tuple[int, str]]:
+    """Each line that imports, with the full name of what it imports."""
+    package = module if is_package else module.rpartition(".")[0]
+    for node in ast.walk(tree):
+        if isinstance(node, ast.Import):
+            yield from ((node.lineno, alias.name) for alias in node.names)
+        elif isinstance(node, ast.ImportFrom):
+            up = package.split(".")[: len(package.split(".")) - node.level + 1] if node.level else []
+            origin = ".".join([*up, *([node.module] if node.module else [])])
+            yield from ((node.lineno, f"{origin}.{alias.name}") for alias in node.names)
+
+
+def import_breach(module: str, imported: str) -> str | None:
+    height = height_of(module)
+    assert height is not None
+    layer, top = LAYERS[height], imported.partition(".")[0]
+    if top == "restow":
+        target = height_of(imported)
+        if target is not None and target > height:
+            return f"imports {imported}, which is above it: {layer.name} must not import {LAYERS[target].name}"
+    elif top in sys.stdlib_module_names:
+        if layer.pure and top not in PURE_STANDARD_MODULES:
+            return (
+                f"imports {top}, but the layer {layer.name} is pure; if {top} reads no clock, no random source, no file "
+                "and no environment, and writes no log, add it to PURE_STANDARD_MODULES in tests/test_imports.py"
+            )
+    elif top not in LIBRARIES:
+        return f"imports {top}, which is no library of restow; add it to LIBRARIES in tests/test_imports.py if it is"
+    elif not any(covers(rule, module) for rule in LIBRARIES[top]):
+        return f"imports {top}, which belongs in {' and '.join(LIBRARIES[top])} alone"
+    return None
+
+
+def impurities_of(tree: ast.AST) -> Iterator[tuple[int, str]]:
+    full_names = {
+        alias.asname or alias.name: alias.name
+        for node in ast.walk(tree)
+        if isinstance(node, ast.Import)
+        for alias in node.names
+    }
+    for node in ast.walk(tree):
+        if isinstance(node, ast.Call) and isinstance(node.func, ast.Name) and node.func.id in IMPURE_CALLS:
+            yield node.lineno, f"calls {node.func.id}(), but it is pure"
+        elif isinstance(node, ast.Attribute) and isinstance(node.value, ast.Name):
+            member = f"{full_names.get(node.value.id, '')}.{node.attr}"
+            if member in IMPURE_MEMBERS:
+                yield node.lineno, f"uses {member}, {IMPURE_MEMBERS[member]}, but it is pure"
+    for lineno, imported in imports_of(tree, "", is_package=False):
+        for member, what in IMPURE_MEMBERS.items():
+            if imported == member or imported.startswith(f"{member}."):
+                yield lineno, f"imports {imported}, {what}, but it is pure"
+
+
+def breaches(module: str, source: str, is_package: bool = False) -> list[str]:
+    """What is wrong with a module, one line each."""
+    if not is_placed(module):
+        return [f"{module} is in no layer; add it to one in LAYERS in tests/test_imports.py"]
+    tree = ast.parse(source)
+    found = [
+        (lineno, breach)
+        for lineno, imported in imports_of(tree, module, is_package)
+        if (breach := import_breach(module, imported))
+    ]
+    if LAYERS[height_of(module) or 0].pure:
+        found += impurities_of(tree)
+    return [f"{module}:{lineno} {breach}" for lineno, breach in sorted(found)]
+
+
+def modules() -> list[tuple[str, Path]]:
+    found = []
+    for path in sorted(SOURCE.rglob("*.py")):
+        parts = path.relative_to(SOURCE).with_suffix("").parts
+        found.append((".".join(parts[:-1] if parts[-1] == "__init__" else parts), path))
+    return found
+
+
+@pytest.mark.parametrize(("module", "path"), modules(), ids=[module for module, _ in modules()])
+def test_every_module_keeps_the_rules(module: str, path: Path) -> None:
+    assert breaches(module, path.read_text(), is_package=path.name == "__init__.py") == []
+
+
+def test_the_check_reads_the_real_modules() -> None:
+    assert {"restow", "restow.model", "restow.packing", "restow.packing.plan", "restow.cli.main"} <= dict(
+        modules()
+    ).keys()
+
+
+@pytest.mark.parametrize(
+    ("module", "source"),
+    [
+        ("restow.packing.restow", "import numba\nimport numpy as np\nfrom restow.model import Speeds"),
+        ("restow.packing.plan", "from . import problem\nfrom .problem import Problem\nfrom ..model import Speeds"),
+        ("restow.study.latency", "import random, os\nopen('x')\nfrom restow import packing, __version__"),
+        ("restow.simulator.world", "from restow.controller import machine\nimport random"),
+        ("restow.platform.kubernetes", "import lightkube.models"),
+        ("restow.platform.kubernetes.client", "from kubernetes import client"),
+        ("restow.kafka.clients", "from confluent_kafka import Consumer\nimport logging"),
+        ("restow.pipeline.session", "from pyspark.sql import SparkSession"),
+        ("restow.controller.process", "from restow.controller.machine import step\nfrom restow.kafka import clients"),
+        ("restow.cli.main", "from restow.controller import process\nimport rich.table\nprint('x')"),
+    ],
+)
+def test_what_keeps_the_rules_passes(module: str, source: str) -> None:
+    assert breaches(module, source) == []
+
+
+def breach_of(module: str, source: str) -> str:
+    [breach] = breaches(module, source)
+    return breach
+
+
+@pytest.mark.parametrize(
+    ("module", "source", "imported", "layers"),
+    [
+        ("restow.model", "from restow.packing import Plan", "restow.packing.Plan", ("model", "machines")),
+        ("restow.errors", "import restow.cli", "restow.cli", ("model", "cli")),
+        ("restow.packing.plan", "from ..study import latency", "restow.study.latency", ("machines", "studies")),
+        ("restow.packing.plan", "from restow import study", "restow.study", ("machines", "studies")),
+        (
+            "restow.controller.machine",
+            "from restow.controller.process import run",
+            "restow.controller.process.run",
+            ("machines", "processes"),
+        ),
+        ("restow.simulator.world", "from restow.kafka import clients", "restow.kafka.clients", ("studies", "edges")),
+        ("restow.kafka.admin", "import restow.monitor.process", "restow.monitor.process", ("edges", "processes")),
+        ("restow.consumer.process", "from restow.cli.main import main", "restow.cli.main.main", ("processes", "cli")),
+    ],
+)
+def test_an_upward_import_is_a_breach(module: str, source: str, imported: str, layers: tuple[str, str]) -> None:
+    low, high = layers
+    assert breach_of(module, source) == (
+        f"{module}:1 imports {imported}, which is above it: {low} must not import {high}"
+    )
+
+
+def test_an_upward_import_hidden_in_a_function_or_behind_type_checking_is_a_breach() -> None:
+    hidden = "def f():\n    from restow import cli\nif TYPE_CHECKING:\n    import restow.kafka"
+    assert breaches("restow.packing.plan", hidden) == [
+        "restow.packing.plan:2 imports restow.cli, which is above it: machines must not import cli",
+        "restow.packing.plan:4 imports restow.kafka, which is above it: machines must not import edges",
+    ]
+
+
+@pytest.mark.parametrize("module", ["restow.new", "restow.controller.new", "restow.modelling"])
+def test_a_module_in_no_layer_is_told_where_to_go(module: str) -> None:
+    assert breach_of(module, "") == f"{module} is in no layer; add it to one in LAYERS in tests/test_imports.py"
+
+
+@pytest.mark.parametrize(
+    ("module", "library", "home"),
+    [
+        ("restow.consumer.process", "pyspark", "restow.pipeline.*"),
+        ("restow.controller.process", "confluent_kafka", "restow.kafka.*"),
+        ("restow.monitor.sampler", "kafka", "restow.kafka.*"),
+        ("restow.platform.processes", "kubernetes", "restow.platform.kubernetes.*"),
+        ("restow.controller.machine", "lightkube", "restow.platform.kubernetes.*"),
+        ("restow.packing.plan", "matplotlib", "restow.study.*"),
+        ("restow.study.latency", "rich", "restow.cli.*"),
+        ("restow.study.latency", "numba", "restow.packing.*"),
+        ("restow.model", "numpy", "restow.packing.* and restow.study.* and restow.simulator.*"),
+    ],
+)
+def test_an_edge_library_away_from_its_edge_is_a_breach(module: str, library: str, home: str) -> None:
+    assert breach_of(module, f"import {library}") == f"{module}:1 imports {library}, which belongs in {home} alone"
+
+
+def test_a_library_nobody_knows_is_a_breach() -> None:
+    assert breach_of("restow.cli.main", "import requests") == (
+        "restow.cli.main:1 imports requests, which is no library of restow; "
+        "add it to LIBRARIES in tests/test_imports.py if it is"
+    )
+
+
+@pytest.mark.parametrize("module", ["restow.model", "restow.packing.plan", "restow.controller.machine"])
+@pytest.mark.parametrize(
+    "standard",
+    [
+        "time",
+        "datetime",
+        "random",
+        "secrets",
+        "os",
+        "pathlib",
+        "io",
+        "logging",
+        "subprocess",
+        "socket",
+        "threading",
+        "asyncio",
+        "sys",
+        "tempfile",
+        "uuid",
+    ],
+)
+def test_a_pure_module_must_not_import_what_reaches_the_world(module: str, standard: str) -> None:
+    layer = "model" if module == "restow.model" else "machines"
+    expected = f"{module}:1 imports {standard}, but the layer {layer} is pure; if {standard} reads no clock"
+    assert breach_of(module, f"import {standard}").startswith(expected)
+    assert breach_of(module, f"from {standard} import anything").startswith(expected)
+
+
+@pytest.mark.parametrize("call", IMPURE_CALLS)
+def test_a_pure_module_must_not_call_what_reaches_the_world(call: str) -> None:
+    assert (
+        breach_of("restow.packing.plan", f"x = {call}('x')") == f"restow.packing.plan:1 calls {call}(), but it is pure"
+    )
+
+
+@pytest.mark.parametrize(
+    ("source", "breach"),
+    [
+        ("import numpy as np\nnp.random.default_rng()", "2 uses numpy.random, a random source, but it is pure"),
+        ("from numpy import random", "1 imports numpy.random, a random source, but it is pure"),
+        ("from numpy.random import rand", "1 imports numpy.random.rand, a random source, but it is pure"),
+        ("import numpy\nnumpy.load('x')", "2 uses numpy.load, a file, but it is pure"),
+    ],
+)
+def test_a_pure_module_must_not_reach_the_world_through_numpy(source: str, breach: str) -> None:
+    assert breach_of("restow.packing.plan", source) == f"restow.packing.plan:{breach}"
