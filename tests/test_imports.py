@@ -139,8 +139,8 @@ def import_breach(module: str, imported: str) -> str | None:
     elif top in sys.stdlib_module_names:
         if layer.pure and top not in PURE_STANDARD_MODULES:
             return (
-                f"imports {top}, but the layer {layer.name} is pure; if {top} reads no clock, no random source, no file "
-                "and no environment, and writes no log, add it to PURE_STANDARD_MODULES in tests/test_imports.py"
+                f"imports {top}, but the layer {layer.name} is pure; if {top} reads no clock, no random source, no "
+                "file and no environment, and writes no log, add it to PURE_STANDARD_MODULES in tests/test_imports.py"
             )
     elif top not in LIBRARIES:
         return f"imports {top}, which is no library of restow; add it to LIBRARIES in tests/test_imports.py if it is"

@@ -5,6 +5,8 @@ them is sorted, so that the same input gives the same output whatever the order 
 """
 
 import math
+import re
+from collections import Counter
 from collections.abc import ItemsView, Iterable, Iterator, KeysView, Mapping, ValuesView
 from dataclasses import dataclass, field
 from functools import cached_property
@@ -13,9 +15,12 @@ from typing import Any, NamedTuple, NewType, TypeVar
 from restow.errors import InvalidInput
 
 ConsumerId = NewType("ConsumerId", int)
-"""A consumer's number, from 1 on: it is its partition of the controller topic, whose partition 0 is the controller's."""
+"""A consumer's number, from 1 on: its partition of the controller topic, whose partition 0 is the controller's."""
 
 FIRST_CONSUMER = ConsumerId(1)
+
+PARTITION_NAME = re.compile(r"(?P<topic>.+)-(?P<number>0|[1-9][0-9]{0,9})")
+"""No leading zeros: a partition has one name, so that it can't be listed twice unnoticed."""
 
 K = TypeVar("K", bound=Any)
 V = TypeVar("V")
@@ -32,19 +37,24 @@ class TopicPartition(NamedTuple):
 
     @classmethod
     def parse(cls, name: str) -> "TopicPartition":
-        topic, dash, number = name.rpartition("-")
-        if not (topic and dash and number.isascii() and number.isdigit()):
+        parts = PARTITION_NAME.fullmatch(name)
+        if not parts:
             raise InvalidInput(f"'{name}' is no partition; write the topic, a dash and the number, like orders-7")
-        return cls(topic, int(number))
+        return cls(parts["topic"], int(parts["number"]))
 
 
 class SortedMapping(Mapping[K, V]):
-    """A read-only mapping in the order of its keys."""
+    """A read-only mapping in the order of its keys, each of which is given once."""
 
     __slots__ = ("__dict__", "_items")
 
     def __init__(self, items: Mapping[K, V] | Iterable[tuple[K, V]] = ()) -> None:
+        if not isinstance(items, Mapping):
+            items = list(items)
         pairs = dict(items)
+        if len(pairs) < len(items):
+            repeated = min(key for key, count in Counter(key for key, _ in items).items() if count > 1)
+            raise InvalidInput(f"{repeated} is given twice; it must be given once")
         keys = list(pairs)
         ordered = sorted(keys)
         self._items: dict[K, V] = pairs if ordered == keys else {key: pairs[key] for key in ordered}
@@ -148,11 +158,11 @@ class Assignment(SortedMapping[TopicPartition, ConsumerId]):
         idle: Iterable[ConsumerId] = (),
     ) -> None:
         super().__init__(owners)
-        members = set(self._items.values()) | set(idle)
-        for consumer in members:
-            if consumer < FIRST_CONSUMER:
-                raise InvalidInput(f"there is no consumer {consumer}; consumers are numbered from {FIRST_CONSUMER} on")
-        self.consumers: tuple[ConsumerId, ...] = tuple(sorted(members))
+        self.consumers: tuple[ConsumerId, ...] = tuple(sorted({*self._items.values(), *idle}))
+        if self.consumers and self.consumers[0] < FIRST_CONSUMER:
+            raise InvalidInput(
+                f"there is no consumer {self.consumers[0]}; consumers are numbered from {FIRST_CONSUMER} on"
+            )
 
     @classmethod
     def of_consumers(cls, held: Mapping[ConsumerId, Iterable[TopicPartition]]) -> "Assignment":
@@ -161,9 +171,9 @@ class Assignment(SortedMapping[TopicPartition, ConsumerId]):
         for consumer in sorted(held):
             for partition in held[consumer]:
                 if partition in owners:
+                    again = "twice" if owners[partition] == consumer else f"and to consumer {consumer}"
                     raise InvalidInput(
-                        f"{partition} is given to consumer {owners[partition]} and to consumer {consumer}; "
-                        "a partition has one consumer"
+                        f"{partition} is given to consumer {owners[partition]} {again}; a partition has one consumer"
                     )
                 owners[partition] = consumer
         return cls(owners, idle=held)
@@ -177,6 +187,10 @@ class Assignment(SortedMapping[TopicPartition, ConsumerId]):
 
     def __hash__(self) -> int:
         return self._hash
+
+    def __repr__(self) -> str:
+        held = (f"{consumer}: [{', '.join(map(str, partitions))}]" for consumer, partitions in self.by_consumer.items())
+        return f"Assignment({{{', '.join(held)}}})"
 
     @cached_property
     def by_consumer(self) -> SortedMapping[ConsumerId, tuple[TopicPartition, ...]]:
