@@ -1,10 +1,16 @@
-"""`restow study …`: the published studies, reproduced and beaten. One module a study, each with `add(studies)`."""
+"""`restow study …`: one module a study, each with `add(studies)`."""
 
 import argparse
 
+from restow.cli import study_latency, study_packing
 from restow.cli.common import Parser, Subparsers
+
+DESCRIPTION = "The published studies of consumer groups, repeated with any packer, and restow's own beside them."
+STUDIES = (study_packing, study_latency)
 
 
 def add(commands: "Subparsers[argparse.ArgumentParser]") -> None:
-    study = commands.add_parser("study", help="run the published studies with any packer", description=__doc__)
-    study.add_subparsers(title="studies", metavar="STUDY", required=True, parser_class=Parser)
+    study = commands.add_parser("study", help="run the published studies with any packer", description=DESCRIPTION)
+    studies = study.add_subparsers(title="studies", metavar="STUDY", required=True, parser_class=Parser)
+    for one in STUDIES:
+        one.add(studies)

@@ -7,6 +7,7 @@ import os
 from pathlib import Path
 from typing import Final
 
+from matplotlib import rc_context
 from matplotlib.backends.backend_agg import FigureCanvasAgg
 from matplotlib.figure import Figure
 
@@ -15,7 +16,7 @@ from restow.errors import InvalidInput
 EXTENSIONS: Final = (".png", ".svg")
 DOTS_PER_INCH: Final = 150
 
-OURS, OTHERS = "#c8451b", "#6b7785"
+OURS, OURS_POLISHED, OTHERS = "#c8451b", "#1f6f8b", "#6b7785"
 """The colours of restow's packers and of everybody else's."""
 
 
@@ -34,12 +35,13 @@ def check_plot_file(file: Path) -> None:
 
 
 def save(figure: Figure, file: Path) -> None:
-    """PNG or SVG, by the name's ending. The same figure gives the same file: no date is written into it."""
+    """PNG or SVG, by the name's ending. The same rows give the same file: no date or random name is written into it."""
     check_plot_file(file)
     FigureCanvasAgg(figure)
     date = {"Date": None} if file.suffix.lower() == ".svg" else {}
     try:
-        figure.savefig(file, dpi=DOTS_PER_INCH, metadata=date)
+        with rc_context({"svg.hashsalt": "restow"}):
+            figure.savefig(file, dpi=DOTS_PER_INCH, metadata=date)
     except OSError as error:
         raise _unwritable(file, error) from None
 

@@ -1,0 +1,150 @@
+"""`restow study packing`: consumers against moves, for any packers, on the published walk or on a recorded trace."""
+
+import argparse
+from collections.abc import Sequence
+from dataclasses import asdict
+from itertools import groupby
+from pathlib import Path
+
+from rich.table import Column
+
+from restow.cli.common import (
+    Subparsers,
+    list_of,
+    note,
+    number,
+    one_of,
+    print_json,
+    progress,
+    right,
+    show,
+    table,
+    whole_number,
+)
+from restow.packing import PACKERS, PUBLISHED
+from restow.study.packing import Row, contenders, jobs, study
+from restow.study.packing_plot import picture
+from restow.study.plots import check_plot_file, save
+from restow.study.workload import STARTS, TOP_SPEED, Walk, Workload, read_trace
+
+DESCRIPTION = """\
+Runs packers over the published workload, or over a recorded trace, and tells for each of them, as means over the steps:
+
+  CBS         how many consumers it needs above the least that any of the twelve published packers needs at that
+              step, in per cent; below 0: fewer than all twelve
+  R           the speed of the partitions that change consumer in a step, in capacities of one consumer;
+              placing a partition for the first time is no change
+  consumers   how many consumers it needs
+  moves       how many partitions change consumer in a step
+
+A consumer costs money and a move costs a pause, so less is better in all of them. Nothing can move at the first
+step: R and moves are means over the steps after it. The published packers are nf ff wf bf (next, first, worst, best
+fit), nfd ffd wfd bfd (the same, fastest partition first), and mwf mbf mwfp mbfp (modified ones, which go from consumer
+to consumer). restow's own packer trades one against the other: --worth says how many capacities of speed may move to
+save one consumer.
+"""
+
+EPILOG = """\
+examples:
+  restow study packing                                 the whole published study, and restow's curve
+  restow study packing --d 5 --packer mwf,bfd,restow --worth 0.5,1,30
+  restow study packing --plot pareto.png               draws CBS against R, one panel for each d
+  restow study packing --trace speeds.json --capacity 2400000 --json
+
+A trace is a JSON array with one element a step: [{"orders": {"0": 812.5, "1": 90}}, …], speeds in bytes/s.
+--json prints {"rows": [{"d", "packer", "worth", "cbs", "r", "consumers", "moves"}, …]}; cbs is in per cent, d is null
+for a trace, worth is null for the published packers.
+"""
+
+DEFAULT_PACKERS = (*PUBLISHED, "restow")
+DEFAULT_D = (5, 10, 15, 20, 25)
+DEFAULT_SEEDS = 3
+DEFAULT_STEPS = 200
+DEFAULT_WORTH = (0.5, 1.0, 3.0, 10.0, 30.0)
+LEAST_CAPACITY = 0.001
+
+
+def add(studies: "Subparsers[argparse.ArgumentParser]") -> None:
+    parser = studies.add_parser(
+        "packing", help="consumers against moves, for any packers", description=DESCRIPTION, epilog=EPILOG
+    )
+    walk = parser.add_argument_group("the published workload: 200 partitions whose speeds walk between 0 and 100")
+    walk.add_argument(
+        "--d",
+        type=list_of(whole_number(0)),
+        metavar="D,…",
+        help="how far a speed goes in a step at most (default: 5,10,15,20,25)",
+    )
+    walk.add_argument("--seeds", type=whole_number(1), metavar="N", help="runs for each d, seeded 1 to N (default: 3)")
+    walk.add_argument("--steps", type=whole_number(1), metavar="N", help="steps after the first speeds (default: 200)")
+    walk.add_argument("--start", type=one_of(STARTS, "start"), metavar="|".join(STARTS), help="(default: uniform)")
+    trace = parser.add_argument_group("a workload of your own")
+    trace.add_argument("--trace", type=Path, metavar="FILE", help="speeds that were recorded, instead of the walk")
+    trace.add_argument(
+        "--capacity",
+        type=number(LEAST_CAPACITY),
+        default=float(TOP_SPEED),
+        metavar="C",
+        help="what one consumer carries, in the speeds' unit (default: 100)",
+    )
+    what = parser.add_argument_group("what runs, and what comes out")
+    what.add_argument(
+        "--packer",
+        type=list_of(one_of(PACKERS, "packer")),
+        default=DEFAULT_PACKERS,
+        metavar="NAME,…",
+        help=f"any of {', '.join(PACKERS)} (default: the twelve and restow)",
+    )
+    what.add_argument(
+        "--worth",
+        type=list_of(number(0)),
+        default=DEFAULT_WORTH,
+        metavar="L,…",
+        help="what a consumer is worth to restow's packers, one row for each (default: 0.5,1,3,10,30)",
+    )
+    what.add_argument("--json", action="store_true", help="print one JSON object and nothing else")
+    what.add_argument("--plot", type=Path, metavar="FILE", help="draw the picture, as .png or .svg")
+    parser.set_defaults(run=run)
+
+
+def run(args: argparse.Namespace) -> int:
+    if args.plot:
+        check_plot_file(args.plot)
+    workloads, chosen = _workloads(args), contenders(args.packer, args.worth)
+    with progress("packing", len(jobs(workloads, chosen, args.capacity))) as advance:
+        rows = study(workloads, chosen, args.capacity, advance=advance)
+    if args.plot:
+        save(picture(rows), args.plot)
+    if args.json:
+        print_json({"rows": [asdict(row) for row in rows]})
+    else:
+        _show(rows)
+    return 0
+
+
+def _workloads(args: argparse.Namespace) -> list[Workload]:
+    if args.trace:
+        for name in ("d", "seeds", "steps", "start"):
+            if getattr(args, name) is not None:
+                note(f"--{name} is not used: it belongs to the published workload, and --trace is given")
+        return [read_trace(args.trace)]
+    steps, seeds, start = args.steps or DEFAULT_STEPS, args.seeds or DEFAULT_SEEDS, STARTS[args.start or "uniform"]
+    return [
+        Walk(d, seed, steps, start) for d in (DEFAULT_D if args.d is None else args.d) for seed in range(1, seeds + 1)
+    ]
+
+
+def _show(rows: Sequence[Row]) -> None:
+    numbers = ("worth", "CBS %", "R", "consumers", "moves")
+    shown = table(right("d"), Column("packer"), *(right(name) for name in numbers))
+    for d, group in groupby(rows, key=lambda row: row.d):
+        shown.add_section()
+        for row in group:
+            shown.add_row(
+                "trace" if d is None else str(d),
+                row.packer,
+                "" if row.worth is None else f"{row.worth:g}",
+                *(f"{row.cbs:.2f}", f"{row.r:.2f}", f"{row.consumers:.1f}", f"{row.moves:.1f}"),
+                style=None if row.packer in PUBLISHED else "bold",
+            )
+    show(shown)
