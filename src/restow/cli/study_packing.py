@@ -23,8 +23,7 @@ from restow.cli.common import (
 )
 from restow.packing import PACKERS, PUBLISHED
 from restow.study.packing import Row, contenders, jobs, study
-from restow.study.packing_plot import picture
-from restow.study.plots import check_plot_file, save
+from restow.study.plot_file import check_plot_file
 from restow.study.workload import STARTS, TOP_SPEED, Walk, Workload, read_trace
 
 DESCRIPTION = """\
@@ -114,7 +113,7 @@ def run(args: argparse.Namespace) -> int:
     with progress("packing", len(jobs(workloads, chosen, args.capacity))) as advance:
         rows = study(workloads, chosen, args.capacity, advance=advance)
     if args.plot:
-        save(picture(rows), args.plot)
+        _draw(rows, args.plot)
     if args.json:
         print_json({"rows": [asdict(row) for row in rows]})
     else:
@@ -132,6 +131,14 @@ def _workloads(args: argparse.Namespace) -> list[Workload]:
     return [
         Walk(d, seed, steps, start) for d in (DEFAULT_D if args.d is None else args.d) for seed in range(1, seeds + 1)
     ]
+
+
+def _draw(rows: Sequence[Row], file: Path) -> None:
+    # Loading matplotlib takes as long as a small study: only who wants a picture waits for it.
+    from restow.study.packing_plot import picture  # noqa: PLC0415
+    from restow.study.plots import save  # noqa: PLC0415
+
+    save(picture(rows), file)
 
 
 def _show(rows: Sequence[Row]) -> None:
