@@ -6,17 +6,18 @@ import sys
 from collections.abc import Sequence
 
 from restow import __version__
-from restow.cli import study
+from restow.cli import plan, study
+from restow.cli.common import Parser
 from restow.errors import RestowError
 
 DESCRIPTION = "restow keeps a Kafka consumer group exactly as large as its load needs."
-COMMANDS = (study,)
+COMMANDS = (plan, study)
 INTERRUPTED = 130
 BROKEN_PIPE = 141
 
 
 def parser() -> argparse.ArgumentParser:
-    root = argparse.ArgumentParser(prog="restow", description=DESCRIPTION)
+    root = Parser(prog="restow", description=DESCRIPTION)
     root.add_argument("--version", action="version", version=f"restow {__version__}")
     commands = root.add_subparsers(title="commands", metavar="COMMAND", required=True)
     for command in COMMANDS:
