@@ -13,9 +13,8 @@ from restow.errors import InvalidInput
 from restow.model import Speeds
 from restow.study import latency
 from restow.study.latency import Row, Trace
-from restow.study.latency_plot import picture
 from restow.study.latency_policies import DEFAULT_POLICIES, PACKING_LIMIT, REAL_CAPACITY, known
-from restow.study.plots import check_plot_file, save
+from restow.study.plot_file import check_plot_file
 from restow.study.workload import Walk, read_trace
 
 D: Final = 5
@@ -106,7 +105,7 @@ def run(args: argparse.Namespace) -> int:
     runs, subtitle = _runs(args)
     rows = _rows(args.policy, runs)
     if args.plot:
-        save(picture(rows, subtitle), args.plot)
+        _draw(rows, subtitle, args.plot)
     if args.json:
         print_json({"rows": [asdict(row) for row in rows]})
     else:
@@ -150,6 +149,14 @@ def _rows(policies: Sequence[str], runs: Sequence[Callable[[], Trace]]) -> list[
                 found[name].append(latency.study(name, speeds))
                 advance()
     return [latency.mean(rows) for rows in found.values()]
+
+
+def _draw(rows: Sequence[Row], subtitle: str, file: Path) -> None:
+    # Loading matplotlib takes as long as a small study: only who wants a picture waits for it.
+    from restow.study.latency_plot import picture  # noqa: PLC0415
+    from restow.study.plots import save  # noqa: PLC0415
+
+    save(picture(rows, subtitle), file)
 
 
 def _print_table(rows: Sequence[Row], subtitle: str) -> None:

@@ -51,7 +51,7 @@ def _latencies(axes: Axes, rows: Sequence[Row]) -> None:
                 getattr(row, name), line, marker, color=_colour(row), markersize=7, markeredgewidth=2, clip_on=False
             )
         axes.annotate(
-            f"{row.p99:.3g} s",
+            f"{row.p99:,.0f} s" if row.p99 >= 10 else f"{row.p99:.3g} s",
             (row.p99, line),
             (0, 9),
             textcoords="offset points",
