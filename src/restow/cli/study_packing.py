@@ -76,7 +76,12 @@ def add(studies: "Subparsers[argparse.ArgumentParser]") -> None:
     )
     walk.add_argument("--seeds", type=whole_number(1), metavar="N", help="runs for each d, seeded 1 to N (default: 3)")
     walk.add_argument("--steps", type=whole_number(1), metavar="N", help="steps after the first speeds (default: 200)")
-    walk.add_argument("--start", type=one_of(STARTS, "start"), metavar="|".join(STARTS), help="(default: uniform)")
+    walk.add_argument(
+        "--start",
+        type=one_of(STARTS, "start"),
+        metavar="|".join(STARTS),
+        help="the first speeds: uniform from 0 to 100, or all the same (default: uniform)",
+    )
     trace = parser.add_argument_group("a workload of your own")
     trace.add_argument("--trace", type=Path, metavar="FILE", help="speeds that were recorded, instead of the walk")
     trace.add_argument(
