@@ -27,7 +27,7 @@ LAYERS = (  # from the ground up: a module imports from its own layer and from t
     Layer(
         "machines",
         (
-            *("restow.packing.*", "restow.protocol.*", "restow.settings"),
+            *("restow.packing.*", "restow.protocol.*", "restow.settings.*"),
             *("restow.monitor", "restow.monitor.machine", "restow.monitor.speeds"),
             *("restow.controller", "restow.controller.state", "restow.controller.events"),
             *("restow.controller.effects", "restow.controller.machine"),
@@ -71,6 +71,7 @@ PURE_STANDARD_MODULES = frozenset(  # they read no clock, no random source, no f
         "copy",
         "dataclasses",
         "decimal",
+        "difflib",
         "enum",
         "fractions",
         "functools",

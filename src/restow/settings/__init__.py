@@ -1,0 +1,12 @@
+"""restow.toml -> frozen settings, checked once. Every process is given a `Settings` and reads nothing else.
+
+groups.py       the settings: a dataclass for each table of the file, a documented field for each key
+properties.py   what a person passes on to the Kafka clients, with its secrets kept out of sight
+reader.py       the one reader, which the fields of the dataclasses drive
+"""
+
+from restow.settings.groups import Kafka, Monitor, Settings, Topics
+from restow.settings.properties import ClientProperties
+from restow.settings.reader import read_settings
+
+__all__ = ["ClientProperties", "Kafka", "Monitor", "Settings", "Topics", "read_settings"]

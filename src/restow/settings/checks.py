@@ -1,0 +1,44 @@
+"""What a setting's value must be beyond its type. `groups.py` annotates its fields with them, `reader.py` asks."""
+
+import re
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Annotated, Any
+
+
+@dataclass(frozen=True, slots=True)
+class Check:
+    wanted: str
+    """What would be right, to follow the words "it must be"."""
+
+    holds: Callable[[Any], bool]
+
+
+ABOVE_0 = Check("above 0", lambda value: value > 0)
+AT_LEAST_1 = Check("1 or more", lambda value: value >= 1)
+
+LONGEST_PREFIX = 200
+"""Kafka allows topic names of 249 characters; the parts that restow adds need a few of them."""
+
+TOPIC_PREFIX = Annotated[
+    str,
+    Check(
+        f"the start of a topic's name: 1 to {LONGEST_PREFIX} letters, digits, dots, dashes or underscores",
+        lambda text: re.fullmatch(rf"[A-Za-z0-9._-]{{1,{LONGEST_PREFIX}}}", text) is not None,
+    ),
+]
+
+
+def _is_topic_or_pattern(text: str) -> bool:
+    if not text.startswith("^"):
+        return re.fullmatch(r"[A-Za-z0-9._-]{1,249}", text) is not None
+    try:
+        re.compile(text)
+    except re.error:
+        return False
+    return True
+
+
+TOPIC_OR_PATTERN = Annotated[
+    str, Check("a topic's name, or a regular expression that starts with ^", _is_topic_or_pattern)
+]

@@ -1,0 +1,62 @@
+"""The properties a person passes on to every Kafka client, by librdkafka's names. Secrets never show.
+
+`[kafka]` in restow.toml collects them; `restow.kafka.clients` hands them to the clients. Printing them, logging them
+or putting them into an error shows `***` for a secret: only looking a key up gives its value.
+"""
+
+import re
+from collections.abc import Iterator, Mapping
+
+REDACTED = "***"
+
+SECRET_NAME = re.compile(
+    r"password|secret|token|jaas|private|credential|\.key\.pem$|oauthbearer\.config", re.IGNORECASE
+)
+"""The names of librdkafka's properties whose values nobody may read: `sasl.password`, `ssl.key.pem`, …"""
+
+Value = str | int | float | bool
+
+
+def is_secret(name: str) -> bool:
+    return bool(SECRET_NAME.search(name))
+
+
+class ClientProperties(Mapping[str, str]):
+    """A read-only mapping in the order of its keys, whose text shows no secret."""
+
+    __slots__ = ("_values",)
+
+    def __init__(self, values: Mapping[str, Value] | None = None) -> None:
+        self._values = {name: _as_text(value) for name, value in sorted((values or {}).items())}
+
+    def __getitem__(self, name: str) -> str:
+        return self._values[name]
+
+    def __iter__(self) -> Iterator[str]:
+        return iter(self._values)
+
+    def __len__(self) -> int:
+        return len(self._values)
+
+    def __repr__(self) -> str:
+        return f"ClientProperties({self.shown})"
+
+    def __hash__(self) -> int:
+        return hash(tuple(self._values.items()))
+
+    @property
+    def shown(self) -> dict[str, str]:
+        """For people's eyes."""
+        return {name: REDACTED if is_secret(name) else value for name, value in self._values.items()}
+
+    def redact(self, text: str) -> str:
+        """A text of a library, without the secrets that it may have quoted."""
+        for name, value in self._values.items():
+            if value and is_secret(name):
+                text = text.replace(value, REDACTED)
+        return text
+
+
+def _as_text(value: Value) -> str:
+    """librdkafka reads every property from text, and writes its truth values in small letters."""
+    return str(value).lower() if isinstance(value, bool) else str(value)

@@ -1,0 +1,174 @@
+"""Reads the text of restow.toml into `Settings`. The fields of the dataclasses say what is known, of which type, within
+which bounds; a wrong file is answered with one line that names the file, the key, the value and what would be right.
+
+Called by the command line, which finds the file and passes the environment; this module touches neither.
+"""
+
+import difflib
+import math
+import re
+import tomllib
+from collections.abc import Mapping
+from dataclasses import MISSING, Field, dataclass, fields, is_dataclass
+from types import NoneType, UnionType
+from typing import Annotated, Any, Union, get_args, get_origin, get_type_hints
+
+from restow.errors import InvalidInput
+from restow.settings.checks import Check
+from restow.settings.groups import Settings
+from restow.settings.properties import REDACTED, ClientProperties, is_secret
+
+VARIABLE = re.compile(r"\$\{([A-Za-z_][A-Za-z0-9_]*)\}")
+
+IN_WORDS = {str: "text", bool: "true or false", int: "a whole number", float: "a finite number"}
+
+Table = Mapping[str, Any]
+
+
+@dataclass(frozen=True, slots=True)
+class Place:
+    """Where in which file a value stands."""
+
+    file: str
+    environment: Mapping[str, str]
+    table: str = ""
+    key: str = ""
+
+    def __str__(self) -> str:
+        return " ".join(part for part in (f"{self.file}:", self.table and f"[{self.table}]", self.key) if part)
+
+    def wrong(self, value: object, wanted: str) -> InvalidInput:
+        shown = REDACTED if is_secret(self.key) else _as_toml(value)
+        return InvalidInput(f"{self} = {shown} can't be used; it must be {wanted}")
+
+    def at(self, key: str) -> "Place":
+        return Place(self.file, self.environment, self.table, key)
+
+
+def read_settings(text: str, file: str, environment: Mapping[str, str]) -> Settings:
+    """`file` names the text in messages; `${NAME}` in a value stands for that variable of `environment`."""
+    try:
+        tables = tomllib.loads(text)
+    except tomllib.TOMLDecodeError as error:
+        raise InvalidInput(f"{file}: this is not TOML: {error}") from None
+    known, hints = _by_name(Settings), get_type_hints(Settings)
+    for name, table in tables.items():
+        if name not in known:
+            raise InvalidInput(f"{file}: there is no table [{name}]; {_nearest(name, known)}")
+        if not isinstance(table, dict):
+            raise InvalidInput(f"{file}: {name} = {_as_toml(table)} can't be used; it must be a table, [{name}]")
+    # A table that must be there and isn't is read as an empty one: the answer then names the key that is missing.
+    given = {name: tables.get(name, {}) for name in known if name in tables or _is_required(known[name])}
+    return Settings(
+        **{name: _read_group(hints[name], table, Place(file, environment, name)) for name, table in given.items()}
+    )
+
+
+def _read_group(group: type, table: Table, place: Place) -> Any:
+    hints = get_type_hints(group, include_extras=True)
+    known = _by_name(group)
+    rest = next((name for name in known if hints[name] is ClientProperties), None)
+    values: dict[str, Any] = {}
+    if rest:
+        known = {name: known[name] for name in known if name != rest}
+        others = _flat({key: value for key, value in table.items() if key not in known})
+        values[rest] = ClientProperties({key: _property(value, place.at(key)) for key, value in others.items()})
+    for key, value in table.items():
+        if key in known:
+            values[key] = _read(hints[key], value, place.at(key))
+        elif not rest:
+            raise InvalidInput(f"{place} there is no setting '{key}'; {_nearest(key, known)}")
+    for name, setting in known.items():
+        if name not in values and _is_required(setting):
+            raise InvalidInput(f"{place.at(name)} is missing; it must be {_wanted(hints[name])}")
+    try:
+        return group(**values)
+    except InvalidInput as error:  # settings that contradict each other, which the group itself finds
+        raise InvalidInput(f"{place} {error}") from None
+
+
+def _read(hint: Any, value: Any, place: Place) -> Any:
+    kind, checks = _unfold(hint)
+    if kind is str and isinstance(value, str):
+        value = _expanded(value, place)
+    elif kind is float and type(value) is int:
+        value = float(value)
+    elif get_origin(kind) is tuple and isinstance(value, list):
+        item = get_args(kind)[0]
+        return tuple(_read(item, each, place) for each in value)
+    elif get_origin(kind) is tuple or type(value) is not kind:
+        raise place.wrong(value, _wanted(hint))
+    if (isinstance(value, float) and not math.isfinite(value)) or not all(check.holds(value) for check in checks):
+        raise place.wrong(value, _wanted(hint))
+    return value
+
+
+def _property(value: Any, place: Place) -> str | int | float | bool:
+    if isinstance(value, str):
+        return _expanded(value, place)
+    if isinstance(value, bool | int | float):
+        return value
+    raise place.wrong(value, "text, a number, true or false")
+
+
+def _expanded(text: str, place: Place) -> str:
+    """Each ${NAME} replaced by that variable, so that a secret need not stand in the file."""
+
+    def value_of(found: re.Match[str]) -> str:
+        name = found[1]
+        if name not in place.environment:
+            raise InvalidInput(f"{place} needs the environment variable {name}, which is not set; set it")
+        return place.environment[name]
+
+    return VARIABLE.sub(value_of, text)
+
+
+def _flat(table: Table, prefix: str = "") -> dict[str, Any]:
+    """TOML reads a.b = 1 as a table in a table; Kafka's names are flat."""
+    found: dict[str, Any] = {}
+    for key, value in table.items():
+        found |= _flat(value, f"{prefix}{key}.") if isinstance(value, dict) else {f"{prefix}{key}": value}
+    return found
+
+
+def _unfold(hint: Any) -> tuple[Any, tuple[Check, ...]]:
+    """The type behind a field's annotation, and what is demanded beyond it."""
+    if get_origin(hint) is Annotated:
+        kind, *extras = get_args(hint)
+        return kind, tuple(extra for extra in extras if isinstance(extra, Check))
+    if get_origin(hint) in (Union, UnionType):
+        [present] = [part for part in get_args(hint) if part is not NoneType]
+        return _unfold(present)
+    return hint, ()
+
+
+def _wanted(hint: Any) -> str:
+    kind, checks = _unfold(hint)
+    if get_origin(kind) is tuple:
+        return f"a list, each of it {_wanted(get_args(kind)[0])}"
+    words = [check.wanted for check in checks]
+    return ", ".join(words if words and kind is str else [IN_WORDS[kind], *words])
+
+
+def _by_name(group: type) -> "dict[str, Field[Any]]":
+    assert is_dataclass(group)
+    return {setting.name: setting for setting in fields(group)}
+
+
+def _is_required(setting: "Field[Any]") -> bool:
+    return setting.default is MISSING and setting.default_factory is MISSING
+
+
+def _nearest(name: str, known: Mapping[str, object]) -> str:
+    close = difflib.get_close_matches(name, known, n=1)
+    return f"did you mean '{close[0]}'?" if close else f"known are {', '.join(sorted(known))}"
+
+
+def _as_toml(value: object) -> str:
+    if isinstance(value, bool):
+        return str(value).lower()
+    if isinstance(value, str):
+        return f'"{value}"'
+    if isinstance(value, list):
+        return f"[{', '.join(map(_as_toml, value))}]"
+    return str(value)

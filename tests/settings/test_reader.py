@@ -1,0 +1,169 @@
+"""restow.toml is read once: what is right becomes settings, what is wrong is told in one line."""
+
+import pytest
+
+from restow.errors import InvalidInput
+from restow.settings import ClientProperties, Kafka, Monitor, Settings, Topics, read_settings
+
+MINIMAL = '[kafka]\nbootstrap = "localhost:9092"\n'
+
+
+def read(text: str, **environment: str) -> Settings:
+    return read_settings(text, "restow.toml", environment)
+
+
+def refusal(text: str, **environment: str) -> str:
+    with pytest.raises(InvalidInput) as caught:
+        read(text, **environment)
+    return str(caught.value)
+
+
+def test_the_least_file_names_the_brokers_and_leaves_the_rest_to_the_defaults() -> None:
+    assert read(MINIMAL) == Settings(
+        kafka=Kafka("localhost:9092", ClientProperties()),
+        topics=Topics("data-engineering", replication_factor=None, monitor_retention_ms=-1, most_consumers=20),
+        monitor=Monitor(topics=(), sample_every_s=1.0, publish_every_s=1.0, window_s=30.0),
+    )
+
+
+def test_every_setting_can_be_given() -> None:
+    text = """
+        [kafka]
+        bootstrap = "one:9092,two:9092"
+        [topics]
+        prefix = "lake"
+        replication_factor = 3
+        monitor_retention_ms = 86400000
+        most_consumers = 5
+        [monitor]
+        topics = ["orders", "^events-.*"]
+        sample_every_s = 2
+        publish_every_s = 5.5
+        window_s = 10
+    """
+    assert read(text) == Settings(
+        kafka=Kafka("one:9092,two:9092"),
+        topics=Topics("lake", replication_factor=3, monitor_retention_ms=86400000, most_consumers=5),
+        monitor=Monitor(("orders", "^events-.*"), sample_every_s=2.0, publish_every_s=5.5, window_s=10.0),
+    )
+
+
+def test_the_four_topics_are_named_after_the_prefix() -> None:
+    topics = Topics(prefix="lake")
+    assert (topics.monitor, topics.controller, topics.query, topics.service) == (
+        *("lake-monitor", "lake-controller"),
+        *("lake-query", "lake-service"),
+    )
+
+
+def test_any_other_key_of_kafka_is_a_property_of_the_clients_quoted_or_not() -> None:
+    kafka = read(
+        MINIMAL + 'security.protocol = "SASL_SSL"\n"sasl.mechanism" = "PLAIN"\nsasl.username = "restow"\n'
+        "socket.keepalive.enable = true\nsocket.timeout.ms = 5000\n"
+    ).kafka
+    assert dict(kafka.properties) == {
+        "sasl.mechanism": "PLAIN",
+        "sasl.username": "restow",
+        "security.protocol": "SASL_SSL",
+        "socket.keepalive.enable": "true",
+        "socket.timeout.ms": "5000",
+    }
+
+
+def test_a_variable_of_the_environment_stands_in_for_a_secret_or_for_anything_else() -> None:
+    text = '[kafka]\nbootstrap = "${HOST}:9092"\nsasl.password = "a${KAFKA_PASSWORD}z"\n[topics]\nprefix = "${TEAM}"'
+    settings = read(text, HOST="one", KAFKA_PASSWORD="hunter2", TEAM="lake")
+    assert settings.kafka.bootstrap == "one:9092"
+    assert settings.kafka.properties["sasl.password"] == "ahunter2z"
+    assert settings.topics.prefix == "lake"
+
+
+def test_a_variable_that_is_not_set_is_told() -> None:
+    assert refusal(MINIMAL + 'sasl.password = "${KAFKA_PASSWORD}"') == (
+        "restow.toml: [kafka] sasl.password needs the environment variable KAFKA_PASSWORD, which is not set; set it"
+    )
+
+
+SECRETS = (
+    *("sasl.password", "ssl.key.password", "ssl.keystore.password", "ssl.key.pem", "sasl.oauthbearer.client.secret"),
+    *("sasl.oauthbearer.config", "sasl.oauthbearer.assertion.private.key.passphrase"),
+)
+
+
+@pytest.mark.parametrize("name", SECRETS)
+def test_a_secret_shows_in_no_text_of_the_settings(name: str) -> None:
+    settings = read(MINIMAL + f'"{name}" = "hunter2"')
+    assert settings.kafka.properties[name] == "hunter2"
+    for text in (repr(settings), str(settings.kafka.properties), f"{settings.kafka}"):
+        assert "hunter2" not in text
+        assert f"'{name}': '***'" in text
+
+
+def test_a_secret_is_cut_from_the_words_of_others() -> None:
+    properties = ClientProperties({"sasl.password": "hunter2", "sasl.username": "restow"})
+    assert properties.redact("restow may not enter with hunter2") == "restow may not enter with ***"
+
+
+def test_a_secret_of_a_wrong_type_is_told_without_its_value() -> None:
+    assert refusal(MINIMAL + '"sasl.password" = ["hunter2"]') == (
+        "restow.toml: [kafka] sasl.password = *** can't be used; it must be text, a number, true or false"
+    )
+
+
+ADDRESSES = "one or more host:port, separated by commas"
+TOPIC = "a topic's name, or a regular expression that starts with ^"
+PREFIX = "the start of a topic's name: 1 to 200 letters, digits, dots, dashes or underscores"
+
+
+@pytest.mark.parametrize(
+    ("line", "wanted"),
+    [
+        ("[kafka] bootstrap = 9092", ADDRESSES),
+        ('[kafka] bootstrap = "localhost"', ADDRESSES),
+        ("[monitor] window_s = 45.0", "a finite number, above 0 and at most 30"),
+        ("[monitor] sample_every_s = nan", "a finite number, above 0"),
+        ("[monitor] sample_every_s = true", "a finite number, above 0"),
+        ('[monitor] publish_every_s = "1"', "a finite number, above 0"),
+        ('[monitor] topics = "orders"', f"a list, each of it {TOPIC}"),
+        ("[monitor] topics = 3", f"a list, each of it {TOPIC}"),
+        ("[topics] most_consumers = 2.5", "a whole number, 1 or more"),
+        ("[topics] most_consumers = true", "a whole number, 1 or more"),
+        ("[topics] replication_factor = 0", "a whole number, 1 or more"),
+        ("[topics] monitor_retention_ms = 5", "a whole number, -1 (for ever) or 1000 and more"),
+        ('[topics] prefix = "a b"', PREFIX),
+    ],
+)
+def test_a_value_that_can_not_be_used_is_told_with_what_would_be_right(line: str, wanted: str) -> None:
+    table, _, setting = line.partition(" ")
+    text = f"{table}\n{setting}\n" + ("" if table == "[kafka]" else MINIMAL)
+    assert refusal(text) == f"restow.toml: {line} can't be used; it must be {wanted}"
+
+
+@pytest.mark.parametrize("item", ["^(", "a b", ""])
+def test_an_item_of_a_list_is_checked_by_itself(item: str) -> None:
+    assert refusal(MINIMAL + f'[monitor]\ntopics = ["orders", "{item}"]') == (
+        f'restow.toml: [monitor] topics = "{item}" can\'t be used; it must be {TOPIC}'
+    )
+
+
+@pytest.mark.parametrize(
+    ("text", "told"),
+    [
+        ("[kafka", "this is not TOML: Expected ']' at the end of a table declaration (at end of document)"),
+        ("", f"[kafka] bootstrap is missing; it must be {ADDRESSES}"),
+        ("kafka = 3", "kafka = 3 can't be used; it must be a table, [kafka]"),
+        (MINIMAL + "[monitors]", "there is no table [monitors]; did you mean 'monitor'?"),
+        (MINIMAL + "[x]", "there is no table [x]; known are kafka, monitor, topics"),
+        (MINIMAL + "[monitor]\nwindow = 3", "[monitor] there is no setting 'window'; did you mean 'window_s'?"),
+        (
+            MINIMAL + "[monitor]\nzzz = 3",
+            "[monitor] there is no setting 'zzz'; known are publish_every_s, sample_every_s, topics, window_s",
+        ),
+        (
+            MINIMAL + '"bootstrap.servers" = "x:1"',
+            '[kafka] bootstrap.servers is called bootstrap here; write bootstrap = "x:1"',
+        ),
+    ],
+)
+def test_a_wrong_file_is_told_where_it_is_wrong(text: str, told: str) -> None:
+    assert refusal(text) == f"restow.toml: {told}"
