@@ -6,12 +6,12 @@ import sys
 from collections.abc import Sequence
 
 from restow import __version__
-from restow.cli import plan, study
+from restow.cli import broker, plan, study
 from restow.cli.common import Parser
 from restow.errors import RestowError
 
 DESCRIPTION = "restow keeps a Kafka consumer group exactly as large as its load needs."
-COMMANDS = (plan, study)
+COMMANDS = (plan, study, broker)
 INTERRUPTED = 130
 BROKEN_PIPE = 141
 

@@ -1,0 +1,65 @@
+"""`restow broker`: a real Kafka of one to three nodes on this machine, until it is told to stop."""
+
+import argparse
+import signal
+import sys
+import time
+from pathlib import Path
+
+from restow.cli.common import Subparsers, note, whole_number
+from restow.kafka.broker import MOST_NODES, EmbeddedKafka
+
+LOOK_EVERY_S = 0.5
+
+DESCRIPTION = """\
+Starts a real Apache Kafka on this machine, reachable from this machine alone, and prints its address when it is ready.
+Ctrl-C or SIGTERM stops it; whatever ends this command, no node outlives it.
+"""
+
+EPILOG = """\
+It needs Java 17 or newer. Kafka's jars are fetched once into ~/.cache/restow (or $RESTOW_CACHE); afterwards it starts
+without a network.
+
+examples:
+  restow broker
+  restow broker --nodes 3 --data kafka-data --port 9092
+"""
+
+
+def add(commands: "Subparsers[argparse.ArgumentParser]") -> None:
+    parser = commands.add_parser(
+        "broker", help="a real Kafka on this machine, for trying things", description=DESCRIPTION, epilog=EPILOG
+    )
+    parser.add_argument(
+        "--nodes",
+        type=whole_number(1),
+        default=1,
+        metavar="N",
+        help=f"1 to {MOST_NODES}; three for replication and moving leaders (default: 1)",
+    )
+    parser.add_argument(
+        "--data", type=Path, metavar="DIR", help="keep the data here and find it again (default: nowhere)"
+    )
+    parser.add_argument(
+        "--port", type=whole_number(1), metavar="P", help="the first node's; the others follow (default: free ones)"
+    )
+    parser.set_defaults(run=run)
+
+
+def run(args: argparse.Namespace) -> int:
+    signal.signal(signal.SIGTERM, signal.default_int_handler)  # to be told to stop is the same, whoever tells
+    try:
+        with EmbeddedKafka(args.nodes, data=args.data, port=args.port, say=note) as kafka:
+            announce(kafka, args.data)
+            while True:
+                time.sleep(LOOK_EVERY_S)
+                kafka.check()
+    except KeyboardInterrupt:
+        return 0
+
+
+def announce(kafka: EmbeddedKafka, data: Path | None) -> None:
+    lines = [f"bootstrap  {kafka.bootstrap}", *(f"log        {log}" for log in kafka.logs)]
+    lines.append(f"data       {data.resolve()}" if data else "data       temporary, removed when it stops")
+    sys.stdout.write("\n".join(lines) + "\n")
+    sys.stdout.flush()

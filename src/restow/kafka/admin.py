@@ -1,0 +1,146 @@
+"""What restow asks of a cluster and does to it: topics, leaders, offsets, bytes on disk. The monitor samples with it,
+`topics.py` makes restow's topics with it.
+
+Each answer is of the moment it was asked; nothing is remembered. A failure is one of `errors.py`; where a question is
+about many partitions or nodes, those without an answer are left out, so that the others go on.
+"""
+
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass
+from typing import Any
+
+from confluent_kafka import KafkaError, KafkaException, TopicCollection
+from confluent_kafka import TopicPartition as KafkaTopicPartition
+from confluent_kafka.admin import NewPartitions, NewTopic, OffsetSpec
+
+from restow.errors import RestowError
+from restow.kafka.clients import make_admin_client
+from restow.kafka.errors import UNAUTHENTICATED, NoAnswer, cause, explained
+from restow.kafka.log_dirs import LogDirs
+from restow.model import TopicPartition
+from restow.settings import Kafka
+
+ANSWER_WITHIN_S = 10.0
+
+NO_LEADER = -1
+
+
+@dataclass(frozen=True, slots=True)
+class Cluster:
+    nodes: tuple[int, ...]
+    leaders: Mapping[str, tuple[int, ...]]
+    """By topic, for each of its partitions the node that leads it, or NO_LEADER. Topics that can't be described (they
+    are just being made or deleted) are left out."""
+
+    def partitions_of(self, topics: Iterable[str]) -> list[TopicPartition]:
+        return [TopicPartition(topic, number) for topic in topics for number in range(len(self.leaders.get(topic, ())))]
+
+
+class Admin:
+    def __init__(self, kafka: Kafka, answer_within_s: float = ANSWER_WITHIN_S) -> None:
+        self._kafka = kafka
+        self._within_s = answer_within_s
+        self._not_let_in: KafkaError | None = None
+        self._client = make_admin_client(kafka, self._note)
+        self._log_dirs = LogDirs(kafka)
+
+    def close(self) -> None:
+        self._log_dirs.close()
+
+    def cluster(self) -> Cluster:
+        """All topics that we may describe. The others Kafka does not show."""
+        try:
+            metadata = self._client.list_topics(timeout=self._within_s)
+        except KafkaException as exception:
+            raise self._explained(exception, "list the topics", "Describe on the topics") from None
+        return Cluster(
+            nodes=tuple(sorted(metadata.brokers)),
+            leaders={
+                name: tuple(topic.partitions[number].leader for number in sorted(topic.partitions))
+                for name, topic in sorted(metadata.topics.items())
+                if topic.error is None
+            },
+        )
+
+    def topic_ids(self, topics: Iterable[str]) -> dict[str, str]:
+        """A topic that is deleted and made again has another id. Topics that aren't there are left out."""
+        asked = self._client.describe_topics(TopicCollection(sorted(topics)), request_timeout=self._within_s)
+        return {name: str(topic.topic_id) for name, topic in self._answers(asked, "describe topics").items()}
+
+    def start_offsets(self, partitions: Iterable[TopicPartition]) -> dict[TopicPartition, int]:
+        return self._offsets(partitions, OffsetSpec.earliest())
+
+    def end_offsets(self, partitions: Iterable[TopicPartition]) -> dict[TopicPartition, int]:
+        """The offset that the next record gets. Partitions whose leader gives no answer are left out."""
+        return self._offsets(partitions, OffsetSpec.latest())
+
+    def log_sizes(self, node: int, topics: Iterable[str] | None = None) -> dict[TopicPartition, int]:
+        """Bytes of the logs on one node, whether it leads or follows them."""
+        return self._log_dirs.sizes_on(node, topics)
+
+    def create_topic(
+        self,
+        name: str,
+        partitions: int,
+        replication_factor: int | None = None,
+        settings: Mapping[str, str] | None = None,
+    ) -> bool:
+        """False when somebody else has just made it. Brokers show it a moment later: `topics.wait_until_shown`."""
+        topic = NewTopic(name, partitions, replication_factor or -1, config=dict(settings or {}))
+        asked = self._client.create_topics([topic], operation_timeout=self._within_s, request_timeout=self._within_s)
+        doing, right = f"create the topic {name}", f"Create on the topic {name}"
+        return self._do(asked[name], doing, right, unless=KafkaError.TOPIC_ALREADY_EXISTS)
+
+    def grow_topic(self, name: str, partitions: int) -> bool:
+        """False when it has as many already: somebody else was faster."""
+        asked = self._client.create_partitions(
+            [NewPartitions(name, partitions)], operation_timeout=self._within_s, request_timeout=self._within_s
+        )
+        doing, right = f"grow the topic {name} to {partitions} partitions", f"Alter on the topic {name}"
+        return self._do(asked[name], doing, right, unless=KafkaError.INVALID_PARTITIONS)
+
+    def delete_topic(self, name: str) -> bool:
+        """False when it isn't there."""
+        asked = self._client.delete_topics([name], operation_timeout=self._within_s, request_timeout=self._within_s)
+        doing, right = f"delete the topic {name}", f"Delete on the topic {name}"
+        return self._do(asked[name], doing, right, unless=KafkaError.UNKNOWN_TOPIC_OR_PART)
+
+    def _offsets(self, partitions: Iterable[TopicPartition], which: OffsetSpec) -> dict[TopicPartition, int]:
+        wanted = {KafkaTopicPartition(topic, number): which for topic, number in partitions}
+        if not wanted:
+            return {}
+        asked = self._client.list_offsets(wanted, request_timeout=self._within_s)
+        answers = self._answers(asked, "read offsets")
+        return {TopicPartition(key.topic, key.partition): answer.offset for key, answer in answers.items()}
+
+    def _answers(self, asked: "Mapping[Any, Any]", doing: str) -> dict[Any, Any]:
+        """Those that came. When none came for want of a broker, that is the answer."""
+        answers, failures = {}, []
+        for key, future in asked.items():
+            try:
+                answers[key] = future.result()
+            except KafkaException as exception:
+                failures.append(self._explained(exception, doing, "Describe on the topics"))
+        if failures and not answers and isinstance(failures[0], NoAnswer):
+            raise failures[0]
+        return answers
+
+    def _do(self, future: Any, doing: str, right: str, *, unless: int) -> bool:
+        """Whether it was done; not so when the brokers answer `unless`: it was done before."""
+        try:
+            future.result()
+        except KafkaException as exception:
+            if cause(exception).code() == unless:
+                return False
+            raise self._explained(exception, doing, right) from None
+        return True
+
+    def _explained(self, exception: KafkaException, doing: str, right: str) -> RestowError:
+        """A refused password reaches the callback alone, by a poll; the call itself only waits in vain."""
+        self._client.poll(0)
+        error, self._not_let_in = self._not_let_in or cause(exception), None
+        return explained(error, doing, right, self._kafka.bootstrap)
+
+    def _note(self, error: KafkaError) -> None:
+        if error.code() in UNAUTHENTICATED:
+            self._not_let_in = error

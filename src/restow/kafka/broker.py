@@ -1,0 +1,240 @@
+"""The embedded broker: real Apache Kafka, one to three nodes, each a Java process on the loopback interface.
+
+The test suite's fixture, the demo's broker and `restow broker` are all this:
+
+    with EmbeddedKafka() as kafka:
+        ...  # kafka.bootstrap
+
+Whatever ends the owner, an exception, a signal or a power cut of its process, no node outlives it (keeper.py).
+"""
+
+import logging
+import os
+import time
+from collections.abc import Callable, Mapping
+from pathlib import Path
+from types import TracebackType
+from typing import Self
+
+from confluent_kafka import KafkaException
+from confluent_kafka.admin import AdminClient
+
+from restow.errors import InvalidInput, RestowError
+from restow.kafka.data import DataDirectory, kept_directory, temporary_directory
+from restow.kafka.jars import KAFKA, fetch
+from restow.kafka.java import find_java
+from restow.kafka.node import Node, java_command
+from restow.kafka.ports import LOOPBACK, check_ports, choose_ports
+
+log = logging.getLogger(__name__)
+
+# That a node can't be reached is what is expected of it while it starts.
+SILENT = logging.getLogger(f"{__name__}.silent")
+SILENT.disabled = True
+
+MOST_NODES = 3
+START_WITHIN_S = 120.0
+"""A node takes 2 s on an idle machine; one that shares two cores with a test suite may take 20 times that."""
+
+ASK_EVERY_S = 0.05
+
+
+class EmbeddedKafka:
+    """A cluster of its own. `data` is kept and found again; without it there is a temporary directory, removed at the
+    end. `port` is the first node's, the others follow; without it ports are chosen. `server` overrides any of Kafka's
+    own properties, on all nodes. `say` is told what takes time."""
+
+    def __init__(
+        self,
+        nodes: int = 1,
+        *,
+        data: Path | None = None,
+        port: int | None = None,
+        server: Mapping[str, str] | None = None,
+        say: Callable[[str], None] = log.info,
+    ) -> None:
+        if not 1 <= nodes <= MOST_NODES:
+            raise InvalidInput(f"{nodes} nodes can't be had; it must be from 1 to {MOST_NODES}")
+        self._numbers = range(1, nodes + 1)
+        self._path, self._port, self._server, self._say = data, port, dict(server or {}), say
+        self._nodes: dict[int, Node] = {}
+        self._up: set[int] = set()  # the nodes that should be running
+        self._data: DataDirectory | None = None
+        self._lifeline: tuple[int, int] | None = None
+
+    def __enter__(self) -> Self:
+        self.start()
+        return self
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        self.stop()
+
+    @property
+    def bootstrap(self) -> str:
+        """What clients connect to: every node, running or not."""
+        return ",".join(f"{LOOPBACK}:{node.client_port}" for node in self._nodes.values())
+
+    @property
+    def logs(self) -> tuple[Path, ...]:
+        return tuple(node.log for node in self._nodes.values())
+
+    @property
+    def process_ids(self) -> tuple[int, ...]:
+        """Each is the leader of a process group that holds nothing but one node."""
+        return tuple(node.process.pid for node in self._nodes.values() if node.process and node.is_running)
+
+    def start(self) -> None:
+        """Returns when every node answers and sees all others. When it can't, nothing is left running."""
+        assert self._data is None, "it is started once"
+        java, jars = find_java(), fetch(KAFKA, self._say)
+        ports = self._choose_ports()
+        self._data = data = self._open_data()
+        try:
+            self._lifeline = os.pipe()
+            for number, (client_port, own_port, _) in zip(self._numbers, ports, strict=True):
+                self._nodes[number] = Node(
+                    number=number,
+                    home=data.node(number),
+                    command=java_command(java, jars, data.node(number)),
+                    doomed=data.path if data.temporary else None,
+                    properties=self._properties(number, ports),
+                    client_port=client_port,
+                    own_port=own_port,
+                )
+            self._format(data.cluster_id)
+            for number in self._numbers:
+                self._launch(number)
+            self._wait_until_ready()
+        except BaseException:
+            self.stop()
+            raise
+
+    def stop(self) -> None:
+        """Ends every node. Kept data is left in order; temporary data is removed, so that nobody needs to tidy it."""
+        data, lifeline, self._data, self._lifeline = self._data, self._lifeline, None, None
+        if data is None:
+            return
+        nodes = self._nodes.values()
+        for node in nodes:
+            node.kill() if data.temporary else node.ask_to_stop()
+        for node in nodes:
+            node.wait_for_stop()
+        for end in lifeline or ():
+            os.close(end)
+        data.close()
+
+    def stop_node(self, number: int) -> None:
+        """As an administrator would: it hands its partitions over first."""
+        self._up.discard(number)
+        self._nodes[number].ask_to_stop()
+        self._nodes[number].wait_for_stop()
+
+    def kill_node(self, number: int) -> None:
+        """As a power cut would. The others notice when its session has run out, after some seconds."""
+        self._up.discard(number)
+        self._nodes[number].kill()
+
+    def start_node(self, number: int) -> None:
+        """Starts a stopped node where it was, and returns when all running nodes see each other."""
+        self._launch(number)
+        self._wait_until_ready()
+
+    def check(self, when: str = "while it served") -> None:
+        """That every node that was not stopped still runs; the log's last words when one doesn't."""
+        for number in sorted(self._up):
+            if not self._nodes[number].is_running:
+                raise self._nodes[number].death(when)
+
+    def _launch(self, number: int) -> None:
+        assert self._data is not None, "the cluster is not running"
+        assert self._lifeline is not None
+        self._nodes[number].start(self._lifeline[0], self._data.lock.fileno())
+        self._up.add(number)
+
+    def _choose_ports(self) -> list[tuple[int, int, int]]:
+        """For clients, for other nodes, and for the quorum of controllers."""
+        count = len(self._numbers)
+        if self._port is None:
+            chosen = choose_ports(3 * count)
+            clients = chosen[2 * count :]
+        else:
+            asked = range(self._port, self._port + count)
+            check_ports(asked)
+            chosen, clients = choose_ports(2 * count), tuple(asked)
+        return list(zip(clients, chosen[:count], chosen[count:], strict=False))
+
+    def _open_data(self) -> DataDirectory:
+        count = len(self._numbers)
+        return kept_directory(self._path, count) if self._path else temporary_directory(count)
+
+    def _properties(self, number: int, ports: list[tuple[int, int, int]]) -> dict[str, str]:
+        assert self._data
+        client_port, own_port, quorum_port = ports[number - 1]
+        copies = str(len(ports))
+        voters = (f"{voter}@{LOOPBACK}:{port}" for voter, (_, _, port) in enumerate(ports, start=1))
+        here = {"CLIENTS": client_port, "NODES": own_port}
+        listeners = [f"{name}://{LOOPBACK}:{port}" for name, port in here.items()]
+        return {
+            "process.roles": "broker,controller",
+            "node.id": str(number),
+            "controller.quorum.voters": ",".join(voters),
+            "controller.listener.names": "QUORUM",
+            "inter.broker.listener.name": "NODES",
+            "listeners": ",".join([*listeners, f"QUORUM://{LOOPBACK}:{quorum_port}"]),
+            "advertised.listeners": ",".join(listeners),
+            "listener.security.protocol.map": "CLIENTS:PLAINTEXT,NODES:PLAINTEXT,QUORUM:PLAINTEXT",
+            "log.dirs": str(self._data.node(number) / "data"),
+            **SMALL,
+            "default.replication.factor": copies,
+            "offsets.topic.replication.factor": copies,
+            "transaction.state.log.replication.factor": copies,
+            "share.coordinator.state.topic.replication.factor": copies,
+            **self._server,
+        }
+
+    def _format(self, cluster_id: str) -> None:
+        for node in self._nodes.values():
+            node.prepare()
+        formats = {node.number: node.format(cluster_id) for node in self._nodes.values()}
+        for number, process in formats.items():
+            if process is not None and process.wait():
+                self._nodes[number].process = process
+                raise self._nodes[number].death("before it started")
+
+    def _wait_until_ready(self) -> None:
+        deadline = time.monotonic() + START_WITHIN_S
+        waiting = sorted(self._up)
+        while waiting := [number for number in waiting if not self._up <= _seen_by(self._nodes[number])]:
+            self.check("while it started")
+            if time.monotonic() > deadline:
+                log_file = self._nodes[waiting[0]].log
+                raise RestowError(f"Kafka's node {waiting[0]} did not answer in {START_WITHIN_S:g} s; see {log_file}")
+            time.sleep(ASK_EVERY_S)
+
+
+SMALL = {  # Kafka's defaults are for large machines; these make no difference but memory, threads and time
+    "auto.create.topics.enable": "false",
+    "background.threads": "2",
+    "broker.heartbeat.interval.ms": "500",
+    "broker.session.timeout.ms": "6000",
+    "group.initial.rebalance.delay.ms": "0",
+    "log.cleaner.dedupe.buffer.size": str(16 * 2**20),
+    "num.io.threads": "4",
+    "num.network.threads": "2",
+    "offsets.topic.num.partitions": "4",
+    "share.coordinator.state.topic.min.isr": "1",
+    "transaction.state.log.min.isr": "1",
+    "transaction.state.log.num.partitions": "4",
+}
+
+
+def _seen_by(node: Node) -> set[int]:
+    """The nodes that this one knows to be in service. A client of its own for each question: one that has asked before
+    may ask any node."""
+    client = AdminClient({"bootstrap.servers": node.own_address, "reconnect.backoff.max.ms": 100}, logger=SILENT)
+    try:
+        return set(client.list_topics(timeout=1.0).brokers)
+    except KafkaException:
+        return set()

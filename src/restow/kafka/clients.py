@@ -1,0 +1,50 @@
+"""Makes the Kafka clients of restow from its settings. Every property in `[kafka]` reaches every client.
+
+What librdkafka would print goes to the logger `restow.kafka.librdkafka`, which stays silent until a process gives the
+logging a place to write. It is passed on when the client is polled.
+"""
+
+import logging
+from collections.abc import Callable, Mapping
+from typing import Any, TypeVar
+
+from confluent_kafka import Consumer, KafkaError, KafkaException, Producer
+from confluent_kafka.admin import AdminClient
+
+from restow.errors import InvalidInput
+from restow.kafka.errors import cause
+from restow.settings import Kafka
+
+Client = TypeVar("Client", Producer, Consumer, AdminClient)
+Own = Mapping[str, Any]
+
+librdkafka = logging.getLogger(f"{__package__}.librdkafka")
+librdkafka.addHandler(logging.NullHandler())
+# Every client is given every property, so that "ignored by this consumer instance" says nothing that isn't meant.
+librdkafka.addFilter(lambda record: not record.getMessage().startswith("CONFWARN"))
+
+
+def make_producer(kafka: Kafka, own: Own | None = None) -> Producer:
+    return _make(Producer, kafka, own)
+
+
+def make_consumer(kafka: Kafka, own: Own | None = None) -> Consumer:
+    """`own` needs a "group.id", whether the consumer is part of a group or not: librdkafka asks for one."""
+    return _make(Consumer, kafka, own)
+
+
+def make_admin_client(kafka: Kafka, on_error: Callable[[KafkaError], None] | None = None) -> AdminClient:
+    return _make(AdminClient, kafka, {"error_cb": on_error} if on_error else None)
+
+
+def properties_of(kafka: Kafka, own: Own | None = None) -> dict[str, Any]:
+    """The person's, then restow's own: what restow needs to be right is not a person's to change."""
+    return {**kafka.properties, "bootstrap.servers": kafka.bootstrap, **(own or {})}
+
+
+def _make(client: Callable[..., Client], kafka: Kafka, own: Own | None) -> Client:
+    try:
+        return client(properties_of(kafka, own), logger=librdkafka)
+    except KafkaException as exception:
+        words = kafka.properties.redact(cause(exception).str())
+        raise InvalidInput(f"[kafka] can't be used: {words}") from None

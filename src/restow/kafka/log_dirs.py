@@ -1,0 +1,116 @@
+"""Bytes on disk: asks brokers how large each partition's log is (DescribeLogDirs), which librdkafka can't.
+
+kafka-python asks. Its client is made from the same `[kafka]` properties, translated by the table below; what has no
+counterpart there concerns producing and consuming alone. The one caller is admin.py.
+"""
+
+import logging
+import ssl
+from collections.abc import Callable, Iterable, Mapping
+from typing import Any
+
+from kafka.admin import KafkaAdminClient
+from kafka.errors import KafkaError as KafkaPythonError
+
+from restow.kafka.errors import NoAnswer, NotAllowed, Refused
+from restow.model import TopicPartition
+from restow.settings import Kafka
+
+logging.getLogger("kafka").addHandler(logging.NullHandler())  # it has words for stderr otherwise
+
+DEFAULTS = {"bootstrap_timeout_ms": 10_000, "request_timeout_ms": 10_000, "client_id": "restow"}
+
+TRANSLATION: Mapping[str, tuple[str, Callable[[str], object]]] = {
+    "client.dns.lookup": ("client_dns_lookup", str),
+    "client.id": ("client_id", str),
+    "connections.max.idle.ms": ("connections_max_idle_ms", int),
+    "metadata.max.age.ms": ("metadata_max_age_ms", int),
+    "receive.message.max.bytes": ("receive_message_max_bytes", int),
+    "reconnect.backoff.max.ms": ("reconnect_backoff_max_ms", int),
+    "reconnect.backoff.ms": ("reconnect_backoff_ms", int),
+    "retry.backoff.ms": ("retry_backoff_ms", int),
+    "sasl.kerberos.service.name": ("sasl_kerberos_service_name", str),
+    "sasl.mechanism": ("sasl_mechanism", str.upper),
+    "sasl.mechanisms": ("sasl_mechanism", str.upper),
+    "sasl.password": ("sasl_plain_password", str),
+    "sasl.username": ("sasl_plain_username", str),
+    "security.protocol": ("security_protocol", str.upper),
+    "socket.receive.buffer.bytes": ("receive_buffer_bytes", int),
+    "socket.send.buffer.bytes": ("send_buffer_bytes", int),
+    "socket.timeout.ms": ("request_timeout_ms", int),
+}
+"""librdkafka's name -> kafka-python's, and how its text is read. TLS is not here: see `tls_of`."""
+
+UNTRANSLATABLE = ("ssl.keystore.location", "ssl.certificate.pem", "ssl.key.pem", "ssl.engine.location")
+"""Python's TLS reads a certificate from PEM files alone."""
+
+SASL_KNOWN = ("PLAIN", "SCRAM-SHA-256", "SCRAM-SHA-512", "GSSAPI")
+
+
+class LogDirs:
+    """Connects when it is first asked, and anew after a failure."""
+
+    def __init__(self, kafka: Kafka) -> None:
+        self._kafka = kafka
+        self._client: KafkaAdminClient | None = None
+
+    def sizes_on(self, node: int, topics: Iterable[str] | None = None) -> dict[TopicPartition, int]:
+        """Bytes of every log on a node, of the named topics or of all. What an offline directory holds is missing."""
+        asked = None if topics is None else sorted(topics)
+        try:
+            if self._client is None:
+                self._client = KafkaAdminClient(**client_options(self._kafka))
+            [answer] = self._client.describe_log_dirs(asked, brokers=[node])
+        except KafkaPythonError as error:
+            self.close()
+            words = self._kafka.properties.redact(str(error))
+            raise NoAnswer(f"can't read the sizes of node {node}'s logs: it doesn't answer ({words})") from None
+        if not answer["log_dirs"]:  # a broker has one at least, unless it may not say so
+            raise NotAllowed(
+                "can't read the sizes of logs: the right Describe on the cluster is missing; grant it to the principal "
+                "in [kafka]"
+            )
+        return {
+            TopicPartition(topic["name"], partition["partition_index"]): partition["partition_size"]
+            for directory in answer["log_dirs"]
+            for topic in directory["topics"]
+            for partition in topic["partitions"]
+            if not partition["is_future_key"]  # a copy on its way to another disk
+        }
+
+    def close(self) -> None:
+        client, self._client = self._client, None
+        if client is not None:
+            client.close()
+
+
+def client_options(kafka: Kafka) -> dict[str, Any]:
+    properties = kafka.properties
+    options: dict[str, Any] = {**DEFAULTS, "bootstrap_servers": kafka.bootstrap.split(",")}
+    for name, value in properties.items():
+        if name in UNTRANSLATABLE:
+            raise Refused(f"the sizes of logs can't be asked for with {name}; give the certificate as PEM files")
+        if name in TRANSLATION:
+            translated, read = TRANSLATION[name]
+            options[translated] = read(value)
+    mechanism = options.get("sasl_mechanism", SASL_KNOWN[0])
+    if mechanism not in SASL_KNOWN:
+        raise Refused(f"the sizes of logs can't be asked for with sasl.mechanism={mechanism}; any of {SASL_KNOWN} can")
+    if options.get("security_protocol", "").endswith("SSL"):
+        options["ssl_context"] = tls_of(properties)
+    return options
+
+
+def tls_of(properties: Mapping[str, str]) -> ssl.SSLContext:
+    """As librdkafka would set it up."""
+    context = ssl.create_default_context(cafile=properties.get("ssl.ca.location"), cadata=properties.get("ssl.ca.pem"))
+    context.check_hostname = properties.get("ssl.endpoint.identification.algorithm", "https") != "none"
+    if properties.get("enable.ssl.certificate.verification", "true") == "false":
+        context.check_hostname, context.verify_mode = False, ssl.CERT_NONE
+    if certificate := properties.get("ssl.certificate.location"):
+        key = properties.get("ssl.key.location")
+        context.load_cert_chain(certificate, key, password=properties.get("ssl.key.password"))
+    if revoked := properties.get("ssl.crl.location"):
+        context.load_verify_locations(revoked)
+        context.verify_flags |= ssl.VERIFY_CRL_CHECK_LEAF
+    return context

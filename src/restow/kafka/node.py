@@ -1,0 +1,143 @@
+"""One node of the embedded broker: its configuration, its Java process and its log. `broker.py` puts nodes together."""
+
+import os
+import re
+import signal
+import subprocess
+import sys
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from pathlib import Path
+
+from restow.errors import RestowError
+from restow.kafka import keeper
+from restow.kafka.ports import LOOPBACK
+
+# A broker for tests and demonstrations: it should start fast and stay small. Peak speed is not its aim.
+JVM_OPTIONS = (
+    "-Xmx512m",
+    "-XX:+UseSerialGC",
+    "-XX:TieredStopAtLevel=1",
+    "-XX:-UsePerfData",
+    "-XX:+ExitOnOutOfMemoryError",
+)
+
+LOGGING = """\
+status = error
+rootLogger.level = info
+rootLogger.appenderRef.stdout.ref = stdout
+appender.stdout.type = Console
+appender.stdout.name = stdout
+appender.stdout.layout.type = PatternLayout
+appender.stdout.layout.pattern = %d{ISO8601} %p %c{1}: %m%n
+"""
+
+TELLING = re.compile(r" (ERROR|FATAL) |^Caused by|^Exception in|^Error|java\.[a-z.]+\.\w+(Exception|Error):")
+TOLD_LINES = 5
+
+STOP_WITHIN_S = 30.0
+"""A node that is asked to stop first hands over its partitions. Without a majority of the others it can't."""
+
+KILL_WITHIN_S = 10.0
+
+
+@dataclass(slots=True)
+class Node:
+    number: int
+    home: Path
+    command: tuple[str, ...]
+    """Java with its class path; what it shall run comes after it."""
+
+    doomed: Path | None
+    """Removed should the owner die."""
+
+    properties: Mapping[str, str]
+    client_port: int
+    own_port: int
+    """Where nodes, and nobody else, speak to each other: without security, whatever the clients' listener asks for."""
+
+    process: "subprocess.Popen[bytes] | None" = field(default=None)
+
+    @property
+    def log(self) -> Path:
+        return self.home / "broker.log"
+
+    @property
+    def own_address(self) -> str:
+        return f"{LOOPBACK}:{self.own_port}"
+
+    @property
+    def is_running(self) -> bool:
+        return self.process is not None and self.process.poll() is None
+
+    def prepare(self) -> None:
+        """Writes the configuration, and waits for nothing."""
+        self.home.mkdir(exist_ok=True)
+        (self.home / "log4j2.properties").write_text(LOGGING)
+        lines = (f"{name}={value}\n" for name, value in sorted(self.properties.items()))
+        self._configuration.write_text("".join(lines).replace("\\", "\\\\"))
+
+    def format(self, cluster_id: str) -> "subprocess.Popen[bytes] | None":
+        """A running process that makes the data directory what Kafka expects; None when it is that already."""
+        if (self.home / "data" / "meta.properties").exists():
+            return None
+        with self.log.open("ab") as log:
+            tool = ("kafka.tools.StorageTool", "format", "-t", cluster_id, "-c", str(self._configuration))
+            return subprocess.Popen([*self.command, *tool], stdin=subprocess.DEVNULL, stdout=log, stderr=log)
+
+    def start(self, lifeline: int, lock: int) -> None:
+        """Starts the node in a process group of its own, so that a terminal's Ctrl-C doesn't reach it before us."""
+        assert not self.is_running
+        command = (*self.command, "kafka.Kafka", str(self._configuration))
+        keep = (sys.executable, "-I", "-S", keeper.__file__, str(lifeline), str(self.doomed or ""))
+        with self.log.open("ab") as log:
+            self.process = subprocess.Popen(
+                [*keep, *command],
+                stdin=subprocess.DEVNULL,
+                stdout=log,
+                stderr=log,
+                pass_fds=(lifeline, lock),
+                start_new_session=True,
+            )
+
+    def ask_to_stop(self) -> None:
+        if self.process is not None:
+            self.process.terminate()
+
+    def wait_for_stop(self, within_s: float = STOP_WITHIN_S) -> None:
+        if self.process is not None:
+            try:
+                self.process.wait(within_s)
+            except subprocess.TimeoutExpired:
+                self.kill()
+
+    def kill(self) -> None:
+        """Ends the node at once, as a power cut would."""
+        if self.process is None or self.process.poll() is not None:
+            return
+        self.process.send_signal(
+            signal.SIGUSR1
+        )  # the keeper ends after Java has: then nothing holds its files any more
+        try:
+            self.process.wait(KILL_WITHIN_S)
+        except subprocess.TimeoutExpired:
+            os.killpg(self.process.pid, signal.SIGKILL)
+            self.process.wait()
+
+    def death(self, when: str) -> RestowError:
+        """Why the node is gone, in the words of its log."""
+        code = self.process.returncode if self.process else None
+        lines = [line for line in self.log.read_text(errors="replace").splitlines() if line.strip()]
+        told = [line for line in lines if TELLING.search(line)] or lines
+        return RestowError(
+            "\n    ".join([f"Kafka's node {self.number} died {when} (exit code {code}); its log:", *told[-TOLD_LINES:]])
+        )
+
+    @property
+    def _configuration(self) -> Path:
+        return self.home / "server.properties"
+
+
+def java_command(java: Path, jars: Path, home: Path) -> tuple[str, ...]:
+    logging = f"-Dlog4j2.configurationFile={home / 'log4j2.properties'}"
+    return (str(java), *JVM_OPTIONS, logging, "-cp", f"{jars}/*")
