@@ -28,7 +28,8 @@ LAYERS = (  # from the ground up: a module imports from its own layer and from t
         "machines",
         (
             *("restow.packing.*", "restow.protocol.*", "restow.settings.*"),
-            *("restow.monitor", "restow.monitor.machine", "restow.monitor.speeds"),
+            *("restow.monitor", "restow.monitor.sample", "restow.monitor.increments", "restow.monitor.changes"),
+            *("restow.monitor.speeds", "restow.monitor.publication"),
             *("restow.controller", "restow.controller.state", "restow.controller.events"),
             *("restow.controller.effects", "restow.controller.machine"),
             *("restow.consumer", "restow.consumer.machine", "restow.consumer.planning"),
@@ -55,7 +56,7 @@ LIBRARIES = {  # the libraries of restow, and where each may be imported
     "lightkube": ("restow.platform.kubernetes.*",),
     "matplotlib": ("restow.study.*",),
     "numba": ("restow.packing.*",),
-    "numpy": ("restow.packing.*", "restow.study.*", "restow.simulator.*"),
+    "numpy": ("restow.packing.*", "restow.monitor.*", "restow.study.*", "restow.simulator.*", "restow.kafka.*"),
     "pyspark": ("restow.pipeline.*",),
     "rich": ("restow.cli.*",),
 }
@@ -277,7 +278,11 @@ def test_a_module_in_no_layer_is_told_where_to_go(module: str) -> None:
         ("restow.packing.plan", "matplotlib", "restow.study.*"),
         ("restow.study.latency", "rich", "restow.cli.*"),
         ("restow.study.latency", "numba", "restow.packing.*"),
-        ("restow.model", "numpy", "restow.packing.* and restow.study.* and restow.simulator.*"),
+        (
+            "restow.model",
+            "numpy",
+            "restow.packing.* and restow.monitor.* and restow.study.* and restow.simulator.* and restow.kafka.*",
+        ),
     ],
 )
 def test_an_edge_library_away_from_its_edge_is_a_breach(module: str, library: str, home: str) -> None:

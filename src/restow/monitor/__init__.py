@@ -1,0 +1,6 @@
+"""The monitor: how fast every partition is written. Samples of the cluster in, one publication a measurement out.
+
+Pure: `sample` (one look at the cluster), `increments` (what was written between two looks), `changes` (the filter's
+sense of a step), `speeds` (the meter that puts them together), `publication` (the record on the monitor topic).
+Around them: `process` (the loop of `restow monitor`) and the sources in `restow.kafka`.
+"""

@@ -1,0 +1,114 @@
+"""The filter: how far back each partition's writes have had one speed, so that the mean is taken over that and no more.
+
+A mean over a long window is calm and late; over a short one it is early and restless. So the window is as long as the
+speed stays the same: when the intervals of a window are told much better by two speeds than by one, the older ones are
+dropped. For every interval at which the speed may have changed, its own left out since it holds both speeds, let
+
+    rss_1 = what is left of the squared deviations with one mean     rss_2 = with a mean before and a mean after
+
+The change is believed where (intervals - 2) * ln(rss_1 / rss_2) is greatest and above a threshold: a likelihood ratio
+whose noise is the measured one, so that a steady partition's step of 10 % counts and a restless one's hiccup doesn't.
+The two newest intervals must lie nearer to the new mean than to the old: one burst is no change. While a change is
+young, its place is looked for anew with every sample, and it is taken back if it doesn't bear out.
+docs/decisions/010 tells what else was tried. The meter in `speeds.py` calls this.
+"""
+
+from dataclasses import dataclass
+from typing import Final
+
+import numpy as np
+
+from restow.monitor.sample import Flags, Floats, Integers
+
+LEAST_BEFORE: Final = 3
+LEAST_AFTER: Final = 2
+"""Intervals that a speed must have been seen for, on each side of a change."""
+
+MATURE: Final = 10
+"""A change this many intervals old is certain: its place is settled, and what was before it is forgotten."""
+
+KEPT_ABOVE: Final = 0.5
+"""A young change is taken back when its score falls below this share of the threshold."""
+
+RELATIVE_NOISE: Final = 0.01
+"""No partition is taken to be steadier than this; without it, a change of nothing would count where nothing varies."""
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Changes:
+    """When the speed of each partition last changed: columns over the partitions, on the samples' clock."""
+
+    settled_s: Floats
+    """The last certain change; what was written before it is never looked at again."""
+    latest_s: Floats
+    """The latest change, which may still be young. Not before the settled one."""
+
+    @classmethod
+    def none(cls, partitions: int) -> "Changes":
+        return cls(np.full(partitions, -np.inf), np.full(partitions, -np.inf))
+
+    def taken(self, positions: Integers) -> "Changes":
+        known = positions >= 0
+        return Changes(
+            np.where(known, self.settled_s[positions], -np.inf), np.where(known, self.latest_s[positions], -np.inf)
+        )
+
+
+def detected(changes: Changes, begins_s: Floats, seconds: Floats, written: Floats, threshold: float) -> Changes:
+    """The changes, now that a newer interval is known.
+
+    `begins_s` has one value an interval, oldest first; `seconds` and `written` have a row an interval and a column a
+    partition. Seconds are 0 where a partition has no such interval.
+    """
+    if len(begins_s) < LEAST_BEFORE + 1 + LEAST_AFTER:
+        return changes
+    visible = begins_s[:, None] >= changes.settled_s
+    seconds, written = np.where(visible, seconds, 0.0), np.where(visible, written, 0.0)
+    young = changes.latest_s > changes.settled_s
+    scores = _scores(seconds, written, agreement_asked=~young)
+    best = scores.argmax(axis=0)
+    score = np.take_along_axis(scores, best[None], axis=0)[0]
+    believed = score > threshold * np.where(young, KEPT_ABOVE, 1.0)
+    latest_s = np.where(believed, begins_s[best + 2], changes.settled_s)  # row 0 leaves out interval 1
+    intervals_since = ((seconds > 0) & (begins_s[:, None] >= latest_s)).sum(axis=0)
+    return Changes(np.where(intervals_since >= MATURE, latest_s, changes.settled_s), latest_s)
+
+
+def since_change(changes: Changes, begins_s: Floats, seconds: Floats) -> Flags:
+    """Which intervals have the present speed, as far as is known.
+
+    The first of them is left out as soon as there are others, for the change may have been a little later than it
+    looked.
+    """
+    after = (begins_s[:, None] >= changes.latest_s) & (seconds > 0)
+    place = after.cumsum(axis=0)
+    cut = (changes.latest_s > begins_s[0]) & (place[-1] > LEAST_AFTER)
+    first = cut & (place == 1)
+    return np.asarray(after & ~first)
+
+
+def _scores(seconds: Floats, written: Floats, agreement_asked: Flags) -> Floats:
+    """For each interval that may hold the change (from the second to the last but two): how well two speeds do."""
+    present = seconds > 0
+    speed = np.divide(written, seconds, out=np.zeros_like(written), where=present)
+    time, total = seconds.cumsum(axis=0), written.cumsum(axis=0)
+    squares, count = (written * speed).cumsum(axis=0), present.cumsum(axis=0)
+    before, at = slice(0, -LEAST_AFTER - 1), slice(1, -LEAST_AFTER)
+    time_a, total_a, squares_a, count_a = time[before], total[before], squares[before], count[before]
+    time_b, total_b = time[-1] - time[at], total[-1] - total[at]
+    squares_b, count_b = squares[-1] - squares[at], count[-1] - count[at]
+    enough = (count_a >= LEAST_BEFORE) & (count_b >= LEAST_AFTER)
+    mean_a, mean_b = _ratio(total_a, time_a), _ratio(total_b, time_b)
+    mean = _ratio(total_a + total_b, time_a + time_b)
+    least = (RELATIVE_NOISE * np.maximum(mean_a, mean_b)) ** 2 * (time_a + time_b)
+    one = np.maximum(squares_a + squares_b - (total_a + total_b) * mean, 0.0) + least
+    two = np.maximum(squares_a - total_a * mean_a, 0.0) + np.maximum(squares_b - total_b * mean_b, 0.0) + least
+    ratio = np.divide(one, two, out=np.ones_like(one), where=two > 0)
+    middle, upward = (mean_a + mean_b) / 2, np.sign(mean_b - mean_a)
+    agreed = ((speed[-1] - middle) * upward > 0) & ((speed[-2] - middle) * upward > 0)
+    scores = (count_a + count_b - 2) * np.log(np.maximum(ratio, 1.0))
+    return np.where(enough & (agreed | ~agreement_asked), scores, 0.0)
+
+
+def _ratio(above: Floats, below: Floats) -> Floats:
+    return np.divide(above, below, out=np.zeros_like(above), where=below > 0)

@@ -1,0 +1,132 @@
+"""What was written between two samples, partition by partition: never negative, never more than was written.
+
+The growth of the leader's log is what was written, to the byte, unless something else changed the log meanwhile:
+
+    retention deleted segments     the start offset moved
+    compaction rewrote segments    the log shrank
+    another broker leads now       its log is another file, with segments of its own
+    a size can't be read           there is nothing to compare
+
+There the bytes are estimated: the records written (offsets tell them in every case) times the bytes of a record, as
+known from this partition, else from its topic, else from the log as a whole. A partition whose topic was recreated, or
+whose offsets fell, has no past; nothing is said about it until the next sample.
+
+A sample's sizes are read before its offsets. So a deletion shows in the start offset no later than in the size, and at
+most one sample earlier: growth is believed only if the start offset stood still in this interval and the one before.
+"""
+
+from dataclasses import dataclass, replace
+
+import numpy as np
+
+from restow.monitor.sample import UNREADABLE, Flags, Floats, Integers, Sample
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Increment:
+    """Columns over the partitions of the later sample."""
+
+    seconds: Floats
+    """How long the interval was; 0 where there was no earlier sample to compare with."""
+    bytes: Floats
+    records: Floats
+    estimated: Flags
+
+    def joined_to(self, earlier: "Increment") -> "Increment":
+        """Two intervals in a row as one."""
+        return Increment(
+            self.seconds + earlier.seconds,
+            self.bytes + earlier.bytes,
+            self.records + earlier.records,
+            self.estimated | earlier.estimated,
+        )
+
+    def taken(self, positions: Integers) -> "Increment":
+        """The same over other partitions: those at `positions`, and nothing where a position is -1."""
+        known = positions >= 0
+        return Increment(
+            np.where(known, self.seconds[positions], 0.0),
+            np.where(known, self.bytes[positions], 0.0),
+            np.where(known, self.records[positions], 0.0),
+            known & self.estimated[positions],
+        )
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Knowledge:
+    """What the next interval needs from those before it: columns over the same partitions."""
+
+    start_moved: Flags
+    """In the interval before."""
+    exact_bytes: Floats
+    exact_records: Floats
+    """Of the intervals that were no estimate; they fade with time, so that their ratio follows the records' size."""
+
+    @classmethod
+    def none(cls, partitions: int) -> "Knowledge":
+        return cls(np.zeros(partitions, np.bool_), np.zeros(partitions), np.zeros(partitions))
+
+    def taken(self, positions: Integers) -> "Knowledge":
+        known = positions >= 0
+        return Knowledge(
+            known & self.start_moved[positions],
+            np.where(known, self.exact_bytes[positions], 0.0),
+            np.where(known, self.exact_records[positions], 0.0),
+        )
+
+    def faded(self, share: float) -> "Knowledge":
+        return replace(self, exact_bytes=self.exact_bytes * share, exact_records=self.exact_records * share)
+
+
+def continued(before: Sample, after: Sample) -> Flags:
+    """Which partitions are the ones they were: same topic, and offsets that did not fall. Both have the same rows."""
+    same = after.end_offset >= before.end_offset
+    recreated = {
+        topic
+        for topic, its_id in after.topic_ids.items()
+        if before.topic_ids.get(topic, its_id) != its_id  # an id that was not known says nothing
+    }
+    if recreated:
+        same &= np.fromiter((partition.topic not in recreated for partition in after.partitions), dtype=np.bool_)
+    return same
+
+
+def between(before: Sample, after: Sample, knowledge: Knowledge, topic_of: Integers) -> tuple[Increment, Knowledge]:
+    """What was written, and what is known afterwards. `before` has the rows of `after`; so has `knowledge`."""
+    records = (after.end_offset - before.end_offset).astype(np.float64)
+    start_moved = after.start_offset != before.start_offset
+    comparable = (before.size_bytes != UNREADABLE) & (after.size_bytes != UNREADABLE) & (before.leader == after.leader)
+    growth = np.where(comparable, after.size_bytes - before.size_bytes, -1).astype(np.float64)
+    exact = (growth >= 0) & ~start_moved & ~knowledge.start_moved
+    estimate = np.maximum(records * _bytes_per_record(before, knowledge, topic_of), np.maximum(growth, 0.0))
+    increment = Increment(
+        seconds=np.full(len(records), after.time_s - before.time_s),
+        bytes=np.where(exact, growth, np.where(records > 0, estimate, 0.0)),
+        records=records,
+        estimated=~exact & (records > 0),  # where nothing was written, that is no estimate
+    )
+    return increment, Knowledge(
+        start_moved,
+        knowledge.exact_bytes + np.where(exact, growth, 0.0),
+        knowledge.exact_records + np.where(exact, records, 0.0),
+    )
+
+
+def _bytes_per_record(before: Sample, knowledge: Knowledge, topic_of: Integers) -> Floats:
+    """Of the partition, else of its topic, else the mean of the log as it lies on disk, else 0."""
+    of_topic = _ratio(_per_topic(knowledge.exact_bytes, topic_of), _per_topic(knowledge.exact_records, topic_of))
+    known = _ratio(knowledge.exact_bytes, knowledge.exact_records)
+    known = np.where(known > 0, known, of_topic[topic_of])
+    on_disk = _ratio(
+        np.maximum(before.size_bytes, 0).astype(np.float64),
+        (before.end_offset - before.start_offset).astype(np.float64),
+    )
+    return np.where(known > 0, known, on_disk)
+
+
+def _per_topic(column: Floats, topic_of: Integers) -> Floats:
+    return np.bincount(topic_of, column, minlength=1).astype(np.float64)
+
+
+def _ratio(above: Floats, below: Floats) -> Floats:
+    return np.divide(above, below, out=np.zeros_like(above), where=below > 0)

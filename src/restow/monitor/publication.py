@@ -1,0 +1,147 @@
+"""The record on the monitor topic: one measurement, as JSON that a person can read with any Kafka tool.
+
+    {"version": 1, "time": "2026-03-01T12:00:00.250Z", "window_s": 30.0,
+     "topics": {"orders": {"0": {"bytes_per_s": 1250.0, "filtered_bytes_per_s": 1248.5, "records_per_s": 10.2,
+                                 "end_offset": 81240, "size_bytes": 9918240},
+                           "1": {…, "size_bytes": null, "estimated": true}}}}
+
+`estimated` stands only where it is true. A speed is rounded to a tenth, a size that can't be read is null. The monitor
+encodes it, the controller and the dashboard decode it, and `trace_step` makes it a step of a trace for the studies.
+A reader of version 1 passes over keys it doesn't know; what can't be read otherwise is refused with one line.
+"""
+
+import json
+import math
+from dataclasses import dataclass
+from typing import Any, Final, NamedTuple
+
+from restow.errors import InvalidInput
+from restow.model import SortedMapping, Speeds, TopicPartition
+from restow.monitor.sample import UNREADABLE
+from restow.monitor.speeds import Measurement
+
+VERSION: Final = 1
+DECIMALS: Final = 1
+
+
+class PartitionSpeed(NamedTuple):
+    bytes_per_s: float
+    filtered_bytes_per_s: float
+    records_per_s: float
+    end_offset: int
+    size_bytes: int | None
+    """None: it can't be read."""
+    estimated: bool
+
+
+@dataclass(frozen=True, slots=True)
+class Publication:
+    time: str
+    """When the last sample was taken: UTC, ISO 8601."""
+    window_s: float
+    """How much time the raw speeds were measured over."""
+    partitions: SortedMapping[TopicPartition, PartitionSpeed]
+
+    @property
+    def speeds(self) -> Speeds:
+        """What the controller packs by."""
+        return Speeds({partition: speed.filtered_bytes_per_s for partition, speed in self.partitions.items()})
+
+    @property
+    def raw_speeds(self) -> Speeds:
+        return Speeds({partition: speed.bytes_per_s for partition, speed in self.partitions.items()})
+
+
+def publication(measurement: Measurement, time: str) -> Publication:
+    columns = (
+        measurement.bytes_per_s.round(DECIMALS).tolist(),
+        measurement.filtered_bytes_per_s.round(DECIMALS).tolist(),
+        measurement.records_per_s.round(DECIMALS).tolist(),
+        measurement.end_offset.tolist(),
+        (None if size == UNREADABLE else size for size in measurement.size_bytes.tolist()),
+        measurement.estimated.tolist(),
+    )
+    rows = map(PartitionSpeed._make, zip(*columns, strict=True))
+    return Publication(
+        time=time,
+        window_s=round(measurement.window_s, 3),
+        partitions=SortedMapping(dict(zip(measurement.partitions, rows, strict=True))),
+    )
+
+
+def encode(published: Publication) -> bytes:
+    topics: dict[str, dict[str, dict[str, object]]] = {}
+    for partition, speed in published.partitions.items():
+        entry: dict[str, object] = {
+            "bytes_per_s": speed.bytes_per_s,
+            "filtered_bytes_per_s": speed.filtered_bytes_per_s,
+            "records_per_s": speed.records_per_s,
+            "end_offset": speed.end_offset,
+            "size_bytes": speed.size_bytes,
+        }
+        if speed.estimated:
+            entry["estimated"] = True
+        topics.setdefault(partition.topic, {})[str(partition.partition)] = entry
+    document = {"version": VERSION, "time": published.time, "window_s": published.window_s, "topics": topics}
+    return json.dumps(document, separators=(",", ":"), allow_nan=False).encode()
+
+
+def decode(record: bytes) -> Publication:
+    try:
+        document = json.loads(record)
+    except (ValueError, RecursionError):
+        raise InvalidInput(f"a measurement must be JSON, and this is not: {record[:40]!r}") from None
+    if not isinstance(document, dict) or document.get("version") != VERSION:
+        version = document.get("version") if isinstance(document, dict) else None
+        raise InvalidInput(f"a measurement of version {version!r} can't be read; known is {VERSION}")
+    time, topics = document.get("time"), document.get("topics")
+    if not isinstance(time, str):
+        raise InvalidInput(f"time is {time!r}; it must be a time in UTC, like 2026-03-01T12:00:00.250Z")
+    partitions = {
+        TopicPartition.parse(f"{topic}-{number}"): _partition_speed(f"topics.{topic}.{number}", entry)
+        for topic, numbers in _entries("topics", topics)
+        for number, entry in _entries(f"topics.{topic}", numbers)
+    }
+    return Publication(time, _number("window_s", document.get("window_s")), SortedMapping(partitions))
+
+
+def trace_step(published: Publication) -> dict[str, dict[str, float]]:
+    """A step of a trace as `restow study` reads it: `{topic: {partition: speed}}`."""
+    step: dict[str, dict[str, float]] = {}
+    for partition, speed in published.speeds.items():
+        step.setdefault(partition.topic, {})[str(partition.partition)] = speed
+    return step
+
+
+def _partition_speed(place: str, entry: object) -> PartitionSpeed:
+    fields = dict(_entries(place, entry))
+    size = fields.get("size_bytes")
+    estimated = fields.get("estimated", False)
+    if not isinstance(estimated, bool):
+        raise InvalidInput(f"{place}.estimated is {estimated!r}; it must be true or false")
+    return PartitionSpeed(
+        _number(f"{place}.bytes_per_s", fields.get("bytes_per_s")),
+        _number(f"{place}.filtered_bytes_per_s", fields.get("filtered_bytes_per_s")),
+        _number(f"{place}.records_per_s", fields.get("records_per_s")),
+        _whole(f"{place}.end_offset", fields.get("end_offset")),
+        None if size is None else _whole(f"{place}.size_bytes", size),
+        estimated,
+    )
+
+
+def _entries(place: str, value: object) -> list[tuple[str, Any]]:
+    if not isinstance(value, dict):
+        raise InvalidInput(f"{place} is {value!r:.40}; it must be an object")
+    return list(value.items())
+
+
+def _number(place: str, value: object) -> float:
+    if isinstance(value, bool) or not isinstance(value, int | float) or not 0 <= value < math.inf:
+        raise InvalidInput(f"{place} is {value!r:.40}; it must be a number, 0 or more")
+    return float(value)
+
+
+def _whole(place: str, value: object) -> int:
+    if isinstance(value, bool) or not isinstance(value, int) or value < 0:
+        raise InvalidInput(f"{place} is {value!r:.40}; it must be a whole number, 0 or more")
+    return value

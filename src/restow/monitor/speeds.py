@@ -1,0 +1,211 @@
+"""The meter: samples in, a measurement out. It keeps what was written in the last 30 s, and nothing older.
+
+`restow monitor` and `restow study monitor` each hold one and give it every sample they take. All is columns over the
+partitions; the cost of a sample grows with their number alone, and so does the memory.
+"""
+
+import math
+from collections import deque
+from dataclasses import dataclass, replace
+from typing import Final
+
+import numpy as np
+
+from restow.errors import InvalidInput
+from restow.model import TopicPartition
+from restow.monitor.changes import Changes, detected, since_change
+from restow.monitor.increments import Increment, Knowledge, between, continued
+from restow.monitor.sample import Flags, Floats, Integers, Sample
+
+SLOTS: Final = 60
+"""A window has at most about this many intervals: samples that come faster are joined, and memory stays bounded."""
+
+FULL: Final = 0.9
+"""The share of the window from which on a mean slides; before that it grows, and is calm by itself."""
+
+FADING: Final = 3.0
+"""How many times faster than the window the knowledge of a record's size fades, so that it is that of the present."""
+
+MOST_ERRORS_OFF: Final = 2.0
+"""The smoothed speed stays this near to the mean, in standard errors of the mean: it is late only where that is in
+doubt, as when a burst enters the window, and not when the burst leaves it."""
+
+
+@dataclass(frozen=True, slots=True)
+class MeterSettings:
+    window_s: float = 30.0
+    """How far back the raw speed looks, and the filtered one at most."""
+    threshold: float = 30.0
+    """How sure a change must be before the filter forgets what was before it: higher is calmer, lower is earlier."""
+    smoothing_s: float = 6.0
+    """The time constant of the low-pass filter on the mean of a full window; 0 switches it off."""
+
+    def __post_init__(self) -> None:
+        for name, least in (("window_s", 0.0), ("threshold", 0.0)):
+            if not least < getattr(self, name) < math.inf:
+                raise InvalidInput(
+                    f"the monitor's {name} is {getattr(self, name)}; it must be a number above {least:g}"
+                )
+        if not 0 <= self.smoothing_s < math.inf:
+            raise InvalidInput(f"the monitor's smoothing_s is {self.smoothing_s}; it must be a number, 0 or more")
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Measurement:
+    """Columns over the partitions."""
+
+    window_s: float
+    """How much time the raw speeds were measured over: less than the window at the start."""
+    partitions: tuple[TopicPartition, ...]
+    bytes_per_s: Floats
+    """The mean of the window: what was written in it by its length."""
+    filtered_bytes_per_s: Floats
+    """The mean since the speed last changed, smoothed: follows a step at once, and is calmer than the window."""
+    records_per_s: Floats
+    """The mean of the window."""
+    end_offset: Integers
+    size_bytes: Integers
+    """Of the leader's log, or UNREADABLE."""
+    estimated: Flags
+    """Some of the window's bytes are an estimate, or there is no window yet."""
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class _Slot:
+    begins_s: float
+    ends_s: float
+    written: Increment
+
+
+class Meter:
+    def __init__(self, settings: MeterSettings | None = None) -> None:
+        self._settings = settings or MeterSettings()
+        self._last: Sample | None = None
+        self._topic_of = np.zeros(0, np.int64)
+        self._slots: deque[_Slot] = deque()
+        self._knowledge = Knowledge.none(0)
+        self._changes = Changes.none(0)
+        self._level = np.zeros(0)
+
+    def take(self, sample: Sample) -> Measurement | None:
+        """The measurement up to this sample; None for the first one, and after a pause longer than the window."""
+        last = self._last
+        self._last = sample
+        if last is None or not last.partitions or sample.time_s - last.time_s > self._settings.window_s:
+            self._start_over(sample)
+            return None
+        elapsed_s = sample.time_s - last.time_s
+        assert elapsed_s > 0, "a sample is later than the one before it"
+        positions = self._follow(last, sample)
+        known = self._knowledge.faded(math.exp(-FADING * elapsed_s / self._settings.window_s))
+        written, self._knowledge = between(_rows_of(last, sample, positions), sample, known, self._topic_of)
+        if (positions < 0).any():
+            written = replace(written, seconds=np.where(positions >= 0, written.seconds, 0.0))
+        self._add(_Slot(last.time_s, sample.time_s, written))
+        return self._measure(sample, elapsed_s)
+
+    def _start_over(self, sample: Sample) -> None:
+        rows = len(sample.partitions)
+        self._topic_of = _topic_numbers(sample.partitions)
+        self._slots.clear()
+        self._knowledge, self._changes, self._level = Knowledge.none(rows), Changes.none(rows), np.zeros(rows)
+
+    def _follow(self, last: Sample, sample: Sample) -> Integers:
+        """Brings all that is remembered to the partitions of the sample.
+
+        Gives their positions in the last sample, -1 for those without a past: new ones and recreated ones.
+        """
+        same_rows = last.partitions == sample.partitions
+        positions = np.arange(len(sample.partitions)) if same_rows else _positions(last.partitions, sample.partitions)
+        positions = np.where(continued(_rows_of(last, sample, positions), sample), positions, -1)
+        if not same_rows:
+            self._topic_of = _topic_numbers(sample.partitions)
+        if not same_rows or (positions < 0).any():
+            self._slots = deque(replace(slot, written=slot.written.taken(positions)) for slot in self._slots)
+            self._knowledge, self._changes = self._knowledge.taken(positions), self._changes.taken(positions)
+            self._level = np.where(positions >= 0, self._level[positions], 0.0)
+        return positions
+
+    def _add(self, slot: _Slot) -> None:
+        newest = self._slots[-1] if self._slots else None
+        if newest and newest.ends_s - newest.begins_s < self._settings.window_s / SLOTS:
+            self._slots[-1] = _Slot(newest.begins_s, slot.ends_s, slot.written.joined_to(newest.written))
+        else:
+            self._slots.append(slot)
+        # A slot that began before the window has no place in it. Sampling is never exact: half a slot is let pass.
+        oldest_s = slot.ends_s - self._settings.window_s * (1 + 0.5 / SLOTS)
+        while self._slots[0].begins_s < oldest_s and len(self._slots) > 1:
+            self._slots.popleft()
+
+    def _measure(self, sample: Sample, elapsed_s: float) -> Measurement:
+        begins_s = np.array([slot.begins_s for slot in self._slots])
+        seconds = np.stack([slot.written.seconds for slot in self._slots])
+        written = np.stack([slot.written.bytes for slot in self._slots])
+        whole_s = seconds.sum(axis=0)
+        return Measurement(
+            window_s=sample.time_s - self._slots[0].begins_s,
+            partitions=sample.partitions,
+            bytes_per_s=_speed(written.sum(axis=0), whole_s),
+            filtered_bytes_per_s=self._filtered(begins_s, seconds, written, elapsed_s),
+            records_per_s=_speed(sum((slot.written.records for slot in self._slots), np.zeros_like(whole_s)), whole_s),
+            end_offset=sample.end_offset,
+            size_bytes=sample.size_bytes,
+            estimated=np.logical_or.reduce([slot.written.estimated for slot in self._slots]) | (whole_s == 0),
+        )
+
+    def _filtered(self, begins_s: Floats, seconds: Floats, written: Floats, elapsed_s: float) -> Floats:
+        self._changes = detected(self._changes, begins_s, seconds, written, self._settings.threshold)
+        present = since_change(self._changes, begins_s, seconds)
+        seconds, written = np.where(present, seconds, 0.0), np.where(present, written, 0.0)
+        present_s = seconds.sum(axis=0)
+        mean = _speed(written.sum(axis=0), present_s)
+        if self._settings.smoothing_s > 0:
+            is_sliding = present_s >= FULL * self._settings.window_s
+            gain = -math.expm1(-elapsed_s / self._settings.smoothing_s)
+            smooth = self._level + gain * (mean - self._level)
+            leash = MOST_ERRORS_OFF * _standard_error(mean, seconds, written)
+            mean = np.where(is_sliding, np.clip(smooth, mean - leash, mean + leash), mean)
+        self._level = mean
+        return mean
+
+
+def _standard_error(mean: Floats, seconds: Floats, written: Floats) -> Floats:
+    """How far a mean may be off, by how much the intervals differ."""
+    squares = (written * _speed(written, seconds)).sum(axis=0)
+    variance = np.maximum(squares - mean * written.sum(axis=0), 0.0) / np.maximum((seconds > 0).sum(axis=0) - 1, 1)
+    return np.asarray(np.sqrt(_speed(variance, seconds.sum(axis=0))))
+
+
+def _positions(of: tuple[TopicPartition, ...], wanted: tuple[TopicPartition, ...]) -> Integers:
+    place = {partition: position for position, partition in enumerate(of)}
+    return np.fromiter((place.get(partition, -1) for partition in wanted), dtype=np.int64, count=len(wanted))
+
+
+def _topic_numbers(partitions: tuple[TopicPartition, ...]) -> Integers:
+    numbers: dict[str, int] = {}
+    return np.fromiter(
+        (numbers.setdefault(partition.topic, len(numbers)) for partition in partitions),
+        dtype=np.int64,
+        count=len(partitions),
+    )
+
+
+def _rows_of(last: Sample, sample: Sample, positions: Integers) -> Sample:
+    """The last sample over the partitions of the new one. What has no past is as it is now: nothing was written."""
+    known = positions >= 0
+
+    def rows(old: Integers, new: Integers) -> Integers:
+        return np.where(known, old[positions], new)
+
+    return replace(
+        last,
+        partitions=sample.partitions,
+        leader=rows(last.leader, sample.leader),
+        start_offset=rows(last.start_offset, sample.start_offset),
+        end_offset=rows(last.end_offset, sample.end_offset),
+        size_bytes=rows(last.size_bytes, sample.size_bytes),
+    )
+
+
+def _speed(written: Floats, seconds: Floats) -> Floats:
+    return np.divide(written, seconds, out=np.zeros_like(written), where=seconds > 0)

@@ -1,0 +1,168 @@
+"""The monitor study: the speed at the producer against the speed at the monitor, raw and filtered, in figures.
+
+`restow study monitor` runs it, simulated or live; either way a run ends as a `Series`, and this is what is said of it:
+
+    convergence   how long after a change of speed the monitor is within 5 % of the new one, and stays so until the
+                  next change; the slowest of the run. Changes to a speed that holds for less than 45 s don't count.
+    mean error    mean distance from the true speed, as a share of the mean true speed
+    noise         standard deviation as a share of the true speed, where that has stood still for a window
+"""
+
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass
+from typing import Final, NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from restow.study.monitor_scenarios import Floats, Integers, Scenario
+
+TOLERANCE: Final = 0.05
+LEAST_PHASE_S: Final = 45.0
+SETTLED_AFTER_S: Final = 32.0
+"""A window of 30 s, and the sampling."""
+
+
+class Observation(NamedTuple):
+    time_s: float
+    written_bytes: float
+    """Of the log, from the run's begin on."""
+    records: float
+    """From the run's begin on."""
+    window_bytes_per_s: float
+    filtered_bytes_per_s: float
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Series:
+    """A run: one row a measurement. All speeds are in bytes/s of Kafka's log."""
+
+    scenario: Scenario
+    time_s: Floats
+    true: Floats
+    producer: Floats
+    """What the producer wrote since the row before, by the time that took."""
+    window: Floats
+    filtered: Floats
+
+    @classmethod
+    def of(cls, scenario: Scenario, rows: Sequence[Observation]) -> "Series":
+        time_s, written, records, window, filtered = np.array(rows, dtype=np.float64).T
+        producer = np.diff(written) / np.diff(time_s)
+        return cls(
+            scenario,
+            time_s,
+            scenario.speed_at(time_s) * _framing(scenario, time_s, written, records),
+            np.concatenate([producer[:1], producer]),
+            window,
+            filtered,
+        )
+
+
+def _framing(scenario: Scenario, time_s: Floats, written: Floats, records: Floats) -> Floats:
+    """A scenario counts bytes of records; a log also holds what frames them. The latter to the former, phase by phase:
+    the slower a producer, the fewer records share a frame."""
+
+    def factor(rows: Integers) -> float:
+        payload = (records[rows[-1]] - records[rows[0]]) * scenario.record_bytes if len(rows) else 0.0
+        return float((written[rows[-1]] - written[rows[0]]) / payload) if payload else 0.0
+
+    overall = factor(np.arange(len(time_s))) or 1.0
+    phase = scenario.phase_at(time_s)
+    of_phase = [factor(np.flatnonzero(phase == number)) or overall for number in range(len(scenario.phases))]
+    return np.array(of_phase)[phase]
+
+
+@dataclass(frozen=True, slots=True)
+class Row:
+    """What `--json` prints. None: the scenario has nothing to measure it by."""
+
+    scenario: str
+    window_convergence_s: float | None
+    filtered_convergence_s: float | None
+    window_mean_error: float
+    filtered_mean_error: float
+    window_noise: float | None
+    filtered_noise: float | None
+
+
+def figures(series: Series) -> Row:
+    return Row(
+        series.scenario.name,
+        convergence_s(series, series.window),
+        convergence_s(series, series.filtered),
+        mean_error(series, series.window),
+        mean_error(series, series.filtered),
+        noise(series, series.window),
+        noise(series, series.filtered),
+    )
+
+
+def mean(rows: Sequence[Row]) -> Row:
+    """Over several seeds: the slowest convergence, and the means of the others."""
+
+    def of(name: str, summary: Callable[[list[float]], float]) -> float | None:
+        values = [getattr(row, name) for row in rows]
+        return None if None in values else float(summary(values))
+
+    return Row(
+        rows[0].scenario,
+        of("window_convergence_s", max),
+        of("filtered_convergence_s", max),
+        float(np.mean([row.window_mean_error for row in rows])),
+        float(np.mean([row.filtered_mean_error for row in rows])),
+        of("window_noise", _mean),
+        of("filtered_noise", _mean),
+    )
+
+
+def _mean(values: list[float]) -> float:
+    return sum(values) / len(values)
+
+
+def convergence_s(series: Series, measured: Floats) -> float | None:
+    """The slowest of the run; None where there is no change to measure, or where it never got there."""
+    slowest: float | None = None
+    for begins_s, ends_s in _held_after_a_change(series.scenario):
+        rows = (series.time_s >= begins_s) & (series.time_s < ends_s)
+        true = series.true[rows]
+        off = np.abs(measured[rows] - true) > TOLERANCE * np.maximum(true, TOLERANCE * series.true.max())
+        if not len(off) or off[-1]:
+            return None
+        last_off = int(np.flatnonzero(off)[-1]) + 1 if off.any() else 0
+        slowest = max(slowest or 0.0, float(series.time_s[rows][last_off] - begins_s))
+    return slowest
+
+
+def mean_error(series: Series, measured: Floats) -> float:
+    return float(np.abs(measured - series.true).mean() / series.true.mean())
+
+
+def noise(series: Series, measured: Floats) -> float | None:
+    """Around the mean of each phase: what a phase is off as a whole is error, and told as such."""
+    settled, phase = _settled(series), series.scenario.phase_at(series.time_s)
+    deviations = [
+        (each - each.mean()) / series.true[rows].mean()
+        for number in range(len(series.scenario.phases))
+        if len(each := measured[rows := settled & (phase == number)])
+    ]
+    return float(np.sqrt(np.mean(np.concatenate(deviations) ** 2))) if deviations else None
+
+
+def _held_after_a_change(scenario: Scenario) -> Iterator[tuple[float, float]]:
+    """The phases, from begin to end, that come after another speed and hold theirs long enough to be judged."""
+    begins_s = scenario.begins_s.tolist()
+    if scenario.pauses_s:
+        return  # a record now and then: within 6 s nobody can know its speed to 5 %
+    for before, phase, begin_s in zip(scenario.phases, scenario.phases[1:], begins_s[1:], strict=False):
+        is_flat = phase.from_bytes_per_s == phase.to_bytes_per_s
+        if is_flat and phase.seconds >= LEAST_PHASE_S and before.to_bytes_per_s != phase.from_bytes_per_s:
+            yield begin_s, begin_s + phase.seconds
+
+
+def _settled(series: Series) -> NDArray[np.bool_]:
+    """Rows at which the true speed has been the same for a window, and something is written."""
+    phase = series.scenario.phase_at(series.time_s)
+    since_s = series.time_s - series.scenario.begins_s[phase]
+    is_flat = np.array([each.from_bytes_per_s == each.to_bytes_per_s for each in series.scenario.phases])
+    return np.asarray((since_s >= SETTLED_AFTER_S) & is_flat[phase] & (series.true > 0))

@@ -1,0 +1,152 @@
+"""What a producer does in the monitor study: when it writes how much, and how fast that is in truth.
+
+The same scenario is played to a model of a broker's log in accelerated time (monitor_simulation.py) and by a real
+producer in real time (`restow.monitor.live_study`).
+"""
+
+from collections import Counter
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, replace
+from pathlib import Path
+from typing import Final, NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from restow.errors import InvalidInput
+from restow.model import TopicPartition
+from restow.study.workload import read_trace
+
+Floats = NDArray[np.float64]
+Integers = NDArray[np.int64]
+
+PUBLISHED_RECORD_BYTES: Final = 123
+PUBLISHED_PAUSES_S: Final = (0.01, 2.0)
+"""The producer of the published monitor's test: one record, then a pause uniform in this range, and so on."""
+
+RECORD_BYTES: Final = 1000
+REPLAY_RECORDS_PER_S: Final = 500
+REPLAY_RECORD_BYTES: Final = (10, 500_000)
+"""A replay's records are sized so that about so many of them a second give the recorded speed."""
+
+
+class Phase(NamedTuple):
+    """A stretch of time in which the speed goes evenly from one value to another; mostly they are the same."""
+
+    seconds: float
+    from_bytes_per_s: float
+    to_bytes_per_s: float
+
+
+@dataclass(frozen=True, slots=True)
+class Scenario:
+    name: str
+    phases: tuple[Phase, ...]
+    record_bytes: int = RECORD_BYTES
+    pauses_s: tuple[float, float] | None = None
+    """None: the records are written evenly, as the speed asks. Otherwise after uniformly random pauses."""
+
+    @property
+    def duration_s(self) -> float:
+        return sum(phase.seconds for phase in self.phases)
+
+    @property
+    def begins_s(self) -> Floats:
+        """When each phase begins."""
+        return np.concatenate([[0.0], np.cumsum([phase.seconds for phase in self.phases])[:-1]])
+
+    def phase_at(self, time_s: Floats) -> Integers:
+        return np.clip(np.searchsorted(self.begins_s, time_s, side="right") - 1, 0, len(self.phases) - 1)
+
+    def speed_at(self, time_s: Floats) -> Floats:
+        """In bytes/s of the records alone, as the producer counts them."""
+        phase = self.phase_at(time_s)
+        seconds, first, last = np.array(self.phases, dtype=np.float64).T
+        share = np.clip((time_s - self.begins_s[phase]) / seconds[phase], 0.0, 1.0)
+        return np.asarray(first[phase] + share * (last[phase] - first[phase]))
+
+    def writes_s(self, random: np.random.Generator) -> Floats:
+        """When the producer writes a record."""
+        if self.pauses_s:
+            return self._after_pauses(random)
+        grid = np.arange(0.0, self.duration_s, 0.01)
+        written = np.concatenate([[0.0], np.cumsum(self.speed_at(grid + 0.005)) * 0.01])
+        wanted = np.arange(self.record_bytes, written[-1], self.record_bytes, dtype=np.float64)
+        due_s = np.interp(wanted, written, np.append(grid, self.duration_s))
+        # A real producer is never exact: each record comes a little early or late, by up to half a gap.
+        gap_s = np.diff(due_s, prepend=0.0)
+        return np.asarray(np.clip(due_s + gap_s * random.uniform(-0.5, 0.5, len(due_s)), 0.0, self.duration_s))
+
+    def _after_pauses(self, random: np.random.Generator) -> Floats:
+        assert self.pauses_s is not None
+        least_s, most_s = self.pauses_s
+        enough = int(2 * self.duration_s / (least_s + most_s) * 1.5) + 100
+        times_s = np.cumsum(random.uniform(least_s, most_s, enough))
+        return np.asarray(times_s[times_s < self.duration_s])
+
+
+def step() -> Scenario:
+    """Up threefold, down by half, up fourfold, down to a twelfth."""
+    levels = (200e3, 600e3, 300e3, 1200e3, 100e3)
+    return Scenario("step", tuple(Phase(60.0, level, level) for level in levels))
+
+
+def random() -> Scenario:
+    mean = PUBLISHED_RECORD_BYTES / (sum(PUBLISHED_PAUSES_S) / 2)
+    return Scenario("random", (Phase(600.0, mean, mean),), PUBLISHED_RECORD_BYTES, PUBLISHED_PAUSES_S)
+
+
+def ramp() -> Scenario:
+    low, high = 100e3, 1000e3
+    return Scenario("ramp", (Phase(60.0, low, low), Phase(120.0, low, high), Phase(60.0, high, high)))
+
+
+def burst() -> Scenario:
+    """A burst of one sample, which is no change, then one of 10 s, which is."""
+    calm = 200e3
+    return Scenario(
+        "burst",
+        (
+            Phase(60.0, calm, calm),
+            Phase(1.0, 10 * calm, 10 * calm),
+            Phase(60.0, calm, calm),
+            Phase(10.0, 5 * calm, 5 * calm),
+            Phase(60.0, calm, calm),
+        ),
+    )
+
+
+SCENARIOS: Final[dict[str, Callable[[], Scenario]]] = {"step": step, "random": random, "ramp": ramp, "burst": burst}
+
+
+def replay(file: Path, step_s: float) -> Scenario:
+    """The fastest partition of a recorded trace, each step of it for so many seconds."""
+    steps = read_trace(file).speeds()
+    totals: Counter[TopicPartition] = Counter()
+    for speeds in steps:
+        totals.update(speeds)
+    if not any(totals.values()):
+        raise InvalidInput(f"{file}: nothing was written in it; a replay needs a partition with a speed above 0")
+    fastest = max(sorted(totals), key=lambda partition: totals[partition])
+    return _replayed([speeds.get(fastest, 0.0) for speeds in steps], step_s)
+
+
+def cut_to(scenario: Scenario, duration_s: float) -> Scenario:
+    """The same, ended early; the last phase is drawn out where it is too short."""
+    kept, left_s = [], duration_s
+    for index, phase in enumerate(scenario.phases):
+        is_last = index == len(scenario.phases) - 1 or phase.seconds >= left_s
+        seconds = left_s if is_last else phase.seconds
+        share = min(1.0, seconds / phase.seconds)
+        reached = phase.from_bytes_per_s + share * (phase.to_bytes_per_s - phase.from_bytes_per_s)
+        kept.append(Phase(seconds, phase.from_bytes_per_s, reached))
+        left_s -= seconds
+        if is_last:
+            break
+    return replace(scenario, phases=tuple(kept))
+
+
+def _replayed(speeds: Sequence[float], step_s: float) -> Scenario:
+    least, most = REPLAY_RECORD_BYTES
+    record_bytes = int(np.clip(np.mean(speeds) / REPLAY_RECORDS_PER_S, least, most))
+    return Scenario("replay", tuple(Phase(step_s, speed, speed) for speed in speeds), record_bytes)

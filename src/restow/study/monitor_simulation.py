@@ -1,0 +1,90 @@
+"""A scenario played to the real meter in accelerated time: a model of a producer, and of a broker's log on disk.
+
+The model keeps what makes measuring hard: records wait a little and are appended as batches with an overhead, samples
+are never exactly a second apart, and retention deletes whole segments while the meter looks. `restow study monitor
+--simulated` runs it.
+"""
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Final
+
+import numpy as np
+
+from restow.model import TopicPartition
+from restow.monitor.sample import PartitionLook, Sample
+from restow.monitor.speeds import Meter, MeterSettings
+from restow.study.monitor import Observation, Series
+from restow.study.monitor_scenarios import Floats, Scenario
+
+LINGER_S: Final = 0.005
+BATCH_OVERHEAD_BYTES: Final = 61
+RECORD_OVERHEAD_BYTES: Final = 9
+SEGMENT_BYTES: Final = 1 << 20
+RETAINED_BYTES: Final = 8 << 20
+RETENTION_CHECK_S: Final = 5.0
+LATENESS_S: Final = 0.03
+"""A sample is up to so much later than it should be."""
+
+PARTITION: Final = TopicPartition("study", 0)
+
+
+@dataclass(frozen=True, slots=True)
+class LogModel:
+    """All appends of a run; what the log looks like at any time follows from them."""
+
+    appended_s: Floats
+    offsets: Floats
+    """The end offset after each append."""
+    bytes: Floats
+    """All that was ever written up to each append."""
+
+    @classmethod
+    def of(cls, writes_s: Floats, record_bytes: int) -> "LogModel":
+        _, first, records = np.unique(np.floor(writes_s / LINGER_S), return_index=True, return_counts=True)
+        size = BATCH_OVERHEAD_BYTES + records * (record_bytes + RECORD_OVERHEAD_BYTES)
+        return cls(writes_s[first] + LINGER_S, np.cumsum(records).astype(np.float64), np.cumsum(size).astype(float))
+
+    def written(self, time_s: float) -> float:
+        end = self._appends(time_s)
+        return float(self.bytes[end - 1]) if end else 0.0
+
+    def look(self, time_s: float) -> PartitionLook:
+        end = self._appends(time_s)
+        deleted = self._deleted(time_s - time_s % RETENTION_CHECK_S)
+        gone = int(np.searchsorted(self.bytes, deleted, side="right"))
+        return PartitionLook(
+            end_offset=int(self.offsets[end - 1]) if end else 0,
+            size_bytes=int(self.written(time_s) - (self.bytes[gone - 1] if gone else 0)),
+            start_offset=int(self.offsets[gone - 1]) if gone else 0,
+        )
+
+    def _appends(self, time_s: float) -> int:
+        return int(np.searchsorted(self.appended_s, time_s, side="right"))
+
+    def _deleted(self, checked_s: float) -> float:
+        """Bytes of the segments that retention had deleted by its last check."""
+        too_much = self.written(checked_s) - RETAINED_BYTES
+        return max(0.0, too_much // SEGMENT_BYTES * SEGMENT_BYTES)
+
+
+def simulated(
+    scenario: Scenario,
+    seed: int,
+    settings: MeterSettings,
+    sample_every_s: float,
+    advance: Callable[[], None] = lambda: None,
+) -> Series:
+    random = np.random.default_rng(seed)
+    log, meter = LogModel.of(scenario.writes_s(random), scenario.record_bytes), Meter(settings)
+    rows = []
+    # The samples know nothing of the changes of speed: they fall anywhere between two of them.
+    for due_s in np.arange(random.uniform(0.0, sample_every_s), scenario.duration_s, sample_every_s):
+        time_s = float(due_s + random.uniform(0.0, LATENESS_S))
+        look = log.look(time_s)
+        measured = meter.take(Sample.of(time_s, {PARTITION: look}))
+        if measured:
+            raw, filtered = float(measured.bytes_per_s[0]), float(measured.filtered_bytes_per_s[0])
+            rows.append(Observation(time_s, log.written(time_s), look.end_offset, raw, filtered))
+        advance()
+    return Series.of(scenario, rows)

@@ -1,0 +1,112 @@
+"""The record on the monitor topic: its bytes are agreed with every reader, so they are kept in a file."""
+
+import json
+from pathlib import Path
+
+import pytest
+
+from restow.errors import InvalidInput
+from restow.model import SortedMapping, Speeds, TopicPartition
+from restow.monitor.publication import PartitionSpeed, Publication, decode, encode, publication, trace_step
+from restow.monitor.sample import PartitionLook, Sample
+from restow.monitor.speeds import Meter
+from restow.study.workload import read_trace
+
+GOLDEN = Path(__file__).parent / "golden" / "measurement-v1.json"
+P2, P10 = TopicPartition("orders-eu", 2), TopicPartition("orders-eu", 10)
+OTHER = TopicPartition("payments", 0)
+
+PUBLISHED = Publication(
+    time="2026-03-01T12:00:00.250Z",
+    window_s=2.0,
+    partitions=SortedMapping(
+        {
+            P2: PartitionSpeed(1250.0, 1250.0, 10.0, 81260, 9918240, False),
+            P10: PartitionSpeed(62.5, 62.5, 0.5, 7, None, True),
+            OTHER: PartitionSpeed(0.0, 0.0, 0.0, 0, 0, False),
+        }
+    ),
+)
+
+
+def test_a_measurement_is_published_with_everything_a_reader_needs() -> None:
+    meter = Meter()
+    meter.take(
+        Sample.of(5.0, {P2: PartitionLook(81240, 9915740), P10: PartitionLook(6, None), OTHER: PartitionLook(0, 0)})
+    )
+    measured = meter.take(
+        Sample.of(7.0, {P2: PartitionLook(81260, 9918240), P10: PartitionLook(7, None), OTHER: PartitionLook(0, 0)})
+    )
+    assert measured is not None
+    published = publication(measured, "2026-03-01T12:00:00.250Z")
+    # orders-eu-10 was never readable and no other interval is known before this one: its bytes can't be told yet.
+    unknown = PUBLISHED.partitions[P10]._replace(bytes_per_s=0.0, filtered_bytes_per_s=0.0)
+    assert dict(published.partitions) == {**PUBLISHED.partitions, P10: unknown}
+    assert (published.time, published.window_s) == (PUBLISHED.time, PUBLISHED.window_s)
+
+
+def test_the_bytes_on_the_topic_are_those_of_the_golden_file() -> None:
+    assert encode(PUBLISHED) == GOLDEN.read_bytes().rstrip(b"\n")
+
+
+def test_what_was_encoded_is_decoded_to_the_same() -> None:
+    assert decode(GOLDEN.read_bytes()) == PUBLISHED
+
+
+def test_a_reader_passes_over_keys_it_does_not_know() -> None:
+    document = json.loads(GOLDEN.read_bytes())
+    document["host"] = "a"
+    document["topics"]["payments"]["0"]["skew"] = 3
+    assert decode(json.dumps(document).encode()) == PUBLISHED
+
+
+def test_the_controller_reads_filtered_and_raw_speeds() -> None:
+    differing = Publication("t", 30.0, SortedMapping({P2: PartitionSpeed(100.0, 90.0, 1.0, 5, 500, False)}))
+    assert differing.speeds == Speeds({P2: 90.0})
+    assert differing.raw_speeds == Speeds({P2: 100.0})
+
+
+def test_publications_make_a_trace_for_the_studies(tmp_path: Path) -> None:
+    file = tmp_path / "trace.json"
+    file.write_text(json.dumps([trace_step(PUBLISHED), trace_step(PUBLISHED)]))
+    assert trace_step(PUBLISHED) == {"orders-eu": {"2": 1250.0, "10": 62.5}, "payments": {"0": 0.0}}
+    assert read_trace(file).speeds() == (PUBLISHED.speeds, PUBLISHED.speeds)
+
+
+@pytest.mark.parametrize(
+    ("change", "message"),
+    [
+        ({"version": 2}, "a measurement of version 2 can't be read; known is 1"),
+        ({"time": 5}, "time is 5; it must be a time in UTC, like 2026-03-01T12:00:00.250Z"),
+        ({"window_s": "30"}, "window_s is '30'; it must be a number, 0 or more"),
+        ({"topics": [1]}, "topics is [1]; it must be an object"),
+        ({"topics": {"a": {"x": {}}}}, "'a-x' is no partition; write the topic, a dash and the number, like orders-7"),
+        ({"topics": {"a": {"0": {}}}}, "topics.a.0.bytes_per_s is None; it must be a number, 0 or more"),
+    ],
+)
+def test_what_cannot_be_read_is_refused_with_its_place(change: dict[str, object], message: str) -> None:
+    with pytest.raises(InvalidInput) as refused:
+        decode(json.dumps({**json.loads(GOLDEN.read_bytes()), **change}).encode())
+    assert str(refused.value) == message
+
+
+@pytest.mark.parametrize(
+    ("key", "value"),
+    [
+        *(("bytes_per_s", value) for value in (-1, True, "5", None, float("nan"))),
+        *(("end_offset", value) for value in (-1, 1.5, None)),
+        *(("size_bytes", value) for value in (-1, "big")),
+        *(("estimated", value) for value in (1, "yes", None)),
+    ],
+)
+def test_a_value_that_cannot_be_is_refused(key: str, value: object) -> None:
+    document = json.loads(GOLDEN.read_bytes())
+    document["topics"]["payments"]["0"][key] = value
+    with pytest.raises(InvalidInput, match=rf"topics\.payments\.0\.{key} is .*; it must be"):
+        decode(json.dumps(document).encode())
+
+
+@pytest.mark.parametrize("record", [b"", b"{", b"\xff\xfe", b"[" * 100_000])
+def test_what_is_not_json_is_refused(record: bytes) -> None:
+    with pytest.raises(InvalidInput, match="a measurement must be JSON"):
+        decode(record)
