@@ -6,7 +6,7 @@ import pytest
 
 from restow.errors import InvalidInput
 from restow.model import TopicPartition
-from restow.monitor.sample import UNREADABLE, PartitionLook, Sample
+from restow.monitor.sample import NO_ANSWER, UNREADABLE, PartitionLook, Sample
 from restow.monitor.speeds import Measurement, Meter, MeterSettings
 
 P0, P1, P2 = (TopicPartition("orders", number) for number in range(3))
@@ -153,6 +153,29 @@ def test_a_recreated_topic_has_no_past(offset_after: int) -> None:
 def test_offsets_that_fall_mean_the_same_where_no_id_is_known() -> None:
     looks = [look(10, 1000), look(20, 2000), look(5, 500), look(6, 570)]
     assert of_one(*looks) == (70, 1, False)
+
+
+def test_a_partition_without_an_answer_is_left_out_and_its_next_speed_spans_the_gap() -> None:
+    meter = Meter()
+    meter.take(Sample.of(0.0, {P0: look(0, 0), P1: look(0, 0)}))
+    meter.take(Sample.of(1.0, {P0: look(1, 100), P1: look(1, 10)}))
+    silent = meter.take(Sample.of(2.0, {P0: look(NO_ANSWER, None), P1: look(2, 20)}))
+    assert silent is not None
+    assert (silent.partitions, silent.bytes_per_s.tolist()) == ((P1,), [10])
+    back = meter.take(Sample.of(4.0, {P0: look(7, 700), P1: look(4, 40)}))
+    assert back is not None
+    assert (back.bytes_per_s.tolist(), back.records_per_s.tolist()) == ([175, 10], [1.75, 1])
+    assert back.estimated.tolist() == [False, False]
+
+
+def test_a_partition_silent_for_longer_than_the_window_starts_anew() -> None:
+    meter = Meter(MeterSettings(window_s=3))
+    meter.take(Sample.of(0.0, {P0: look(0, 0), P1: look(NO_ANSWER, None)}))
+    for second in range(1, 5):
+        meter.take(Sample.of(float(second), {P0: look(NO_ANSWER, None), P1: look(0, 0)}))
+    back = meter.take(Sample.of(5.0, {P0: look(9000, 900_000), P1: look(0, 0)}))
+    assert back is not None
+    assert (back.bytes_per_s.tolist(), back.estimated.tolist()) == ([0, 0], [True, False])
 
 
 def test_after_a_pause_within_the_window_the_mean_spans_it() -> None:

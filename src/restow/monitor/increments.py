@@ -8,8 +8,8 @@ The growth of the leader's log is what was written, to the byte, unless somethin
     a size can't be read           there is nothing to compare
 
 There the bytes are estimated: the records written (offsets tell them in every case) times the bytes of a record, as
-known from this partition, else from its topic, else from the log as a whole. A partition whose topic was recreated, or
-whose offsets fell, has no past; nothing is said about it until the next sample.
+known from this partition, else from its topic, else from the log as a whole, else from all topics. A partition whose
+topic was recreated, or whose offsets fell, has no past; nothing is said about it until the next sample.
 
 A sample's sizes are read before its offsets. So a deletion shows in the start offset no later than in the size, and at
 most one sample earlier: growth is believed only if the start offset stood still in this interval and the one before.
@@ -27,7 +27,7 @@ class Increment:
     """Columns over the partitions of the later sample."""
 
     seconds: Floats
-    """How long the interval was; 0 where there was no earlier sample to compare with."""
+    """How long the interval was; 0 where there is nothing to compare."""
     bytes: Floats
     records: Floats
     estimated: Flags
@@ -91,8 +91,10 @@ def continued(before: Sample, after: Sample) -> Flags:
     return same
 
 
-def between(before: Sample, after: Sample, knowledge: Knowledge, topic_of: Integers) -> tuple[Increment, Knowledge]:
-    """What was written, and what is known afterwards. `before` has the rows of `after`; so has `knowledge`."""
+def between(
+    before: Sample, after: Sample, seconds: Floats, knowledge: Knowledge, topic_of: Integers
+) -> tuple[Increment, Knowledge]:
+    """What was written in so many seconds, and what is known afterwards. All have the rows of `after`."""
     records = (after.end_offset - before.end_offset).astype(np.float64)
     start_moved = after.start_offset != before.start_offset
     comparable = (before.size_bytes != UNREADABLE) & (after.size_bytes != UNREADABLE) & (before.leader == after.leader)
@@ -100,7 +102,7 @@ def between(before: Sample, after: Sample, knowledge: Knowledge, topic_of: Integ
     exact = (growth >= 0) & ~start_moved & ~knowledge.start_moved
     estimate = np.maximum(records * _bytes_per_record(before, knowledge, topic_of), np.maximum(growth, 0.0))
     increment = Increment(
-        seconds=np.full(len(records), after.time_s - before.time_s),
+        seconds=seconds,
         bytes=np.where(exact, growth, np.where(records > 0, estimate, 0.0)),
         records=records,
         estimated=~exact & (records > 0),  # where nothing was written, that is no estimate
@@ -113,15 +115,16 @@ def between(before: Sample, after: Sample, knowledge: Knowledge, topic_of: Integ
 
 
 def _bytes_per_record(before: Sample, knowledge: Knowledge, topic_of: Integers) -> Floats:
-    """Of the partition, else of its topic, else the mean of the log as it lies on disk, else 0."""
+    """Of the partition, else of its topic, else the mean of the log as it lies on disk, else of all topics, else 0."""
     of_topic = _ratio(_per_topic(knowledge.exact_bytes, topic_of), _per_topic(knowledge.exact_records, topic_of))
     known = _ratio(knowledge.exact_bytes, knowledge.exact_records)
     known = np.where(known > 0, known, of_topic[topic_of])
-    on_disk = _ratio(
-        np.maximum(before.size_bytes, 0).astype(np.float64),
-        (before.end_offset - before.start_offset).astype(np.float64),
-    )
-    return np.where(known > 0, known, on_disk)
+    # Where records were deleted, a log may hold more than its offsets say: a segment is kept until all of it may go.
+    whole = np.where(before.start_offset == 0, np.maximum(before.size_bytes, 0), 0).astype(np.float64)
+    on_disk = _ratio(whole, before.end_offset.astype(np.float64))
+    known = np.where(known > 0, known, on_disk)
+    everywhere = _ratio(knowledge.exact_bytes.sum(keepdims=True), knowledge.exact_records.sum(keepdims=True))
+    return np.where(known > 0, known, everywhere)
 
 
 def _per_topic(column: Floats, topic_of: Integers) -> Floats:

@@ -21,7 +21,8 @@ Flags = NDArray[np.bool_]
 UNREADABLE: Final = -1
 """The size of a log that no broker told: its directory is offline, or the right to ask is missing."""
 
-NO_LEADER: Final = -1
+NO_ANSWER: Final = -1
+"""The end offset of a partition that is there, but whose leader gave no answer this time."""
 
 
 class PartitionLook(NamedTuple):
@@ -46,6 +47,7 @@ class Sample:
     """The broker whose log the size is of. Sizes of two brokers' logs are never compared."""
     start_offset: Integers
     end_offset: Integers
+    """Or NO_ANSWER."""
     size_bytes: Integers
     """Of the leader's log, or UNREADABLE."""
 

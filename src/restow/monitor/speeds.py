@@ -7,6 +7,7 @@ partitions; the cost of a sample grows with their number alone, and so does the 
 import math
 from collections import deque
 from dataclasses import dataclass, replace
+from itertools import compress
 from typing import Final
 
 import numpy as np
@@ -15,7 +16,7 @@ from restow.errors import InvalidInput
 from restow.model import TopicPartition
 from restow.monitor.changes import Changes, detected, since_change
 from restow.monitor.increments import Increment, Knowledge, between, continued
-from restow.monitor.sample import Flags, Floats, Integers, Sample
+from restow.monitor.sample import NO_ANSWER, Flags, Floats, Integers, Sample
 
 SLOTS: Final = 60
 """A window has at most about this many intervals: samples that come faster are joined, and memory stays bounded."""
@@ -81,6 +82,9 @@ class Meter:
     def __init__(self, settings: MeterSettings | None = None) -> None:
         self._settings = settings or MeterSettings()
         self._last: Sample | None = None
+        """The newest look at every partition: of the last sample, or of the last that had an answer."""
+        self._seen_s = np.zeros(0)
+        """When that was."""
         self._topic_of = np.zeros(0, np.int64)
         self._slots: deque[_Slot] = deque()
         self._knowledge = Knowledge.none(0)
@@ -90,34 +94,44 @@ class Meter:
     def take(self, sample: Sample) -> Measurement | None:
         """The measurement up to this sample; None for the first one, and after a pause longer than the window."""
         last = self._last
-        self._last = sample
         if last is None or not last.partitions or sample.time_s - last.time_s > self._settings.window_s:
             self._start_over(sample)
             return None
         elapsed_s = sample.time_s - last.time_s
         assert elapsed_s > 0, "a sample is later than the one before it"
         positions = self._follow(last, sample)
+        before = _rows_of(last, sample, positions)
+        after = _with_rows(sample, before, sample.end_offset == NO_ANSWER)
+        seconds = np.where(sample.end_offset == NO_ANSWER, 0.0, sample.time_s - self._seen_s)
         known = self._knowledge.faded(math.exp(-FADING * elapsed_s / self._settings.window_s))
-        written, self._knowledge = between(_rows_of(last, sample, positions), sample, known, self._topic_of)
-        if (positions < 0).any():
-            written = replace(written, seconds=np.where(positions >= 0, written.seconds, 0.0))
+        written, self._knowledge = between(before, after, seconds, known, self._topic_of)
+        self._seen_s = np.where(sample.end_offset == NO_ANSWER, self._seen_s, sample.time_s)
+        self._last = after
         self._add(_Slot(last.time_s, sample.time_s, written))
-        return self._measure(sample, elapsed_s)
+        return _answered(self._measure(after, elapsed_s), sample)
 
     def _start_over(self, sample: Sample) -> None:
         rows = len(sample.partitions)
-        self._topic_of = _topic_numbers(sample.partitions)
+        self._last, self._topic_of = sample, _topic_numbers(sample.partitions)
+        self._seen_s = np.full(rows, sample.time_s)
         self._slots.clear()
         self._knowledge, self._changes, self._level = Knowledge.none(rows), Changes.none(rows), np.zeros(rows)
 
     def _follow(self, last: Sample, sample: Sample) -> Integers:
         """Brings all that is remembered to the partitions of the sample.
 
-        Gives their positions in the last sample, -1 for those without a past: new ones and recreated ones.
+        Gives their positions in the last sample, -1 for those without a past: new ones, recreated ones, and those whose
+        last answer is older than the window.
         """
         same_rows = last.partitions == sample.partitions
         positions = np.arange(len(sample.partitions)) if same_rows else _positions(last.partitions, sample.partitions)
-        positions = np.where(continued(_rows_of(last, sample, positions), sample), positions, -1)
+        before = _rows_of(last, sample, positions)
+        silent = sample.end_offset == NO_ANSWER
+        seen_s = np.where(positions >= 0, self._seen_s[positions], sample.time_s)
+        past = (continued(before, sample) | silent) & (before.end_offset != NO_ANSWER)
+        past &= sample.time_s - seen_s <= self._settings.window_s
+        positions = np.where(past, positions, -1)
+        self._seen_s = np.where(positions >= 0, seen_s, sample.time_s)
         if not same_rows:
             self._topic_of = _topic_numbers(sample.partitions)
         if not same_rows or (positions < 0).any():
@@ -192,18 +206,44 @@ def _topic_numbers(partitions: tuple[TopicPartition, ...]) -> Integers:
 
 def _rows_of(last: Sample, sample: Sample, positions: Integers) -> Sample:
     """The last sample over the partitions of the new one. What has no past is as it is now: nothing was written."""
-    known = positions >= 0
-
-    def rows(old: Integers, new: Integers) -> Integers:
-        return np.where(known, old[positions], new)
-
-    return replace(
+    aligned = replace(
         last,
         partitions=sample.partitions,
-        leader=rows(last.leader, sample.leader),
-        start_offset=rows(last.start_offset, sample.start_offset),
-        end_offset=rows(last.end_offset, sample.end_offset),
-        size_bytes=rows(last.size_bytes, sample.size_bytes),
+        leader=last.leader[positions],
+        start_offset=last.start_offset[positions],
+        end_offset=last.end_offset[positions],
+        size_bytes=last.size_bytes[positions],
+    )
+    return _with_rows(aligned, sample, positions < 0)
+
+
+def _with_rows(sample: Sample, other: Sample, chosen: Flags) -> Sample:
+    """The sample, with the chosen rows of another one."""
+    if not chosen.any():
+        return sample
+    return replace(
+        sample,
+        leader=np.where(chosen, other.leader, sample.leader),
+        start_offset=np.where(chosen, other.start_offset, sample.start_offset),
+        end_offset=np.where(chosen, other.end_offset, sample.end_offset),
+        size_bytes=np.where(chosen, other.size_bytes, sample.size_bytes),
+    )
+
+
+def _answered(measurement: Measurement, sample: Sample) -> Measurement:
+    """Without the partitions that gave no answer this time: what is known of them is stale."""
+    kept = sample.end_offset != NO_ANSWER
+    if kept.all():
+        return measurement
+    return Measurement(
+        window_s=measurement.window_s,
+        partitions=tuple(compress(measurement.partitions, kept)),
+        bytes_per_s=measurement.bytes_per_s[kept],
+        filtered_bytes_per_s=measurement.filtered_bytes_per_s[kept],
+        records_per_s=measurement.records_per_s[kept],
+        end_offset=measurement.end_offset[kept],
+        size_bytes=measurement.size_bytes[kept],
+        estimated=measurement.estimated[kept],
     )
 
 
