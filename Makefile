@@ -8,6 +8,8 @@ VENV := .venv
 BIN := $(VENV)/bin
 RUN_READY := $(VENV)/.run-ready
 DEV_READY := $(VENV)/.dev-ready
+JAVA_READY := $(VENV)/.java-ready
+JARS_READY := $(VENV)/.jars-ready
 SOURCES := src tests bench scripts
 
 .PHONY: help demo test check format bench lock clean
@@ -19,8 +21,9 @@ demo: $(RUN_READY) ## Set up and run the main job: the packing study on a small 
 	$(BIN)/restow study packing --d 5,15 --seeds 1 --steps 60 --packer mwf,mbfp,bfd,restow --plot out/packing.png
 	$(BIN)/restow plan examples/plan.json
 
-test: check ## Set up and pass every test
-	$(BIN)/python -m pytest --numprocesses 2
+# loadfile: the tests of a file run in one process, so that a cluster they share is started once.
+test: check $(JARS_READY) ## Set up and pass every test
+	$(BIN)/python -m pytest --numprocesses 2 --dist loadfile
 
 check: $(DEV_READY) ## Lint, types (mypy strict) and the import rules
 	$(BIN)/ruff check $(SOURCES)
@@ -43,6 +46,15 @@ clean: ## Remove what the targets above made
 
 $(BIN)/python:
 	PYTHON=$(PYTHON) scripts/make-venv $(VENV)
+
+$(JAVA_READY): | $(BIN)/python
+	scripts/need-java
+	touch $@
+
+# Kafka's jars, once; from then on the embedded broker needs no network.
+$(JARS_READY): src/restow/kafka/jars.py $(RUN_READY) | $(JAVA_READY)
+	$(BIN)/python -c 'from restow.kafka.jars import KAFKA, fetch; fetch(KAFKA, print)'
+	touch $@
 
 # --require-hashes: a fresh machine gets, byte for byte, what was tested.
 $(RUN_READY): requirements/run.txt pyproject.toml | $(BIN)/python

@@ -7,7 +7,8 @@ about many partitions or nodes, those without an answer are left out, so that th
 
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
-from typing import Any
+from types import TracebackType
+from typing import Any, Self
 
 from confluent_kafka import KafkaError, KafkaException, TopicCollection
 from confluent_kafka import TopicPartition as KafkaTopicPartition
@@ -42,7 +43,15 @@ class Admin:
         self._within_s = answer_within_s
         self._not_let_in: KafkaError | None = None
         self._client = make_admin_client(kafka, self._note)
-        self._log_dirs = LogDirs(kafka)
+        self._log_dirs = LogDirs(kafka, answer_within_s)
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        self.close()
 
     def close(self) -> None:
         self._log_dirs.close()

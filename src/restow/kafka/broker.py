@@ -197,11 +197,16 @@ class EmbeddedKafka:
     def _format(self, cluster_id: str) -> None:
         for node in self._nodes.values():
             node.prepare()
-        formats = {node.number: node.format(cluster_id) for node in self._nodes.values()}
-        for number, process in formats.items():
-            if process is not None and process.wait():
-                self._nodes[number].process = process
-                raise self._nodes[number].death("before it started")
+        formats = {node: process for node in self._nodes.values() if (process := node.format(cluster_id))}
+        try:
+            for node, process in formats.items():
+                if process.wait():
+                    node.process = process
+                    raise node.death("before it started")
+        finally:
+            for process in formats.values():
+                process.kill()
+                process.wait()
 
     def _wait_until_ready(self) -> None:
         deadline = time.monotonic() + START_WITHIN_S

@@ -18,7 +18,7 @@ from restow.settings import Kafka
 
 logging.getLogger("kafka").addHandler(logging.NullHandler())  # it has words for stderr otherwise
 
-DEFAULTS = {"bootstrap_timeout_ms": 10_000, "request_timeout_ms": 10_000, "client_id": "restow"}
+CLIENT_ID = "restow"
 
 TRANSLATION: Mapping[str, tuple[str, Callable[[str], object]]] = {
     "client.dns.lookup": ("client_dns_lookup", str),
@@ -50,8 +50,9 @@ SASL_KNOWN = ("PLAIN", "SCRAM-SHA-256", "SCRAM-SHA-512", "GSSAPI")
 class LogDirs:
     """Connects when it is first asked, and anew after a failure."""
 
-    def __init__(self, kafka: Kafka) -> None:
+    def __init__(self, kafka: Kafka, answer_within_s: float) -> None:
         self._kafka = kafka
+        self._within_s = answer_within_s
         self._client: KafkaAdminClient | None = None
 
     def sizes_on(self, node: int, topics: Iterable[str] | None = None) -> dict[TopicPartition, int]:
@@ -59,7 +60,7 @@ class LogDirs:
         asked = None if topics is None else sorted(topics)
         try:
             if self._client is None:
-                self._client = KafkaAdminClient(**client_options(self._kafka))
+                self._client = KafkaAdminClient(**client_options(self._kafka, self._within_s))
             [answer] = self._client.describe_log_dirs(asked, brokers=[node])
         except KafkaPythonError as error:
             self.close()
@@ -84,9 +85,14 @@ class LogDirs:
             client.close()
 
 
-def client_options(kafka: Kafka) -> dict[str, Any]:
-    properties = kafka.properties
-    options: dict[str, Any] = {**DEFAULTS, "bootstrap_servers": kafka.bootstrap.split(",")}
+def client_options(kafka: Kafka, answer_within_s: float) -> dict[str, Any]:
+    properties, within_ms = kafka.properties, round(1000 * answer_within_s)
+    options: dict[str, Any] = {
+        "bootstrap_servers": kafka.bootstrap.split(","),
+        "bootstrap_timeout_ms": within_ms,
+        "client_id": CLIENT_ID,
+        "request_timeout_ms": within_ms,
+    }
     for name, value in properties.items():
         if name in UNTRANSLATABLE:
             raise Refused(f"the sizes of logs can't be asked for with {name}; give the certificate as PEM files")

@@ -41,7 +41,7 @@ STOP_WITHIN_S = 30.0
 KILL_WITHIN_S = 10.0
 
 
-@dataclass(slots=True)
+@dataclass(slots=True, eq=False)
 class Node:
     number: int
     home: Path

@@ -1,0 +1,30 @@
+"""Finds restow.toml for the commands that need settings: `--config FILE`, else ./restow.toml."""
+
+import argparse
+import os
+from pathlib import Path
+
+from restow.errors import InvalidInput
+from restow.settings import Settings, read_settings
+
+DEFAULT = Path("restow.toml")
+
+
+def add_config(parser: argparse.ArgumentParser) -> None:
+    parser.add_argument(
+        "--config", type=Path, metavar="FILE", default=DEFAULT, help=f"the settings, as TOML (default: ./{DEFAULT})"
+    )
+
+
+def settings_of(args: argparse.Namespace) -> Settings:
+    file: Path = args.config
+    try:
+        text = file.read_text(encoding="utf-8")
+    except FileNotFoundError:
+        example = '[kafka] with bootstrap = "host:9092"'
+        raise InvalidInput(f"there is no {file}; write one (at least {example}), or name one with --config") from None
+    except OSError as error:
+        raise InvalidInput(f"{file} can't be read: {error.strerror}; name a file of settings") from None
+    except UnicodeDecodeError:
+        raise InvalidInput(f"{file} is not UTF-8 text; settings are TOML") from None
+    return read_settings(text, str(file), os.environ)

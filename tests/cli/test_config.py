@@ -1,0 +1,44 @@
+import argparse
+from pathlib import Path
+
+import pytest
+
+from restow.cli.config import add_config, settings_of
+from restow.errors import InvalidInput
+from restow.settings import Settings
+
+
+def given(*arguments: str) -> Settings:
+    parser = argparse.ArgumentParser()
+    add_config(parser)
+    return settings_of(parser.parse_args(arguments))
+
+
+def test_the_settings_of_the_current_directory_are_found(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    (tmp_path / "restow.toml").write_text('[kafka]\nbootstrap = "here:9092"')
+    monkeypatch.chdir(tmp_path)
+    assert given().kafka.bootstrap == "here:9092"
+
+
+def test_another_file_can_be_named_and_sees_the_environment(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    file = tmp_path / "other.toml"
+    file.write_text('[kafka]\nbootstrap = "${BROKER}:9092"')
+    monkeypatch.setenv("BROKER", "there")
+    assert given("--config", str(file)).kafka.bootstrap == "there:9092"
+
+
+def test_a_missing_file_is_told_with_what_to_write(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.chdir(tmp_path)
+    with pytest.raises(InvalidInput) as caught:
+        given()
+    assert str(caught.value) == (
+        'there is no restow.toml; write one (at least [kafka] with bootstrap = "host:9092"), or name one with --config'
+    )
+
+
+def test_a_file_that_is_no_text_is_told(tmp_path: Path) -> None:
+    (tmp_path / "x").write_bytes(b"\xff\xfe")
+    with pytest.raises(InvalidInput, match="is not UTF-8 text; settings are TOML"):
+        given("--config", str(tmp_path / "x"))
+    with pytest.raises(InvalidInput, match="can't be read: Is a directory; name a file of settings"):
+        given("--config", str(tmp_path))

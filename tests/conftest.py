@@ -1,0 +1,56 @@
+"""What tests of several folders share: a real Kafka, started when a test first asks for one, and patience."""
+
+import time
+import uuid
+from collections.abc import Callable, Iterator
+
+import pytest
+
+from restow.kafka.admin import Admin
+from restow.kafka.broker import EmbeddedKafka
+from restow.settings import Kafka
+
+EAGER = {  # Kafka tidies up every few minutes by default; a test that waits for it can't
+    "log.cleaner.backoff.ms": "200",
+    "log.initial.task.delay.ms": "200",
+    "log.retention.check.interval.ms": "200",
+    "log.segment.delete.delay.ms": "200",
+}
+
+Eventually = Callable[[Callable[[], object]], None]
+
+
+@pytest.fixture(scope="session")
+def broker() -> Iterator[EmbeddedKafka]:
+    """One node for the whole session, of each process that runs tests. Leave it running and as it is: tests have topics
+    of their own."""
+    with EmbeddedKafka(server=EAGER) as kafka:
+        yield kafka
+
+
+@pytest.fixture(scope="session")
+def kafka(broker: EmbeddedKafka) -> Kafka:
+    return Kafka(broker.bootstrap)
+
+
+@pytest.fixture(scope="session")
+def admin(kafka: Kafka) -> Iterator[Admin]:
+    with Admin(kafka) as client:
+        yield client
+
+
+@pytest.fixture
+def prefix() -> str:
+    """What the names of a test's own topics start with."""
+    return f"test-{uuid.uuid4().hex[:12]}"
+
+
+@pytest.fixture(scope="session")
+def eventually() -> Eventually:
+    def wait(condition: Callable[[], object], within_s: float = 30.0) -> None:
+        deadline = time.monotonic() + within_s
+        while not condition():
+            assert time.monotonic() < deadline, f"not within {within_s:g} s"
+            time.sleep(0.02)
+
+    return wait

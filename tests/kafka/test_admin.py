@@ -1,0 +1,78 @@
+"""What restow asks of a cluster, of a real one."""
+
+from collections.abc import Callable
+
+import pytest
+
+from restow.kafka.admin import Admin
+from restow.kafka.clients import make_producer
+from restow.kafka.errors import NoAnswer, Refused
+from restow.kafka.topics import wait_until_shown
+from restow.model import TopicPartition
+from restow.settings import Kafka
+
+Eventually = Callable[[Callable[[], object]], None]
+
+
+@pytest.fixture
+def written(kafka: Kafka, admin: Admin, prefix: str) -> str:
+    """A topic of two partitions, with three records of 1,000 bytes in the first."""
+    admin.create_topic(prefix, 2)
+    wait_until_shown(admin, {prefix: 2})
+    producer = make_producer(kafka)
+    for _ in range(3):
+        producer.produce(prefix, b"x" * 1000, partition=0)
+    assert producer.flush(30) == 0
+    return prefix
+
+
+def test_a_topic_is_shown_with_a_leader_for_each_partition(admin: Admin, written: str) -> None:
+    cluster = admin.cluster()
+    assert cluster.nodes == (1,)
+    assert cluster.leaders[written] == (1, 1)
+    assert cluster.partitions_of([written, "nowhere"]) == [TopicPartition(written, 0), TopicPartition(written, 1)]
+
+
+def test_offsets_are_those_of_the_log_and_what_is_not_there_is_left_out(admin: Admin, written: str) -> None:
+    full, empty, nowhere = TopicPartition(written, 0), TopicPartition(written, 1), TopicPartition("nowhere", 0)
+    assert admin.end_offsets([full, empty, nowhere]) == {full: 3, empty: 0}
+    assert admin.start_offsets([full, empty]) == {full: 0, empty: 0}
+    assert admin.end_offsets([]) == {}
+
+
+def test_sizes_are_bytes_on_disk(admin: Admin, written: str) -> None:
+    sizes = admin.log_sizes(1, [written])
+    assert set(sizes) == {TopicPartition(written, 0), TopicPartition(written, 1)}
+    assert 3000 < sizes[TopicPartition(written, 0)] < 3500
+    assert sizes[TopicPartition(written, 1)] == 0
+    assert sizes.items() <= admin.log_sizes(1).items()
+
+
+def test_a_topic_that_is_made_again_has_another_id(admin: Admin, written: str, eventually: Eventually) -> None:
+    before = admin.topic_ids([written, "nowhere"])
+    assert set(before) == {written}
+    assert admin.delete_topic(written) is True
+    eventually(lambda: written not in admin.cluster().leaders)
+    assert admin.delete_topic(written) is False
+    assert admin.create_topic(written, 1) is True
+    wait_until_shown(admin, {written: 1})
+    assert admin.topic_ids([written])[written] != before[written]
+
+
+def test_a_cluster_that_does_not_answer_is_told() -> None:
+    with Admin(Kafka("127.0.0.1:1"), answer_within_s=0.3) as admin:
+        with pytest.raises(NoAnswer, match=r"^can't list the topics: 127.0.0.1:1 doesn't answer \("):
+            admin.cluster()
+        with pytest.raises(NoAnswer, match=r"^can't read offsets: 127.0.0.1:1 doesn't answer \("):
+            admin.end_offsets([TopicPartition("orders", 0)])
+
+
+def test_a_node_that_is_not_there_has_no_sizes_to_tell(admin: Admin) -> None:
+    with pytest.raises(NoAnswer, match=r"^can't read the sizes of node 9's logs: it doesn't answer"):
+        admin.log_sizes(9)
+    assert admin.log_sizes(1)
+
+
+def test_what_kafka_refuses_is_told_in_its_words(admin: Admin, prefix: str) -> None:
+    with pytest.raises(Refused, match=f"^can't create the topic {prefix}: .*replication factor"):
+        admin.create_topic(prefix, 1, replication_factor=3)

@@ -1,0 +1,69 @@
+"""The four topics, on a real broker: made as the protocol says, grown when needed, left alone when they are right."""
+
+from confluent_kafka.admin import AdminClient, ConfigResource
+
+from restow.kafka.admin import Admin
+from restow.kafka.clients import make_producer
+from restow.kafka.topics import ensure_topics, grow_topics, wait_until_shown
+from restow.settings import Kafka, Topics
+
+
+def partitions_of(admin: Admin, prefix: str) -> dict[str, int]:
+    leaders = admin.cluster().leaders
+    return {name: len(found) for name, found in leaders.items() if name.startswith(prefix)}
+
+
+def setting_of(kafka: Kafka, topic: str, name: str) -> str:
+    resource = ConfigResource(ConfigResource.Type.TOPIC, topic)
+    client = AdminClient({"bootstrap.servers": kafka.bootstrap})
+    [answer] = client.describe_configs([resource]).values()
+    return str(answer.result()[name].value)
+
+
+def test_the_four_topics_are_made_when_they_are_missing_and_only_then(kafka: Kafka, admin: Admin, prefix: str) -> None:
+    topics = Topics(prefix, most_consumers=4)
+    names = (topics.monitor, topics.controller, topics.query, topics.service)
+    assert ensure_topics(admin, topics) == names
+    assert partitions_of(admin, prefix) == dict(sorted(zip(names, (1, 5, 5, 1), strict=True)))
+    assert setting_of(kafka, topics.monitor, "retention.ms") == "-1"
+    assert setting_of(kafka, topics.service, "cleanup.policy") == "compact"
+    assert setting_of(kafka, topics.controller, "cleanup.policy") == "delete"
+    assert ensure_topics(admin, topics) == ()
+
+
+def test_the_monitors_records_may_be_kept_for_a_shorter_time(kafka: Kafka, admin: Admin, prefix: str) -> None:
+    topics = Topics(prefix, monitor_retention_ms=86_400_000)
+    ensure_topics(admin, topics)
+    assert setting_of(kafka, topics.monitor, "retention.ms") == "86400000"
+
+
+def test_a_topic_that_is_there_keeps_its_settings_and_is_only_grown(kafka: Kafka, admin: Admin, prefix: str) -> None:
+    topics = Topics(prefix, most_consumers=4)
+    admin.create_topic(topics.controller, 2, settings={"retention.ms": "5000000"})
+    wait_until_shown(admin, {topics.controller: 2})
+    ensure_topics(admin, topics)
+    assert partitions_of(admin, prefix)[topics.controller] == 5
+    assert setting_of(kafka, topics.controller, "retention.ms") == "5000000"
+
+
+def test_after_growing_a_new_consumers_partition_can_be_written_at_once(
+    kafka: Kafka, admin: Admin, prefix: str
+) -> None:
+    topics = Topics(prefix, most_consumers=2)
+    ensure_topics(admin, topics)
+    assert grow_topics(admin, topics, 2) == ()
+    assert grow_topics(admin, topics, 7) == (topics.controller, topics.query)
+    failures: list[object] = []
+    producer = make_producer(kafka)
+    producer.produce(topics.controller, b"x", partition=7, on_delivery=lambda error, _: failures.append(error))
+    assert producer.flush(30) == 0
+    assert failures == [None]
+
+
+def test_two_who_make_or_grow_the_same_topic_do_not_mind_each_other(admin: Admin, prefix: str) -> None:
+    assert admin.create_topic(prefix, 1) is True
+    assert admin.create_topic(prefix, 1) is False
+    wait_until_shown(admin, {prefix: 1})
+    assert admin.grow_topic(prefix, 3) is True
+    wait_until_shown(admin, {prefix: 3})
+    assert admin.grow_topic(prefix, 3) is False
