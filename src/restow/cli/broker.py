@@ -4,10 +4,10 @@ import argparse
 import signal
 import sys
 import time
+from collections.abc import Iterable
 from pathlib import Path
 
 from restow.cli.common import Subparsers, note, whole_number
-from restow.kafka.broker import MOST_NODES, EmbeddedKafka
 
 LOOK_EVERY_S = 0.5
 
@@ -35,7 +35,7 @@ def add(commands: "Subparsers[argparse.ArgumentParser]") -> None:
         type=whole_number(1),
         default=1,
         metavar="N",
-        help=f"1 to {MOST_NODES}; three for replication and moving leaders (default: 1)",
+        help="1 to 3; three for replication and moving leaders (default: 1)",
     )
     parser.add_argument(
         "--data", type=Path, metavar="DIR", help="keep the data here and find it again (default: nowhere)"
@@ -47,10 +47,13 @@ def add(commands: "Subparsers[argparse.ArgumentParser]") -> None:
 
 
 def run(args: argparse.Namespace) -> int:
+    # Kafka's client takes longer to load than most commands to run: only who wants a broker waits for it.
+    from restow.kafka.broker import EmbeddedKafka  # noqa: PLC0415
+
     signal.signal(signal.SIGTERM, signal.default_int_handler)  # to be told to stop is the same, whoever tells
     try:
         with EmbeddedKafka(args.nodes, data=args.data, port=args.port, say=note) as kafka:
-            announce(kafka, args.data)
+            announce(kafka.bootstrap, kafka.logs, args.data)
             while True:
                 time.sleep(LOOK_EVERY_S)
                 kafka.check()
@@ -58,8 +61,8 @@ def run(args: argparse.Namespace) -> int:
         return 0
 
 
-def announce(kafka: EmbeddedKafka, data: Path | None) -> None:
-    lines = [f"bootstrap  {kafka.bootstrap}", *(f"log        {log}" for log in kafka.logs)]
+def announce(bootstrap: str, logs: Iterable[Path], data: Path | None) -> None:
+    lines = [f"bootstrap  {bootstrap}", *(f"log        {log}" for log in logs)]
     lines.append(f"data       {data.resolve()}" if data else "data       temporary, removed when it stops")
     sys.stdout.write("\n".join(lines) + "\n")
     sys.stdout.flush()
