@@ -10,6 +10,7 @@ from collections import Counter
 from collections.abc import ItemsView, Iterable, Iterator, KeysView, Mapping, ValuesView
 from dataclasses import dataclass, field
 from functools import cached_property
+from itertools import repeat
 from typing import Any, NamedTuple, NewType, TypeVar
 
 from restow.errors import InvalidInput
@@ -80,6 +81,12 @@ class SortedMapping(Mapping[K, V]):
 
     def items(self) -> ItemsView[K, V]:
         return self._items.items()
+
+    def values_of(self, keys: "SortedMapping[K, Any]", missing: V) -> Iterable[V]:
+        """The value of each of the other's keys, in its order. Usually the keys are the same, and none is looked up."""
+        if list(keys) == list(self):
+            return self._items.values()
+        return map(self._items.get, keys, repeat(missing))
 
     def __eq__(self, other: object) -> bool:
         return type(other) is type(self) and self._items == other._items

@@ -6,7 +6,7 @@ drift from what it did. `restow plan`, the controller's log and the dashboard sh
 
 from dataclasses import dataclass
 
-from restow.model import Assignment, ConsumerId, TopicPartition
+from restow.model import Assignment
 from restow.packing.problem import Problem
 
 

@@ -1,0 +1,183 @@
+"""Restows a few consumers at a time: the best way to spread their partitions over just these, found exactly.
+
+Branch and bound over the partitions, heaviest first. Each exchange that lowers the cost is kept. `ours` calls
+`exchange_some` after `search` has built a stowage.
+"""
+
+import numpy as np
+
+from restow.packing.moving import burden, commit, move, next_random, take_back
+from restow.packing.search import partitions_of, sort_few
+from restow.packing.stowage import NOWHERE, OPEN, SLACK, Floats, Ints, Stowage, compiled
+
+MOST_PARTITIONS = 14
+"""Consumers that have more between them are left alone: the search would take too long."""
+CONSUMERS = 3
+"""So many exchange in one round. With 4, a round takes four times as long and gains little more (docs/decisions/003)."""
+MOST_STEPS = 2000
+"""Where an exchange is given up, with the best found until then."""
+
+
+@compiled
+def may_take(stowage: Stowage, consumer: int, partition: int, load: float, count: int, foreign: int) -> bool:
+    """As `moving.fits`, for a load that is only being considered."""
+    if count == 0:
+        return True
+    own = stowage.partitions[partition].home == consumer and foreign == 0
+    limit = stowage.consumers[consumer].hold if own else stowage.consumers[consumer].fill
+    return load + stowage.partitions[partition].speed <= limit * SLACK
+
+
+@compiled
+def burdens(
+    stowage: Stowage, consumers: Ints, size: int, partitions: Ints, held: int, choice: Ints, loads: Floats
+) -> float:
+    """Risk and excess of all these consumers, were the partitions spread as chosen."""
+    total = 0.0
+    for place in range(size):
+        lightest = second = np.inf
+        count = 0
+        for number in range(held):
+            if choice[number] == place:
+                count += 1
+                speed = stowage.partitions[partitions[number]].speed
+                if speed < lightest:
+                    lightest, second = speed, lightest
+                elif speed < second:
+                    second = speed
+        total += burden(stowage, consumers[place], loads[place], count, lightest, second)
+    return total
+
+
+@compiled
+def present_cost(stowage: Stowage, consumers: Ints, size: int, partitions: Ints, held: int) -> float:
+    total = 0.0
+    for number in range(held):
+        home = stowage.partitions[partitions[number]].home
+        if home not in (stowage.partitions[partitions[number]].at, NOWHERE):
+            total += stowage.partitions[partitions[number]].speed
+    for place in range(size):
+        total += stowage.consumers[consumers[place]].burden
+        if stowage.consumers[consumers[place]].count > 0:
+            total += stowage.worth
+    return total
+
+
+@compiled
+def best_spread(
+    stowage: Stowage, consumers: Ints, size: int, partitions: Ints, held: int, steps: int, best_choice: Ints
+) -> bool:
+    """Whether there is a cheaper way to spread the partitions over the consumers; if so, it is in `best_choice`."""
+    choice = np.full(held, NOWHERE, np.int64)
+    loads, counts, foreign = np.zeros(size), np.zeros(size, np.int64), np.zeros(size, np.int64)
+    best = present_cost(stowage, consumers, size, partitions, held) - 1e-9 * stowage.consumers[0].capacity
+    found = False
+    cost, depth = 0.0, 0
+    while depth >= 0 and steps > 0:
+        steps -= 1
+        partition = partitions[depth]
+        speed, home = stowage.partitions[partition].speed, stowage.partitions[partition].home
+        place = choice[depth]
+        if place != NOWHERE:  # take the last choice back
+            counts[place] -= 1
+            loads[place] -= speed
+            if home != consumers[place]:
+                foreign[place] -= 1
+                cost -= speed if home != NOWHERE else 0.0
+            if counts[place] == 0:
+                loads[place] = 0.0
+                cost -= stowage.worth
+        price = 0.0
+        place += 1
+        while place < size:
+            consumer = consumers[place]
+            if may_take(stowage, consumer, partition, loads[place], counts[place], foreign[place]):
+                price = stowage.worth if counts[place] == 0 else 0.0
+                price += 0.0 if home in (consumer, NOWHERE) else speed
+                if cost + price < best:
+                    break
+            place += 1
+        if place == size:
+            choice[depth] = NOWHERE
+            depth -= 1
+            continue
+        choice[depth] = place
+        counts[place] += 1
+        loads[place] += speed
+        foreign[place] += home != consumers[place]
+        cost += price
+        if depth < held - 1:
+            depth += 1
+            continue
+        total = cost + burdens(stowage, consumers, size, partitions, held, choice, loads)
+        if total < best:
+            best, found = total, True
+            best_choice[:held] = choice
+    return found
+
+
+@compiled
+def exchange(stowage: Stowage, consumers: Ints, size: int, partitions: Ints, choice: Ints) -> bool:
+    """Spread the partitions of these consumers over them in the best way. False where nothing was to be gained."""
+    held = 0
+    for place in range(size):
+        held = partitions_of(stowage, consumers[place], partitions, held)
+        if held > len(partitions):
+            return False
+    sort_few(stowage, partitions, held)
+    before = stowage.cost[0]
+    if held == 0 or not best_spread(stowage, consumers, size, partitions, held, MOST_STEPS, choice):
+        return False
+    for number in range(held):
+        if stowage.partitions[partitions[number]].at != consumers[choice[number]]:
+            move(stowage, partitions[number], NOWHERE)
+    for number in range(held):
+        if stowage.partitions[partitions[number]].at == NOWHERE:
+            move(stowage, partitions[number], consumers[choice[number]])
+    if stowage.cost[0] >= before or stowage.counters[OPEN] > stowage.most:
+        take_back(stowage, 0)
+        return False
+    commit(stowage)
+    return True
+
+
+@compiled
+def some_partition(stowage: Stowage) -> int:
+    """Any partition, rather one that has been moved: bringing it home again is what pays most."""
+    partition = 0
+    for _ in range(6):
+        partition = next_random(stowage, len(stowage.partitions))
+        if stowage.partitions[partition].at != stowage.partitions[partition].home:
+            break
+    return partition
+
+
+@compiled
+def add_unless_there(consumers: Ints, size: int, consumer: int) -> int:
+    if consumer == NOWHERE:
+        return size
+    for place in range(size):
+        if consumers[place] == consumer:
+            return size
+    consumers[size] = consumer
+    return size + 1
+
+
+@compiled
+def exchange_some(stowage: Stowage, rounds: int) -> None:
+    """In each round a partition's consumer and its home, and others at random, exchange what they hold."""
+    consumers = np.empty(CONSUMERS, np.int64)
+    partitions, choice = np.empty(MOST_PARTITIONS, np.int64), np.empty(MOST_PARTITIONS, np.int64)
+    for _ in range(rounds):
+        partition = some_partition(stowage)
+        size = add_unless_there(consumers, 0, stowage.partitions[partition].at)
+        size = add_unless_there(consumers, size, stowage.partitions[partition].home)
+        for _ in range(2 * CONSUMERS):
+            if size == CONSUMERS:
+                break
+            other = next_random(stowage, len(stowage.partitions))
+            at_home = next_random(stowage, 2) == 0
+            size = add_unless_there(
+                consumers, size, stowage.partitions[other].home if at_home else stowage.partitions[other].at
+            )
+        exchange(stowage, consumers, size, partitions, choice)

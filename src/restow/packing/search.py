@@ -1,0 +1,358 @@
+"""How restow builds a stowage: what has to go is taken out and put back heaviest first, then consumers are emptied.
+
+`ours` calls `place_all` and `drain`, compares what several recipes give, and hands the best to `exchange`.
+"""
+
+import numpy as np
+
+from restow.packing.moving import burden_with, commit, fits, move, take_back
+from restow.packing.room import bucket_of, first_empty
+from restow.packing.stowage import BLOCK, EJECTIONS, JOURNAL, NOWHERE, OPEN, SLACK, Floats, Ints, Stowage, compiled
+
+LOOKS = 8
+"""Consumers with room that are compared for a partition."""
+EJECT_LOOKS = 24
+"""Consumers without room, and partitions of each, that are looked at for something lighter to eject."""
+EJECT_DEPTH = 10
+"""How many partitions may be ejected one after the other for one."""
+EJECT_PRICE = 0.2
+"""What it takes to find another place for what is ejected, by experience, as a share of its speed."""
+SUBSET = 10
+"""Up to this many partitions of an overfull consumer all subsets are tried."""
+
+
+@compiled
+def home_price(stowage: Stowage, partition: int, consumer: int) -> float:
+    """What being on this consumer costs in moved speed, against being at home."""
+    home = stowage.partitions[partition].home
+    return 0.0 if home in (consumer, NOWHERE) else stowage.partitions[partition].speed
+
+
+@compiled
+def price(stowage: Stowage, partition: int, consumer: int, room_price: float) -> float:
+    """What it costs to put the partition on a consumer in use: its move, the risk it adds, the room it leaves unused."""
+    speed = stowage.partitions[partition].speed
+    room_left = stowage.consumers[consumer].fill - stowage.consumers[consumer].load - speed
+    return (
+        home_price(stowage, partition, consumer)
+        + burden_with(stowage, consumer, speed)
+        - stowage.consumers[consumer].burden
+        + room_price * room_left
+    )
+
+
+@compiled
+def look_for_room(
+    stowage: Stowage, partition: int, barred: int, draining: bool, room_price: float
+) -> tuple[int, float]:
+    """The cheapest of the consumers in use that can take the partition, best fits first, and its price."""
+    best, best_price = NOWHERE, np.inf
+    home = stowage.partitions[partition].home
+    if home >= 0 and home != barred and stowage.consumers[home].count > 0 and fits(stowage, partition, home, draining):
+        best, best_price = home, price(stowage, partition, home, room_price)
+    bucket = bucket_of(stowage, stowage.partitions[partition].speed / SLACK)
+    seen = 0
+    while bucket < len(stowage.bucket_first) and seen < LOOKS:
+        if stowage.block_count[bucket // BLOCK] == 0:
+            bucket = (bucket // BLOCK + 1) * BLOCK
+            continue
+        consumer = stowage.bucket_first[bucket]
+        steps = 0
+        while consumer >= 0 and steps < 4 * LOOKS and seen < LOOKS:
+            steps += 1
+            if consumer not in (home, barred) and fits(stowage, partition, consumer, draining):
+                seen += 1
+                candidate = price(stowage, partition, consumer, room_price)
+                if candidate < best_price:
+                    best, best_price = consumer, candidate
+            consumer = stowage.consumers[consumer].bucket_after
+        bucket += 1
+    return best, best_price
+
+
+@compiled
+def look_for_empty(stowage: Stowage, partition: int) -> tuple[int, float]:
+    """The consumer to open for the partition (its home, if that is empty and large enough), and the price."""
+    if stowage.counters[OPEN] >= stowage.most:
+        return NOWHERE, np.inf
+    speed, consumer = stowage.partitions[partition].speed, stowage.partitions[partition].home
+    if consumer < 0 or stowage.consumers[consumer].count > 0 or speed > stowage.consumers[consumer].trigger * SLACK:
+        consumer = first_empty(stowage, speed)
+        if consumer == NOWHERE:
+            return NOWHERE, np.inf
+    worth = 0.0 if stowage.counters[OPEN] < stowage.least else stowage.worth
+    return consumer, worth + home_price(stowage, partition, consumer)
+
+
+@compiled
+def least_bad(stowage: Stowage, partition: int) -> int:
+    """Where the partition does the least harm when there is room nowhere and nothing more may be opened."""
+    best, best_share = NOWHERE, np.inf
+    for consumer in range(len(stowage.consumers)):
+        if stowage.consumers[consumer].count > 0:
+            share = (stowage.consumers[consumer].load + stowage.partitions[partition].speed) / stowage.consumers[
+                consumer
+            ].capacity
+            if share < best_share or (share == best_share and stowage.partitions[partition].home == consumer):
+                best, best_share = consumer, share
+    return best
+
+
+@compiled
+def lightest_to_eject(stowage: Stowage, partition: int, consumer: int, draining: bool) -> tuple[int, float]:
+    """Of this consumer's partitions that are lighter than the given one and make room for it, the cheapest to eject."""
+    speed = stowage.partitions[partition].speed
+    limit = stowage.consumers[consumer].drain if draining else stowage.consumers[consumer].fill
+    if stowage.partitions[partition].home == consumer and stowage.consumers[consumer].foreign == 0:
+        limit = stowage.consumers[consumer].hold
+    needed = stowage.consumers[consumer].load + speed - limit * SLACK
+    best, best_price = NOWHERE, np.inf
+    other = stowage.consumers[consumer].first
+    steps = 0
+    while other >= 0 and steps < EJECT_LOOKS:
+        steps += 1
+        lighter = stowage.partitions[other].speed
+        if needed <= lighter < speed:
+            ejection = EJECT_PRICE * lighter + (lighter if stowage.partitions[other].home == consumer else 0.0)
+            if ejection < best_price:
+                best, best_price = other, ejection
+        other = stowage.partitions[other].after
+    return best, best_price + home_price(stowage, partition, consumer)
+
+
+@compiled
+def look_for_ejection(
+    stowage: Stowage, partition: int, barred: int, draining: bool, everywhere: bool
+) -> tuple[int, int, float]:
+    """The cheapest ejection: at home, or anywhere, from the consumers on that lack the least room."""
+    best, victim, best_price = NOWHERE, NOWHERE, np.inf
+    home = stowage.partitions[partition].home
+    if home >= 0 and home != barred and stowage.consumers[home].count > 0:
+        victim, best_price = lightest_to_eject(stowage, partition, home, draining)
+        best = home
+    bucket = bucket_of(stowage, stowage.partitions[partition].speed) if everywhere else NOWHERE
+    seen = 0
+    while bucket >= 0 and seen < EJECT_LOOKS:
+        if stowage.block_count[bucket // BLOCK] == 0:
+            bucket = bucket // BLOCK * BLOCK - 1
+            continue
+        consumer = stowage.bucket_first[bucket]
+        while consumer >= 0 and seen < EJECT_LOOKS:
+            seen += 1
+            if consumer not in (home, barred):
+                other, other_price = lightest_to_eject(stowage, partition, consumer, draining)
+                if other_price < best_price:
+                    best, victim, best_price = consumer, other, other_price
+            consumer = stowage.consumers[consumer].bucket_after
+        bucket -= 1
+    return best, victim, best_price
+
+
+@compiled
+def stow(stowage: Stowage, partition: int, barred: int, draining: bool, room_price: float) -> bool:
+    """Put the partition where it costs least; what it ejects, lighter each time, is stowed in turn."""
+    depth = 0
+    while partition != NOWHERE:
+        target, target_price = look_for_room(stowage, partition, barred, draining, room_price)
+        victim = NOWHERE
+        if depth < EJECT_DEPTH and stowage.counters[JOURNAL] < EJECTIONS - 2:
+            ejecting, ejected, eject_price = look_for_ejection(stowage, partition, barred, draining, target == NOWHERE)
+            if eject_price < target_price:
+                target, victim, target_price = ejecting, ejected, eject_price
+        if not draining:
+            empty, empty_price = look_for_empty(stowage, partition)
+            if empty != NOWHERE and empty_price < target_price:
+                target, victim = empty, NOWHERE
+            if target == NOWHERE:
+                target = least_bad(stowage, partition)
+        if target == NOWHERE:
+            return False
+        if victim != NOWHERE:
+            move(stowage, victim, NOWHERE)
+        move(stowage, partition, target)
+        partition = victim
+        depth += 1
+    return True
+
+
+@compiled
+def partitions_of(stowage: Stowage, consumer: int, into: Ints, size: int) -> int:
+    """Write the consumer's partitions behind the first `size` entries; the new size, or more than there is room for."""
+    partition = stowage.consumers[consumer].first
+    while partition >= 0:
+        if size == len(into):
+            return size + 1
+        into[size] = partition
+        size += 1
+        partition = stowage.partitions[partition].after
+    return size
+
+
+@compiled
+def sort_few(stowage: Stowage, partitions: Ints, size: int) -> None:
+    """Heaviest first, then by number: the order must not depend on how the partitions came to be listed."""
+    for end in range(1, size):
+        partition = partitions[end]
+        speed = stowage.partitions[partition].speed
+        place = end
+        while place > 0:
+            other = partitions[place - 1]
+            if stowage.partitions[other].speed > speed or (
+                stowage.partitions[other].speed == speed and other < partition
+            ):
+                break
+            partitions[place] = other
+            place -= 1
+        partitions[place] = partition
+
+
+@compiled
+def sort_heaviest_first(stowage: Stowage, partitions: Ints, size: int) -> None:
+    if size <= 32:
+        sort_few(stowage, partitions, size)
+        return
+    ordered = np.sort(partitions[:size])
+    speeds = np.empty(size)
+    for place in range(size):
+        speeds[place] = -stowage.partitions[ordered[place]].speed
+    partitions[:size] = ordered[np.argsort(speeds, kind="mergesort")]
+
+
+@compiled
+def lightest_sufficient(stowage: Stowage, consumer: int, partitions: Ints, size: int) -> int:
+    """Of an overfull consumer's few partitions, the lightest subset that relieves it, as bits.
+
+    One partition that is too fast by itself may stay, alone, unless there are consumers that could carry it.
+    """
+    best, best_sum = 0, np.inf
+    for bits in range(1, 1 << size):
+        given_up, kept = 0.0, size
+        for place in range(size):
+            if bits >> place & 1:
+                given_up += stowage.partitions[partitions[place]].speed
+                kept -= 1
+        rest = stowage.consumers[consumer].load - given_up
+        limit = stowage.consumers[consumer].trigger * SLACK if kept == 1 else stowage.consumers[consumer].hold * SLACK
+        hopeless = kept == 1 and (
+            rest > stowage.largest * SLACK or stowage.consumers[consumer].trigger >= stowage.largest
+        )
+        if given_up < best_sum and (kept == 0 or hopeless or rest <= limit):
+            best, best_sum = bits, given_up
+    return best
+
+
+@compiled
+def some_sufficient(stowage: Stowage, consumer: int, partitions: Ints, size: int) -> int:
+    """The same for many: heavy to light whatever doesn't overshoot, then the lightest that closes the gap.
+
+    What is chosen is moved to the front of `partitions`; the answer is how many.
+    """
+    excess = stowage.consumers[consumer].load - stowage.consumers[consumer].hold * SLACK
+    taken, closing = 0, NOWHERE
+    for place in range(size):
+        partition = partitions[place]
+        if stowage.partitions[partition].speed >= excess:
+            closing = partition
+        else:
+            partitions[taken] = partition
+            taken += 1
+            excess -= stowage.partitions[partition].speed
+    if excess > 0 and closing != NOWHERE:
+        partitions[taken] = closing
+        taken += 1
+    return taken
+
+
+@compiled
+def relieve(stowage: Stowage, consumer: int, partitions: Ints) -> int:
+    """Take from an overfull consumer what it has to give up; those partitions are then the first of `partitions`."""
+    size = partitions_of(stowage, consumer, partitions, 0)
+    sort_heaviest_first(stowage, partitions, size)
+    taken = 0
+    if size > SUBSET:
+        taken = some_sufficient(stowage, consumer, partitions, size)
+    else:
+        bits = lightest_sufficient(stowage, consumer, partitions, size)
+        for place in range(size):
+            if bits >> place & 1:
+                partitions[taken] = partitions[place]
+                taken += 1
+    for place in range(taken):
+        move(stowage, partitions[place], NOWHERE)
+    return taken
+
+
+@compiled
+def is_overfull(stowage: Stowage, consumer: int) -> bool:
+    """Above its trigger, and something can be done about it."""
+    if stowage.consumers[consumer].load <= stowage.consumers[consumer].trigger * SLACK:
+        return False
+    return stowage.consumers[consumer].count > 1 or stowage.consumers[consumer].trigger < stowage.largest
+
+
+@compiled
+def place_all(stowage: Stowage, unpacked: float, room_price: float) -> None:
+    """Take out what overfull consumers must give up and all that is no faster than `unpacked`; stow it and the rest."""
+    scratch = np.empty(len(stowage.partitions), np.int64)
+    pool = np.empty(len(stowage.partitions), np.int64)
+    for consumer in range(len(stowage.consumers)):
+        if is_overfull(stowage, consumer):
+            relieve(stowage, consumer, scratch)
+            commit(stowage)
+    size = 0
+    for partition in range(len(stowage.partitions)):
+        if stowage.partitions[partition].at != NOWHERE and stowage.partitions[partition].speed <= unpacked:
+            move(stowage, partition, NOWHERE)
+            commit(stowage)
+        if stowage.partitions[partition].at == NOWHERE:
+            pool[size] = partition
+            size += 1
+    sort_heaviest_first(stowage, pool, size)
+    for place in range(size):
+        stow(stowage, pool[place], NOWHERE, False, room_price)
+        commit(stowage)
+
+
+@compiled
+def home_speeds(stowage: Stowage) -> Floats:
+    """The speed that emptying each consumer would move. What has moved already may move on for nothing."""
+    result = np.zeros(len(stowage.consumers))
+    for partition in range(len(stowage.partitions)):
+        at = stowage.partitions[partition].at
+        if at >= 0 and stowage.partitions[partition].home == at:
+            result[at] += stowage.partitions[partition].speed
+    return result
+
+
+@compiled
+def empty_out(stowage: Stowage, consumer: int, partitions: Ints, room_price: float) -> bool:
+    """Put everything of the consumer elsewhere, heaviest first. False, and nothing changed, where that doesn't pay."""
+    before = stowage.cost[0]
+    size = partitions_of(stowage, consumer, partitions, 0)
+    sort_heaviest_first(stowage, partitions, size)
+    for place in range(size):
+        if (
+            not stow(stowage, partitions[place], consumer, True, room_price)
+            or stowage.cost[0] >= before + stowage.worth
+        ):
+            take_back(stowage, 0)
+            return False
+    if stowage.cost[0] >= before - 1e-9 * stowage.consumers[consumer].capacity:
+        take_back(stowage, 0)
+        return False
+    commit(stowage)
+    return True
+
+
+@compiled
+def drain(stowage: Stowage, patience: int, room_price: float) -> None:
+    """Close consumers, those with the least speed to move first, until `patience` tries in a row did not pay."""
+    at_home = home_speeds(stowage)
+    scratch = np.empty(len(stowage.partitions), np.int64)
+    failed = 0
+    for consumer in np.argsort(at_home, kind="mergesort"):
+        if stowage.consumers[consumer].count == 0:
+            continue
+        if failed == patience or at_home[consumer] >= stowage.worth or stowage.counters[OPEN] <= stowage.least:
+            break
+        failed = 0 if empty_out(stowage, consumer, scratch, room_price) else failed + 1
