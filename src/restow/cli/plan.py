@@ -3,16 +3,14 @@
 import argparse
 from collections.abc import Iterator
 from pathlib import Path
-from typing import Final
 
 from rich.table import Column, Table
 
 from restow.cli.common import Subparsers, number, one_of, print_json, right, show, table
 from restow.model import Assignment, ConsumerId, TopicPartition
-from restow.packing import PACKERS, Plan, Problem
+from restow.packing import DEFAULT_PACKER, PACKERS, Plan, Problem
+from restow.packing.reasons import PartitionPlaced
 from restow.study.plan_file import read_problem
-
-DEFAULT_PACKER: Final = "restow"
 
 DESCRIPTION = """\
 What a packer would do with a consumer group as it stands, and why: its consumers before and after, every move with its
@@ -85,7 +83,7 @@ def as_json(plan: Plan) -> dict[str, object]:
                 "from": problem.current.get(partition),
                 "to": plan.assignment[partition],
                 "speed": problem.speeds[partition],
-                "reason": why.get(partition),
+                "reason": why[partition],
             }
             for partition in _placed(plan)
         ],
@@ -127,15 +125,12 @@ def _given_up(plan: Plan) -> list[TopicPartition]:
 
 
 def _why(plan: Plan) -> dict[TopicPartition, str]:
-    """The reasons that are about a partition, by partition; the others are about a consumer."""
-    about = ((getattr(reason, "partition", None), reason.words) for reason in plan.reasons)
-    return {partition: words for partition, words in about if partition is not None}
+    return {reason.partition: reason.why for reason in plan.reasons if isinstance(reason, PartitionPlaced)}
 
 
 def _other_reasons(plan: Plan) -> list[str]:
     """Those that the table of moves doesn't show."""
-    shown = set(_placed(plan))
-    return [reason.words for reason in plan.reasons if getattr(reason, "partition", None) not in shown]
+    return [reason.words for reason in plan.reasons if not isinstance(reason, PartitionPlaced)]
 
 
 def _consumer_table(plan: Plan) -> Table:
@@ -174,7 +169,7 @@ def _move_table(plan: Plan) -> Table:
             f"{plan.problem.speeds[partition]:g}",
             "new" if source is None else str(source),
             str(plan.assignment[partition]),
-            why.get(partition, ""),
+            why[partition],
         )
     return listing
 

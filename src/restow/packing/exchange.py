@@ -13,7 +13,7 @@ from restow.packing.stowage import NOWHERE, OPEN, SLACK, Floats, Ints, Stowage, 
 MOST_PARTITIONS = 14
 """Consumers that have more between them are left alone: the search would take too long."""
 CONSUMERS = 3
-"""So many exchange in one round. With 4, a round takes four times as long and gains little more (docs/decisions/003)."""
+"""So many exchange in one round. With 4, a round takes four times as long and gains little more."""
 MOST_STEPS = 2000
 """Where an exchange is given up, with the best found until then."""
 

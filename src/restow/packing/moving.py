@@ -1,4 +1,4 @@
-"""Changes the stowage one partition at a time, keeps its cost, and takes changes back. `search` and `exchange` call it."""
+"""Changes the stowage one partition at a time, keeps its cost, and takes changes back for `search` and `exchange`."""
 
 from math import sqrt
 

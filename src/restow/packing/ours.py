@@ -1,8 +1,8 @@
 """restow's own packer: stays where it can, gives up the least, and knows what a consumer is worth.
 
-A decision in three steps: build a stowage by several recipes (`search`), improve the cheapest by exact exchanges between
-a few consumers (`exchange`), and take it only if it is better than what is. docs/packing.md tells the idea with pictures
-and figures; docs/decisions/003 tells what was tried.
+A decision in three steps: build a stowage by several recipes (`search`), improve the cheapest by exact exchanges
+between a few consumers (`exchange`), and take it only if it is better than what is. docs/packing.md tells the idea and
+its figures; docs/decisions/003-search.md what was tried.
 
 The same assignment in, the same out: a plan that is asked about again is left as it is, because a feasible assignment
 is only changed for one that has fewer consumers at a price below their worth.
@@ -34,7 +34,7 @@ from restow.packing.stowage import (
 )
 
 EAGERNESS: Final = 1.25
-"""While something has to move anyway, a consumer counts for this much more: one that is opened outlives the decision."""
+"""While something has to move anyway, a consumer counts for so much more: one that is opened outlives the decision."""
 CAUTION: Final = 0.25
 """Risk counts this much where a consumer is worth 1, more where it is worth less: room is bought with consumers."""
 SEED: Final = 88172645463325252
@@ -233,7 +233,7 @@ def _tightened(ship: Ship, home: Ints, effort: Effort) -> Ints:
     stowage = ship.stowage(home, ship.problem.worth)
     drain(stowage, PATIENCE, AS_IT_IS.room_price)
     exchange_some(stowage, min(len(home), effort.rounds_when_feasible))
-    return stowage.partitions["at"]
+    return _places(stowage)
 
 
 def _repaired(ship: Ship, home: Ints, effort: Effort) -> Ints:
@@ -248,7 +248,11 @@ def _repaired(ship: Ship, home: Ints, effort: Effort) -> Ints:
             best = stowage
     assert best is not None
     exchange_some(best, effort.rounds_for(len(home)))
-    return best.partitions["at"]
+    return _places(best)
+
+
+def _places(stowage: Stowage) -> Ints:
+    return np.ascontiguousarray(stowage.partitions["at"], np.int64)
 
 
 def _restlessness(problem: Problem, speed: Floats) -> float:

@@ -27,7 +27,7 @@ class Plan:
 
     @cached_property
     def over_limit(self) -> tuple[ConsumerId, ...]:
-        """Consumers above their trigger. Empty, unless a partition is infeasible or more consumers were needed than allowed."""
+        """Consumers above their trigger: a partition is infeasible, or more consumers are needed than allowed."""
         capacities, trigger = self.problem.capacities, self.problem.margins.trigger
         loads = self.assignment.loads(self.problem.speeds)
         return tuple(consumer for consumer, load in loads.items() if load > capacities[consumer] * trigger * (1 + 1e-9))

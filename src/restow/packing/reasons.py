@@ -2,18 +2,315 @@
 
 `explain` reads them off the difference between what is and what is planned, so they hold for every packer and can't
 drift from what it did. `restow plan`, the controller's log and the dashboard show them.
+
+    PartitionPlaced     a partition gets another consumer (or its first): why it left, and why it went where it goes
+    PartitionGivenUp    nobody reads it any more
+    ConsumerOpened      and what for
+    ConsumerClosed      and why that pays
 """
 
 from dataclasses import dataclass
+from functools import cached_property
 
-from restow.model import Assignment
+from restow.model import Assignment, ConsumerId, Difference, SortedMapping, TopicPartition
 from restow.packing.problem import Problem
+
+SLACK = 1 + 1e-9
+NAMED = 3
+"""So many partitions are named in one sentence; of more only the number is told."""
+
+
+def percent(share: float) -> str:
+    """104 %, 12.5 %, 0.03 %: as a person would say it."""
+    per_cent = 100 * share
+    return f"{per_cent:.2g} %" if per_cent < 1 else f"{round(per_cent, 1):.12g} %"
+
+
+def listed(partitions: tuple[TopicPartition, ...]) -> str:
+    if len(partitions) > NAMED:
+        return f"{len(partitions)} partitions"
+    names = [str(partition) for partition in partitions]
+    return " and ".join((", ".join(names[:-1]), names[-1])) if len(names) > 1 else names[0]
+
+
+# Why a partition left the consumer it was on.
 
 
 @dataclass(frozen=True, slots=True)
-class Reason:
-    words: str
+class WasUnassigned:
+    @property
+    def words(self) -> str:
+        return "no consumer had it"
+
+
+@dataclass(frozen=True, slots=True)
+class WasAboveTrigger:
+    consumer: ConsumerId
+    share: float
+    """The load of the consumer, of its capacity."""
+    trigger: float
+    partition: TopicPartition
+    partition_share: float
+    lightest: bool
+    """Nothing lighter would have relieved the consumer."""
+    others: int
+    """Partitions that left it besides this one."""
+
+    @property
+    def words(self) -> str:
+        limit = "its capacity" if self.trigger == 1 else f"its capacity, above its trigger of {percent(self.trigger)}"
+        overfull = f"consumer {self.consumer} was at {percent(self.share)} of {limit}"
+        it = f"{self.partition} at {percent(self.partition_share)}"
+        if self.lightest:
+            return f"{overfull}; {it} was the lightest that sufficed"
+        if self.others:
+            return f"{overfull}; {it} was given up with {self.others} more"
+        return f"{overfull}; {it} was given up"
+
+
+@dataclass(frozen=True, slots=True)
+class WasClosed:
+    consumer: ConsumerId
+    share: float
+
+    @property
+    def words(self) -> str:
+        return f"consumer {self.consumer}, at {percent(self.share)}, is emptied and closed"
+
+
+@dataclass(frozen=True, slots=True)
+class MadeRoom:
+    consumer: ConsumerId
+    arrivals: tuple[TopicPartition, ...]
+
+    @property
+    def words(self) -> str:
+        return f"it makes room on consumer {self.consumer} for {listed(self.arrivals)}"
+
+
+@dataclass(frozen=True, slots=True)
+class LeftRoom:
+    consumer: ConsumerId
+    before: float
+    after: float
+
+    @property
+    def words(self) -> str:
+        return f"consumer {self.consumer} goes from {percent(self.before)} to {percent(self.after)} and keeps more room"
+
+
+Leaving = WasUnassigned | WasAboveTrigger | WasClosed | MadeRoom | LeftRoom
+
+
+# Why it goes where it goes.
+
+
+@dataclass(frozen=True, slots=True)
+class HadRoom:
+    consumer: ConsumerId
+    before: float
+    after: float
+    left: tuple[TopicPartition, ...]
+    """What had to leave that consumer first."""
+
+    @property
+    def words(self) -> str:
+        change = f"{percent(self.before)} before, {percent(self.after)} after"
+        if self.left:
+            return f"consumer {self.consumer} has room once {listed(self.left)} left ({change})"
+        return f"consumer {self.consumer} had room ({change})"
+
+
+@dataclass(frozen=True, slots=True)
+class IsOpened:
+    consumer: ConsumerId
+    after: float
+
+    @property
+    def words(self) -> str:
+        return f"consumer {self.consumer} is opened ({percent(self.after)} after)"
+
+
+@dataclass(frozen=True, slots=True)
+class IsLeastBad:
+    consumer: ConsumerId
+    after: float
+
+    @property
+    def words(self) -> str:
+        return f"consumer {self.consumer} suffers least, though it is over its limit ({percent(self.after)} after)"
+
+
+@dataclass(frozen=True, slots=True)
+class IsAlone:
+    consumer: ConsumerId
+    after: float
+
+    @property
+    def words(self) -> str:
+        return f"consumer {self.consumer} has it alone, because it is too fast for any ({percent(self.after)})"
+
+
+Arriving = HadRoom | IsOpened | IsLeastBad | IsAlone
+
+
+@dataclass(frozen=True, slots=True)
+class PartitionPlaced:
+    partition: TopicPartition
+    leaving: Leaving
+    arriving: Arriving
+
+    @property
+    def why(self) -> str:
+        return f"{self.leaving.words}; {self.arriving.words}"
+
+    @property
+    def words(self) -> str:
+        if isinstance(self.leaving, WasUnassigned):
+            return f"{self.partition} goes to consumer {self.arriving.consumer}: {self.why}"
+        return f"{self.partition} goes from consumer {self.leaving.consumer} to {self.arriving.consumer}: {self.why}"
+
+
+@dataclass(frozen=True, slots=True)
+class PartitionGivenUp:
+    partition: TopicPartition
+    consumer: ConsumerId
+
+    @property
+    def words(self) -> str:
+        return f"{self.partition} is no longer of interest; consumer {self.consumer} stops reading it"
+
+
+@dataclass(frozen=True, slots=True)
+class ConsumerOpened:
+    consumer: ConsumerId
+    share: float
+    partitions: tuple[TopicPartition, ...]
+    least: int
+
+    @property
+    def words(self) -> str:
+        if not self.partitions:
+            return f"consumer {self.consumer} is opened, idle, because there must be at least {self.least}"
+        return (
+            f"consumer {self.consumer} is opened for {listed(self.partitions)}, {percent(self.share)} of its capacity"
+        )
+
+
+@dataclass(frozen=True, slots=True)
+class ConsumerClosed:
+    consumer: ConsumerId
+    moved: float
+    """The speed that had to move for it, in default capacities."""
+    worth: float
+
+    @property
+    def words(self) -> str:
+        if self.moved == 0:
+            return f"consumer {self.consumer} is closed: it has nothing left to read"
+        cost = f"consumer {self.consumer} is closed: that moves {self.moved:.3g} of a consumer's capacity"
+        if self.moved < self.worth:
+            return f"{cost}, and a consumer is worth {self.worth:g}"
+        return f"{cost}, within a plan that costs the least altogether (a consumer is worth {self.worth:g})"
+
+
+Reason = PartitionPlaced | PartitionGivenUp | ConsumerOpened | ConsumerClosed
+
+
+@dataclass(frozen=True)
+class Change:
+    """The two assignments side by side, with what the reasons are read from."""
+
+    problem: Problem
+    following: Assignment
+
+    @cached_property
+    def before(self) -> SortedMapping[ConsumerId, float]:
+        return self.problem.current.loads(self.problem.speeds)
+
+    @cached_property
+    def after(self) -> SortedMapping[ConsumerId, float]:
+        return self.following.loads(self.problem.speeds)
+
+    @cached_property
+    def difference(self) -> Difference:
+        return self.problem.current.difference(self.following)
+
+    @cached_property
+    def left(self) -> dict[ConsumerId, tuple[TopicPartition, ...]]:
+        """Of each consumer: the partitions that leave it, those given up included."""
+        return dict(self.difference.stop)
+
+    @cached_property
+    def arrived(self) -> dict[ConsumerId, tuple[TopicPartition, ...]]:
+        return dict(self.difference.start)
+
+    def share(self, consumer: ConsumerId, speed: float) -> float:
+        return speed / self.problem.capacities[consumer]
+
+    def leaving(self, partition: TopicPartition) -> Leaving:
+        source = self.problem.current.get(partition)
+        if source is None:
+            return WasUnassigned()
+        share, trigger = self.share(source, self.before[source]), self.problem.margins.trigger
+        if share > trigger * SLACK:
+            return self._above_trigger(partition, source, share)
+        if source not in self.after:
+            return WasClosed(source, share)
+        if source in self.arrived:
+            return MadeRoom(source, self.arrived[source])
+        return LeftRoom(source, share, self.share(source, self.after[source]))
+
+    def _above_trigger(self, partition: TopicPartition, source: ConsumerId, share: float) -> WasAboveTrigger:
+        speeds, left = self.problem.speeds, self.left[source]
+        limit = self.problem.capacities[source] * self.problem.margins.evict_to * SLACK
+        held = (speeds.get(other, 0.0) for other in self.problem.current.by_consumer[source])
+        none_lighter = all(self.before[source] - speed > limit for speed in held if speed < speeds[partition])
+        sufficed = self.before[source] - speeds[partition] <= limit
+        return WasAboveTrigger(
+            consumer=source,
+            share=share,
+            trigger=self.problem.margins.trigger,
+            partition=partition,
+            partition_share=self.share(source, speeds[partition]),
+            lightest=len(left) == 1 and sufficed and none_lighter,
+            others=len(left) - 1,
+        )
+
+    def arriving(self, partition: TopicPartition) -> Arriving:
+        target = self.following[partition]
+        after = self.share(target, self.after[target])
+        if after > self.problem.margins.trigger * SLACK:
+            alone = len(self.following.by_consumer[target]) == 1
+            return IsAlone(target, after) if alone else IsLeastBad(target, after)
+        if target not in self.before:
+            return IsOpened(target, after)
+        before = self.share(target, self.before[target])
+        arriving = sum(self.problem.speeds[other] for other in self.arrived[target])
+        limit = self.problem.capacities[target] * self.problem.margins.fill_to * SLACK
+        had_room = self.before[target] + arriving <= limit
+        return HadRoom(target, before, after, () if had_room else self.left.get(target, ()))
+
+    def opened(self, consumer: ConsumerId) -> ConsumerOpened:
+        share = self.share(consumer, self.after[consumer])
+        return ConsumerOpened(consumer, share, self.following.by_consumer[consumer], self.problem.least_consumers)
+
+    def closed(self, consumer: ConsumerId) -> ConsumerClosed:
+        moved = self.before[consumer] / self.problem.capacities.default
+        return ConsumerClosed(consumer, moved, self.problem.worth)
 
 
 def explain(problem: Problem, following: Assignment) -> tuple[Reason, ...]:
-    return ()
+    """One reason for every partition that gets or loses a consumer, every consumer opened and every one closed."""
+    change = Change(problem, following)
+    placed = sorted(partition for _, partitions in change.difference.start for partition in partitions)
+    return (
+        *(PartitionPlaced(partition, change.leaving(partition), change.arriving(partition)) for partition in placed),
+        *(
+            PartitionGivenUp(partition, consumer)
+            for partition, consumer in problem.current.items()
+            if partition not in following
+        ),
+        *(change.opened(consumer) for consumer in change.difference.create),
+        *(change.closed(consumer) for consumer in change.difference.delete),
+    )

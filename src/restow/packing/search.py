@@ -30,7 +30,7 @@ def home_price(stowage: Stowage, partition: int, consumer: int) -> float:
 
 @compiled
 def price(stowage: Stowage, partition: int, consumer: int, room_price: float) -> float:
-    """What it costs to put the partition on a consumer in use: its move, the risk it adds, the room it leaves unused."""
+    """What it costs to put the partition on a consumer in use: its move, the risk it adds, the room that it leaves."""
     speed = stowage.partitions[partition].speed
     room_left = stowage.consumers[consumer].fill - stowage.consumers[consumer].load - speed
     return (
