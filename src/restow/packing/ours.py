@@ -55,9 +55,10 @@ class Recipe:
     """What a unit of room left on a consumer costs, in moved speed: the dearer, the tighter the packing."""
 
 
-AS_IT_IS: Final = Recipe(unpacked=0, room_price=0.05)
-TIGHT: Final = Recipe(unpacked=0.35, room_price=3)
-RECIPES: Final = (AS_IT_IS, Recipe(0, 1), Recipe(0.1, 0.3), TIGHT, Recipe(1, 1), Recipe(1, 30))
+AS_IT_IS: Final = Recipe(unpacked=0.0, room_price=0.05)
+TIGHT: Final = Recipe(unpacked=0.35, room_price=3.0)
+RECIPES: Final = (AS_IT_IS, Recipe(0.0, 1.0), Recipe(0.1, 0.3), TIGHT, Recipe(1.0, 1.0), Recipe(1.0, 30.0))
+"""Floats throughout, as everything that goes to compiled code: an int there would have it compiled a second time."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -109,7 +110,7 @@ class Ship:
         numbers = np.arange(FIRST_CONSUMER, FIRST_CONSUMER + len(existing) + spare)
         number = np.sort(np.concatenate((existing, np.setdiff1d(numbers, existing, assume_unique=True)[:spare])))
         owner = np.fromiter(problem.current.values_of(problem.speeds, UNASSIGNED), np.int64, len(speed))
-        capacity = np.full(len(number), problem.capacities.default)
+        capacity = np.full(len(number), problem.capacities.default, np.float64)  # also if that is an int
         for consumer, value in problem.capacities.of_consumer.items():
             place = np.searchsorted(number, consumer)
             if place < len(number) and number[place] == consumer:
@@ -156,10 +157,10 @@ class Ship:
         buckets = max(BLOCK, min(8192, len(partitions)))
         most = self.problem.most_consumers
         stowage = Stowage(
-            worth=worth * unit,
+            worth=float(worth * unit),
             caution=CAUTION / max(self.problem.worth, 0.5),
             restlessness=self.restlessness,
-            largest=trigger.max(initial=0.0),
+            largest=float(trigger.max(initial=0.0)),
             least=self.problem.least_consumers,
             most=len(consumers) if most is None else most,
             buckets_per_speed=buckets / consumers["fill"].max(initial=unit),

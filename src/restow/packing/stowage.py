@@ -10,12 +10,12 @@ The *risk* of a consumer is the speed that it is expected to have to give up at 
 above the trigger, which no consumer has in the end unless more consumers are needed than are allowed.
 """
 
-from collections.abc import Callable
-from typing import Any, NamedTuple, TypeVar, cast
+from typing import Any, NamedTuple
 
-import numba
 import numpy as np
 from numpy.typing import NDArray
+
+from restow.compiler import compiler
 
 NOWHERE = -1
 PENALTY = 1e4
@@ -35,12 +35,10 @@ Floats = NDArray[np.float64]
 Ints = NDArray[np.int64]
 Records = Any
 """An array of records: numpy's types can't tell its fields."""
-Function = TypeVar("Function", bound=Callable[..., Any])
 
 
-def compiled(function: Function) -> Function:
-    return cast("Function", numba.njit(cache=True, nogil=True)(function))
-
+compiled = compiler(__file__, ("stowage", "room", "moving", "search", "exchange"))
+"""All modules that use it: together they are one program."""
 
 PARTITION = np.dtype(
     [
