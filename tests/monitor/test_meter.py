@@ -95,6 +95,11 @@ def test_a_size_that_cannot_be_read_is_estimated_from_the_records() -> None:
     assert measured(Sample.of(float(s), {P0: one}) for s, one in enumerate(looks)).size_bytes.tolist() == [UNREADABLE]
 
 
+def test_a_log_that_was_empty_had_no_bytes_whoever_was_asked() -> None:
+    assert of_one(look(0, None), look(10, 1000)) == (1000, 10, False)
+    assert of_one(look(0, 0, leader=1), look(10, 1000, leader=2)) == (1000, 10, False)
+
+
 def test_a_partition_that_was_never_readable_is_estimated_by_its_topic() -> None:
     found = measured(
         [

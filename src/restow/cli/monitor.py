@@ -1,0 +1,53 @@
+"""`restow monitor`: measures how fast every partition of interest is written, and publishes it, until told to stop."""
+
+import argparse
+import signal
+
+from restow.cli.common import Subparsers, note
+from restow.cli.config import add_config, settings_of
+from restow.errors import InvalidInput
+
+DESCRIPTION = """\
+Measures how fast every partition of the topics of interest is written, and publishes one record a measurement to the
+topic <prefix>-monitor: JSON with bytes/s (the mean of the window, and filtered), records/s, the end offset and the size
+on disk of each partition, and `estimated` where a figure is an estimate. Ctrl-C or SIGTERM ends it.
+"""
+
+EPILOG = """\
+restow.toml:
+  [kafka]
+  bootstrap = "broker-1:9092,broker-2:9092"    any other key goes to every Kafka client: "sasl.username" = "restow"
+  [monitor]
+  topics = ["orders", "^clicks-.*"]            names, and patterns: regular expressions from ^ on, of the whole name
+  sample_every_s = 1.0
+  publish_every_s = 1.0
+  window_s = 30.0
+
+It needs the rights Describe on the topics of interest, Describe on the cluster (for the sizes of logs; without it
+speeds are estimated from the records, where anything is known of their size), Write on <prefix>-monitor, and Create if
+the four topics of restow are to be made.
+"""
+
+
+def add(commands: "Subparsers[argparse.ArgumentParser]") -> None:
+    parser = commands.add_parser(
+        "monitor", help="measure how fast partitions are written", description=DESCRIPTION, epilog=EPILOG
+    )
+    add_config(parser)
+    parser.set_defaults(run=run)
+
+
+def run(args: argparse.Namespace) -> int:
+    settings = settings_of(args)
+    if not settings.monitor.topics:
+        raise InvalidInput(f'{args.config}: monitor.topics is empty; name a topic or a pattern, like ["^orders-.*"]')
+    # Kafka's client takes longer to load than most commands to run: only who wants a monitor waits for it.
+    from restow.monitor.process import Monitor  # noqa: PLC0415
+
+    signal.signal(signal.SIGTERM, signal.default_int_handler)  # to be told to stop is the same, whoever tells
+    try:
+        with Monitor(settings, note) as monitor:
+            note(f"measuring {', '.join(settings.monitor.topics)} at {settings.kafka.bootstrap}")
+            monitor.run()
+    except KeyboardInterrupt:
+        return 0

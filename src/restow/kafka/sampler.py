@@ -1,0 +1,115 @@
+"""Takes samples for the monitor: which topics are of interest now, who leads them, their offsets, their bytes on disk.
+
+`restow.monitor.process` asks it for one sample after the other. A topic that starts to match is in the next one. What
+can't be had is said in one line when it is first missed, and once more when it is back; the rest goes on.
+"""
+
+import re
+import time
+from collections.abc import Callable, Iterable, Mapping, Sequence
+
+from restow.errors import RestowError
+from restow.kafka.admin import NO_LEADER, Admin, Cluster
+from restow.kafka.errors import NoAnswer
+from restow.model import TopicPartition
+from restow.monitor.sample import NO_ANSWER, UNREADABLE, Sample, whole_numbers
+
+Say = Callable[[str], None]
+
+
+class Interest:
+    """Names, and patterns: regular expressions that start with ^ and match a whole name."""
+
+    def __init__(self, wanted: Iterable[str]) -> None:
+        wanted = tuple(wanted)
+        self.names = tuple(sorted(name for name in wanted if not name.startswith("^")))
+        self._patterns = tuple(re.compile(pattern) for pattern in wanted if pattern.startswith("^"))
+
+    def chosen(self, topics: Iterable[str]) -> tuple[str, ...]:
+        """Those of interest, sorted. Kafka's own topics (__consumer_offsets and such) must be named to be chosen."""
+        return tuple(sorted(topic for topic in topics if topic in self.names or self._matches(topic)))
+
+    def _matches(self, topic: str) -> bool:
+        return not topic.startswith("__") and any(pattern.fullmatch(topic) for pattern in self._patterns)
+
+
+class Sampler:
+    def __init__(self, admin: Admin, interest: Interest, say: Say) -> None:
+        self._admin = admin
+        self._interest = interest
+        self._say = say
+        self._missed: dict[str, str] = {}
+        self._partitions: tuple[TopicPartition, ...] = ()
+
+    def sample(self) -> Sample:
+        """One look. Raises NoAnswer when no broker answers."""
+        cluster = self._admin.cluster()
+        topics = self._interest.chosen(cluster.leaders)
+        self._tell_missing_topics(cluster)
+        partitions = self._sorted_partitions(cluster, topics)
+        ids = self._admin.topic_ids(topics) if topics else {}
+        leader = whole_numbers(cluster.leaders[topic][number] for topic, number in partitions)
+        asked_s = time.monotonic()
+        sizes = self._sizes(topics, sorted(set(leader.tolist()) - {NO_LEADER}))
+        time_s = (asked_s + time.monotonic()) / 2
+        # After the sizes, so that a deletion shows here no later than there: see restow.monitor.increments.
+        starts, ends = self._admin.start_offsets(partitions), self._admin.end_offsets(partitions)
+        answered = starts.keys() & ends.keys()
+        return Sample(
+            time_s=time_s,
+            partitions=partitions,
+            topic_ids=ids,
+            leader=leader,
+            start_offset=whole_numbers(starts.get(partition, 0) for partition in partitions),
+            end_offset=whole_numbers(
+                ends[partition] if partition in answered else NO_ANSWER for partition in partitions
+            ),
+            size_bytes=whole_numbers(
+                sizes.get(node, {}).get(partition, UNREADABLE)
+                for partition, node in zip(partitions, leader.tolist(), strict=True)
+            ),
+        )
+
+    def _sorted_partitions(self, cluster: Cluster, topics: Sequence[str]) -> tuple[TopicPartition, ...]:
+        """The same tuple as long as it holds the same."""
+        found = tuple(cluster.partitions_of(topics))
+        if found != self._partitions:
+            self._partitions = found
+        return self._partitions
+
+    def _sizes(self, topics: Sequence[str], nodes: Sequence[int]) -> dict[int, Mapping[TopicPartition, int]]:
+        """By node. Without an answer, speeds are estimated from the records."""
+        sizes: dict[int, Mapping[TopicPartition, int]] = {}
+        for node in nodes:
+            what = f"the sizes of node {node}'s logs"
+            try:
+                sizes[node] = self._sizes_on(node, topics, is_lost=what in self._missed)
+                self._found(what)
+            except RestowError as error:
+                self._miss(what, f"{error}; until then speeds are estimated from the records")
+        return sizes
+
+    def _sizes_on(self, node: int, topics: Sequence[str], is_lost: bool) -> Mapping[TopicPartition, int]:
+        try:
+            return self._admin.log_sizes(node, topics)
+        except NoAnswer:
+            if is_lost:
+                raise
+            return self._admin.log_sizes(node, topics)  # over a new connection: the old one may have been stale
+
+    def _tell_missing_topics(self, cluster: Cluster) -> None:
+        for name in self._interest.names:
+            what = f"the topic {name}"
+            if name in cluster.leaders:
+                self._found(what)
+            else:
+                self._miss(what, f"there is no topic {name}, or the right Describe on it is missing; others go on")
+
+    def _miss(self, what: str, line: str) -> None:
+        if what not in self._missed:
+            self._missed[what] = line
+            self._say(line)
+
+    def _found(self, what: str) -> None:
+        if self._missed.pop(what, None):
+            self._say(f"{what}: back again")

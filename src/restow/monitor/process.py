@@ -1,0 +1,99 @@
+"""The process behind `restow monitor`: samples the cluster, measures, publishes. One loop, and every wait has a limit.
+
+While brokers don't answer nothing is published, since what is known gets stale: that is said once, tries follow after
+growing pauses, and when they answer again it goes on. After more than a window without an answer the meter starts over.
+"""
+
+import time
+import uuid
+from collections.abc import Callable
+from datetime import UTC, datetime
+from types import TracebackType
+from typing import Final, NoReturn, Self
+
+from restow.errors import RestowError
+from restow.kafka.admin import Admin
+from restow.kafka.publisher import Publisher
+from restow.kafka.sampler import Interest, Sampler, Say
+from restow.kafka.topics import ensure_topics
+from restow.monitor.publication import VERSION, Publication, encode, publication
+from restow.monitor.speeds import Measurement, Meter, MeterSettings
+from restow.settings import Settings
+
+ANSWER_WITHIN_S: Final = 5.0
+SHORTEST_PAUSE_S: Final = 0.5
+LONGEST_PAUSE_S: Final = 30.0
+
+
+class Monitor:
+    def __init__(self, settings: Settings, say: Say) -> None:
+        self._settings, self._say = settings, say
+        self._admin = Admin(settings.kafka, ANSWER_WITHIN_S)
+        self._sampler = Sampler(self._admin, Interest(settings.monitor.topics), say)
+        self._meter = Meter(MeterSettings(window_s=settings.monitor.window_s))
+        self._publisher = Publisher(settings.kafka, settings.topics.monitor, ANSWER_WITHIN_S)
+        self._headers = {"type": "Measurement", "version": str(VERSION), "sender": f"monitor-{uuid.uuid4().hex[:8]}"}
+        self._has_topics = False
+        self._publish_due_s = 0.0
+        self._trouble: str | None = None
+        self._pause_s = SHORTEST_PAUSE_S
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        self._admin.close()
+
+    def run(self, sleep: Callable[[float], None] = time.sleep) -> NoReturn:
+        """Until it is interrupted."""
+        while True:
+            begun_s = time.monotonic()
+            self.look()
+            pause_s = self._pause_s if self._trouble else self._settings.monitor.sample_every_s
+            # From begin to begin; a look that takes longer than that is followed by the next one at once.
+            sleep(max(0.0, begun_s + pause_s - time.monotonic()))
+
+    def look(self) -> Publication | None:
+        """One look at the cluster. Gives what was published, if anything was."""
+        try:
+            published = self._measure_and_publish()
+        except RestowError as error:
+            self._in_trouble(str(error))
+            return None
+        if self._trouble:
+            self._say("going on: the brokers answer again")
+        self._trouble, self._pause_s = None, SHORTEST_PAUSE_S
+        return published
+
+    def _measure_and_publish(self) -> Publication | None:
+        if not self._has_topics:
+            ensure_topics(self._admin, self._settings.topics)
+            self._has_topics = True
+        sample = self._sampler.sample()
+        measurement = self._meter.take(sample)
+        # Half a sample early is on time: samples are never exact, and every second one would be passed over.
+        is_due = sample.time_s >= self._publish_due_s - self._settings.monitor.sample_every_s / 2
+        if measurement is None or not is_due:
+            return None
+        self._publish_due_s = sample.time_s + self._settings.monitor.publish_every_s
+        return self._publish(measurement)
+
+    def _publish(self, measurement: Measurement) -> Publication:
+        now = datetime.now(UTC).isoformat(timespec="milliseconds").replace("+00:00", "Z")
+        published = publication(measurement, now)
+        try:
+            self._publisher.publish(encode(published), self._headers)
+        except RestowError:
+            self._has_topics = False  # perhaps somebody deleted it: make it again
+            raise
+        return published
+
+    def _in_trouble(self, line: str) -> None:
+        if self._trouble is None:
+            self._say(f"{line}; nothing is published until that is over, tries go on")
+        else:
+            self._pause_s = min(2 * self._pause_s, LONGEST_PAUSE_S)
+        self._trouble = line
+        self._admin.close()  # it connects anew when it is asked again; until then nothing tries in the background

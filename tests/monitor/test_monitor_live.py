@@ -1,0 +1,413 @@
+"""The monitor on a real Kafka. Every look is preceded by writes of a known number of records of 1,000 bytes, so that
+whatever happens to the log, bytes by records must come out at one record and what frames it, and the records exactly.
+"""
+
+import gc
+import socket
+from collections.abc import Callable, Iterator, Mapping
+from dataclasses import dataclass, field
+
+import pytest
+from confluent_kafka import Producer
+from confluent_kafka import TopicPartition as Place
+from confluent_kafka.admin import (
+    AclBinding,
+    AclBindingFilter,
+    AclOperation,
+    AclPermissionType,
+    AdminClient,
+    ResourcePatternType,
+    ResourceType,
+)
+
+from restow.kafka.admin import Admin
+from restow.kafka.broker import EmbeddedKafka
+from restow.kafka.clients import make_admin_client, make_consumer, make_producer
+from restow.kafka.sampler import Interest, Sampler
+from restow.kafka.topics import wait_until_shown
+from restow.model import TopicPartition
+from restow.monitor.process import Monitor
+from restow.monitor.publication import PartitionSpeed, Publication, decode, publication
+from restow.monitor.sample import Sample
+from restow.monitor.speeds import Meter
+from restow.settings import ClientProperties, Kafka, Settings, Topics
+from restow.settings import Monitor as MonitorSettings
+
+RECORD = b"r" * 1000
+FRAMED = (1000, 1100)
+"""Bytes of a record in the log: some for the record's own head, some of the batch's."""
+
+LOOKS = 200
+"""No case needs as many; they are the deadline."""
+
+SMALL_SEGMENTS = {"segment.bytes": str(1 << 20)}
+
+
+@dataclass
+class Watch:
+    """Writes, looks, and checks every look against what was written."""
+
+    admin: Admin
+    producer: Producer
+    sampler: Sampler
+    meter: Meter = field(default_factory=Meter)
+    last: Sample | None = None
+    said: list[str] = field(default_factory=list)
+
+    @classmethod
+    def of(cls, kafka: Kafka, admin: Admin, *topics: str) -> "Watch":
+        said: list[str] = []
+        return cls(admin, make_producer(kafka), Sampler(admin, Interest(topics), said.append), said=said)
+
+    def write(self, records: Mapping[TopicPartition, int], keys: int = 1) -> None:
+        failures: list[object] = []
+        for (topic, number), count in records.items():
+            for index in range(count):
+                self.producer.produce(
+                    topic,
+                    RECORD,
+                    key=str(index % keys),
+                    partition=number,
+                    on_delivery=lambda error, _: failures.append(error) if error else None,
+                )
+        assert self.producer.flush(30) == 0
+        assert failures == []
+
+    def look(self) -> dict[TopicPartition, PartitionSpeed]:
+        """What is published of each partition, after the checks that hold at all times."""
+        self.last = self.sampler.sample()
+        measured = self.meter.take(self.last)
+        if measured is None:
+            return {}
+        for bytes_per_s, filtered, records_per_s in zip(
+            measured.bytes_per_s, measured.filtered_bytes_per_s, measured.records_per_s, strict=True
+        ):
+            assert FRAMED[0] * records_per_s <= bytes_per_s <= FRAMED[1] * records_per_s
+            assert filtered >= 0
+        return dict(publication(measured, "now").partitions)
+
+    def write_until(
+        self,
+        happened: Callable[[Sample, Sample], bool],
+        records: Mapping[TopicPartition, int],
+        keys: int = 1,
+    ) -> dict[TopicPartition, PartitionSpeed]:
+        """Writes and looks until two looks in a row show it. The speeds at that look."""
+        for _ in range(LOOKS):
+            before = self.last
+            self.write(records, keys)
+            speeds = self.look()
+            if before is not None and self.last is not None and happened(before, self.last):
+                return speeds
+        raise AssertionError("it did not happen")
+
+    def look_until(self, holds: Callable[[dict[TopicPartition, PartitionSpeed]], bool]) -> None:
+        for _ in range(LOOKS):
+            if holds(self.look()):
+                return
+        raise AssertionError("it did not happen")
+
+
+def created(admin: Admin, name: str, partitions: int = 1, settings: Mapping[str, str] | None = None) -> TopicPartition:
+    admin.create_topic(name, partitions, settings=dict(settings or {}))
+    wait_until_shown(admin, {name: partitions})
+    return TopicPartition(name, 0)
+
+
+def test_an_idle_partition_is_0_and_not_missing(kafka: Kafka, admin: Admin, prefix: str) -> None:
+    busy = created(admin, f"{prefix}-a", partitions=3)
+    watch = Watch.of(kafka, admin, busy.topic)
+    watch.look()
+    watch.write({busy: 50})
+    speeds = watch.look()
+    assert list(speeds) == [TopicPartition(busy.topic, number) for number in range(3)]
+    assert speeds[busy].records_per_s > 0
+    assert list(speeds.values())[1:] == [PartitionSpeed(0.0, 0.0, 0.0, 0, 0, False)] * 2
+
+
+def test_retention_deletes_segments(kafka: Kafka, admin: Admin, prefix: str) -> None:
+    partition = created(admin, prefix, settings={**SMALL_SEGMENTS, "retention.bytes": str(1 << 20)})
+    watch = Watch.of(kafka, admin, prefix)
+    for _ in range(3):
+        watch.write({partition: 100})
+        watch.look()
+
+    def deleted(before: Sample, after: Sample) -> bool:
+        return bool(after.start_offset[0] > before.start_offset[0])
+
+    for _ in range(2):
+        assert watch.write_until(deleted, {partition: 100})[partition].estimated
+    for _ in range(3):  # the deletion may show in the size one look later
+        watch.write({partition: 100})
+        watch.look()
+
+
+def test_a_topic_is_compacted(kafka: Kafka, admin: Admin, prefix: str) -> None:
+    compacted = {
+        **SMALL_SEGMENTS,
+        "cleanup.policy": "compact",
+        "min.cleanable.dirty.ratio": "0.01",
+        "max.compaction.lag.ms": "100",
+        "segment.ms": "500",
+    }
+    partition = created(admin, prefix, settings=compacted)
+    watch = Watch.of(kafka, admin, prefix)
+    for _ in range(2):
+        watch.write({partition: 20}, keys=5)
+        watch.look()
+
+    def shrunk(before: Sample, after: Sample) -> bool:
+        return bool(after.size_bytes[0] < before.size_bytes[0] and after.start_offset[0] == before.start_offset[0])
+
+    assert watch.write_until(shrunk, {partition: 20}, keys=5)[partition].estimated
+
+
+def test_partitions_are_added(kafka: Kafka, admin: Admin, prefix: str) -> None:
+    first = created(admin, prefix)
+    added = TopicPartition(prefix, 1)
+    watch = Watch.of(kafka, admin, prefix)
+    watch.look()
+    watch.write({first: 10})
+    assert list(watch.look()) == [first]
+    admin.grow_topic(prefix, 2)
+    wait_until_shown(admin, {prefix: 2})
+    watch.look_until(lambda speeds: added in speeds)
+    watch.producer = make_producer(kafka)  # the old one has not heard of the new partition yet
+    watch.write({added: 30})
+    speeds = watch.look()
+    assert (speeds[added].end_offset, speeds[added].estimated) == (30, False)
+    assert speeds[added].records_per_s > 0
+
+
+def test_a_topic_starts_to_match_is_deleted_and_is_recreated(kafka: Kafka, admin: Admin, prefix: str) -> None:
+    kept, passing = created(admin, f"{prefix}-kept"), TopicPartition(f"{prefix}-passing", 0)
+    watch = Watch.of(kafka, admin, f"^{prefix}-.*")
+    watch.look()
+    assert list(watch.look()) == [kept]
+    created(admin, passing.topic)
+    watch.write({passing: 40})
+    watch.look_until(lambda speeds: passing in speeds)
+    watch.write({passing: 10})
+    assert watch.look()[passing].end_offset == 50
+    admin.delete_topic(passing.topic)
+    watch.look_until(lambda speeds: list(speeds) == [kept])
+    watch.look_until(lambda _: passing.topic not in admin.cluster().leaders)
+    created(admin, passing.topic)
+    watch.write({passing: 7})
+    watch.look_until(lambda speeds: passing in speeds)
+    again = watch.look()[passing]
+    assert again == PartitionSpeed(0.0, 0.0, 0.0, 7, again.size_bytes, False)
+    assert 7_000 < (again.size_bytes or 0) < 7_700
+
+
+def test_a_topic_is_recreated_between_two_looks(
+    kafka: Kafka, admin: Admin, prefix: str, eventually: Callable[[Callable[[], object]], None]
+) -> None:
+    partition = created(admin, prefix)
+    watch = Watch.of(kafka, admin, prefix)
+    watch.write({partition: 5})
+    watch.look()
+    admin.delete_topic(prefix)
+    eventually(lambda: prefix not in admin.cluster().leaders)
+    created(admin, prefix)
+    watch.write({partition: 500})  # more than the old one had: its offsets do not tell
+    watch.look_until(lambda speeds: partition in speeds)
+    assert watch.look()[partition].records_per_s == 0
+
+
+def test_a_name_without_a_topic_is_said_once_and_the_others_go_on(kafka: Kafka, admin: Admin, prefix: str) -> None:
+    there = created(admin, f"{prefix}-there")
+    watch = Watch.of(kafka, admin, there.topic, f"{prefix}-gone")
+    watch.look()
+    assert list(watch.look()) == [there]
+    assert watch.said == [
+        f"there is no topic {prefix}-gone, or the right Describe on it is missing; others go on",
+    ]
+    created(admin, f"{prefix}-gone")
+    watch.look_until(lambda speeds: len(speeds) == 2)
+    assert watch.said[1:] == [f"the topic {prefix}-gone: back again"]
+
+
+def open_sockets() -> list[socket.socket]:
+    return [one for one in gc.get_objects() if isinstance(one, socket.socket) and one.fileno() >= 0]
+
+
+@pytest.fixture
+def sockets_left_open() -> Iterator[None]:
+    """kafka-python leaves it to the garbage collector to close sockets that nobody answered, and pytest blames whoever
+    runs when it does. They are closed here."""
+    before = open_sockets()
+    yield
+    for one in open_sockets():
+        if one not in before:
+            one.close()
+
+
+@pytest.fixture(scope="module")
+def three() -> Iterator[EmbeddedKafka]:
+    with EmbeddedKafka(3) as cluster:
+        yield cluster
+
+
+@pytest.mark.usefixtures("sockets_left_open")
+def test_with_three_copies_the_leader_moves_and_a_broker_restarts(three: EmbeddedKafka, prefix: str) -> None:
+    kafka = Kafka(three.bootstrap)
+    with Admin(kafka) as admin:
+        admin.create_topic(prefix, 1, replication_factor=3, settings={"min.insync.replicas": "1"})
+        wait_until_shown(admin, {prefix: 1})
+        partition = TopicPartition(prefix, 0)
+        watch = Watch.of(kafka, admin, prefix)
+        for _ in range(3):
+            watch.write({partition: 100})
+            watch.look()
+        [leader] = admin.cluster().leaders[prefix]
+
+        def moved(before: Sample, after: Sample) -> bool:
+            return bool(before.leader[0] == leader != after.leader[0])
+
+        three.stop_node(leader)
+        assert watch.write_until(moved, {partition: 100})[partition].estimated
+        three.start_node(leader)
+        for _ in range(5):
+            watch.write({partition: 100})
+            watch.look()
+        assert watch.look()[partition].end_offset % 100 == 0
+
+
+def monitor_settings(kafka: Kafka, prefix: str, *topics: str) -> Settings:
+    return Settings(kafka, Topics(prefix=prefix), MonitorSettings(topics=topics, publish_every_s=0.001))
+
+
+def newest_record(kafka: Kafka, topic: str) -> tuple[Publication, dict[str, bytes]]:
+    consumer = make_consumer(kafka, {"group.id": "test", "enable.auto.commit": False})
+    try:
+        _, end = consumer.get_watermark_offsets(Place(topic, 0), timeout=30)
+        consumer.assign([Place(topic, 0, end - 1)])
+        message = consumer.poll(30)
+        assert message is not None
+        value = message.value()
+        assert value is not None
+        headers = message.headers()
+        assert isinstance(headers, list)
+        return decode(value), {name: content for name, content in headers if isinstance(content, bytes)}
+    finally:
+        consumer.close()
+
+
+def published(monitor: Monitor, holds: Callable[[Publication], bool] = lambda _: True) -> Publication:
+    for _ in range(LOOKS):
+        found = monitor.look()
+        if found and holds(found):
+            return found
+    raise AssertionError("nothing was published")
+
+
+def test_a_measurement_stands_on_the_monitor_topic_which_is_made_when_missing(
+    kafka: Kafka, admin: Admin, prefix: str
+) -> None:
+    partition = created(admin, f"{prefix}-orders")
+    said: list[str] = []
+    with Monitor(monitor_settings(kafka, prefix, partition.topic), said.append) as monitor:
+        found = published(monitor)
+    record, headers = newest_record(kafka, f"{prefix}-monitor")
+    assert record == found
+    assert list(record.partitions) == [partition]
+    assert (headers["type"], headers["version"], headers["sender"][:8]) == (b"Measurement", b"1", b"monitor-")
+    assert said == []
+
+
+@pytest.mark.usefixtures("sockets_left_open")
+def test_without_brokers_nothing_is_published_that_is_said_once_and_it_goes_on_afterwards(prefix: str) -> None:
+    said: list[str] = []
+    with EmbeddedKafka() as own:
+        kafka = Kafka(own.bootstrap)
+        with Admin(kafka) as admin:
+            partition = created(admin, f"{prefix}-orders")
+        with Monitor(monitor_settings(kafka, prefix, partition.topic), said.append) as monitor:
+            published(monitor)
+            own.stop_node(1)
+            pauses = [monitor._pause_s for _ in range(3) if monitor.look() is None]
+            assert len(said) == 1
+            assert said[0].endswith("; nothing is published until that is over, tries go on")
+            assert pauses == sorted(set(pauses))
+            own.start_node(1)
+            found = published(monitor)
+            assert list(found.partitions) == [partition]
+            assert said[1:] == ["going on: the brokers answer again"]
+
+
+USERS = 'user_owner="open-sesame" user_restow="read-only"'
+PRINCIPAL = "User:restow"
+JAAS = "org.apache.kafka.common.security.plain.PlainLoginModule required"
+
+
+@pytest.fixture(scope="module")
+def guarded() -> Iterator[tuple[Kafka, Kafka]]:
+    """A Kafka that asks who one is: as the owner, who may do everything, and as restow, who may do what it is given."""
+    server = {
+        "listener.security.protocol.map": "CLIENTS:SASL_PLAINTEXT,NODES:PLAINTEXT,QUORUM:PLAINTEXT",
+        "listener.name.clients.sasl.enabled.mechanisms": "PLAIN",
+        "listener.name.clients.plain.sasl.jaas.config": f"{JAAS} {USERS};",
+        "authorizer.class.name": "org.apache.kafka.metadata.authorizer.StandardAuthorizer",
+        "super.users": "User:ANONYMOUS;User:owner",
+    }
+    with EmbeddedKafka(server=server) as broker:
+        common = {"security.protocol": "SASL_PLAINTEXT", "sasl.mechanism": "PLAIN"}
+        owner = {**common, "sasl.username": "owner", "sasl.password": "open-sesame"}
+        restow = {**common, "sasl.username": "restow", "sasl.password": "read-only"}
+        yield Kafka(broker.bootstrap, ClientProperties(owner)), Kafka(broker.bootstrap, ClientProperties(restow))
+
+
+@dataclass
+class Rights:
+    client: AdminClient
+
+    def grant(self, kind: ResourceType, name: str, right: AclOperation) -> None:
+        literal, allow = ResourcePatternType.LITERAL, AclPermissionType.ALLOW
+        [done] = self.client.create_acls([AclBinding(kind, name, literal, PRINCIPAL, "*", right, allow)]).values()
+        done.result()
+
+    def revoke(self, kind: ResourceType, name: str, right: AclOperation) -> None:
+        literal, allow = ResourcePatternType.LITERAL, AclPermissionType.ALLOW
+        [done] = self.client.delete_acls([AclBindingFilter(kind, name, literal, PRINCIPAL, "*", right, allow)]).values()
+        done.result()
+
+
+def test_a_size_that_may_not_be_read_is_estimated_from_the_records(guarded: tuple[Kafka, Kafka], prefix: str) -> None:
+    owner, restow = guarded
+    rights = Rights(make_admin_client(owner))
+    with Admin(owner) as admin, Admin(restow) as as_restow:
+        partition = created(admin, prefix)
+        rights.grant(ResourceType.TOPIC, prefix, AclOperation.DESCRIBE)
+        rights.grant(ResourceType.BROKER, "kafka-cluster", AclOperation.DESCRIBE)
+        watch = Watch.of(owner, admin, prefix)
+        watch.sampler = Sampler(as_restow, Interest([prefix]), watch.said.append)
+        watch.look_until(lambda speeds: partition in speeds)
+        for _ in range(3):
+            watch.write({partition: 50})
+            assert not watch.look()[partition].estimated
+        rights.revoke(ResourceType.BROKER, "kafka-cluster", AclOperation.DESCRIBE)
+        watch.look_until(lambda speeds: speeds[partition].size_bytes is None)
+        watch.write({partition: 50})
+        estimate = watch.look()[partition]
+        assert (estimate.size_bytes, estimate.estimated, estimate.end_offset) == (None, True, 200)
+        assert [line.partition(";")[0] for line in watch.said] == [
+            "can't read the sizes of logs: the right Describe on the cluster is missing"
+        ]
+        assert watch.said[0].endswith("; until then speeds are estimated from the records")
+
+
+def test_a_topic_one_may_not_see_is_said_and_the_others_go_on(guarded: tuple[Kafka, Kafka], prefix: str) -> None:
+    owner, restow = guarded
+    rights = Rights(make_admin_client(owner))
+    said: list[str] = []
+    with Admin(owner) as admin, Admin(restow) as as_restow:
+        seen, hidden = created(admin, f"{prefix}-seen"), created(admin, f"{prefix}-hidden")
+        rights.grant(ResourceType.TOPIC, seen.topic, AclOperation.DESCRIBE)
+        rights.grant(ResourceType.BROKER, "kafka-cluster", AclOperation.DESCRIBE)
+        sampler = Sampler(as_restow, Interest([seen.topic, hidden.topic]), said.append)
+        for _ in range(LOOKS):
+            if sampler.sample().partitions == (seen,):
+                break
+        assert sampler.sample().partitions == (seen,)
+        assert said[-1] == f"there is no topic {hidden.topic}, or the right Describe on it is missing; others go on"
