@@ -1,4 +1,4 @@
-"""Resolves pyproject.toml into requirements/run.txt and requirements/dev.txt, for every supported Python. `make lock`."""
+"""Resolves pyproject.toml into requirements/run.txt and dev.txt, for every supported Python. `make lock` runs it."""
 
 import os
 import subprocess
@@ -8,7 +8,14 @@ import venv
 from pathlib import Path
 
 ROOT = Path(__file__).parent.parent
-OPTIONS = ("--universal", "--python-version=3.11", "--generate-hashes", "--no-emit-index-url", "--no-header", "--upgrade")
+OPTIONS = (
+    "--universal",
+    "--python-version=3.11",
+    "--generate-hashes",
+    "--no-emit-index-url",
+    "--no-header",
+    "--upgrade",
+)
 LOCKS: dict[str, tuple[str, ...]] = {"requirements/run.txt": (), "requirements/dev.txt": ("--extra=dev",)}
 
 
