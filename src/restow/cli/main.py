@@ -11,7 +11,7 @@ from restow.cli.common import Parser
 from restow.errors import RestowError
 
 DESCRIPTION = "restow keeps a Kafka consumer group exactly as large as its load needs."
-COMMANDS = (plan, study, bench, bench, broker, monitor)
+COMMANDS = (plan, study, bench, broker, monitor)
 INTERRUPTED = 130
 BROKEN_PIPE = 141
 
