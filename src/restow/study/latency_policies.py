@@ -24,10 +24,13 @@ REAL_CAPACITY: Final = 133.0
 """What a consumer can really read."""
 TRIGGER: Final = 120.0
 """`restow` relieves a consumer only above this: late enough to sit out small waves, a step before it is too late."""
-WORTH: Final = 1.0
+EVICT_TO: Final = 110.0
+"""And only down to this: half way back, since what it gives up has to go to somebody who is filled to the limit."""
+WORTH: Final = PACKING_LIMIT / REAL_CAPACITY
+"""A consumer is worth one packing limit of moved speed; packers count in capacities."""
 
 BRIM = Margins(*(4 * [PACKING_LIMIT / REAL_CAPACITY]))
-CALM = Margins(TRIGGER / REAL_CAPACITY, *(3 * [PACKING_LIMIT / REAL_CAPACITY]))
+CALM = Margins(TRIGGER / REAL_CAPACITY, EVICT_TO / REAL_CAPACITY, *(2 * [PACKING_LIMIT / REAL_CAPACITY]))
 OURS: Final = {"restow": CALM, "restow-brim": BRIM}
 
 KAFKA = re.compile(r"kafka-([1-9][0-9]{0,4})")
