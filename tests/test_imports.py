@@ -43,7 +43,7 @@ LAYERS = (  # from the ground up: a module imports from its own layer and from t
     Layer(
         "processes",
         (
-            *("restow.monitor.sampler", "restow.monitor.process", "restow.controller.process"),
+            *("restow.monitor.live_study", "restow.monitor.process", "restow.controller.process"),
             *("restow.consumer.volume", "restow.consumer.process", "restow.dashboard.server"),
         ),
     ),
@@ -57,7 +57,7 @@ LIBRARIES = {  # the libraries of restow, and where each may be imported
     "lightkube": ("restow.platform.kubernetes.*",),
     "matplotlib": ("restow.study.*",),
     "numba": ("restow.compiler",),
-    "numpy": ("restow.packing.*", "restow.monitor.*", "restow.study.*", "restow.simulator.*", "restow.kafka.*"),
+    "numpy": ("restow.packing.*", "restow.monitor.*", "restow.study.*", "restow.simulator.*"),
     "pyspark": ("restow.pipeline.*",),
     "rich": ("restow.cli.*",),
 }
@@ -273,17 +273,13 @@ def test_a_module_in_no_layer_is_told_where_to_go(module: str) -> None:
     [
         ("restow.consumer.process", "pyspark", "restow.pipeline.*"),
         ("restow.controller.process", "confluent_kafka", "restow.kafka.*"),
-        ("restow.monitor.sampler", "kafka", "restow.kafka.*"),
+        ("restow.monitor.process", "kafka", "restow.kafka.*"),
         ("restow.platform.processes", "kubernetes", "restow.platform.kubernetes.*"),
         ("restow.controller.machine", "lightkube", "restow.platform.kubernetes.*"),
         ("restow.packing.plan", "matplotlib", "restow.study.*"),
         ("restow.study.latency", "rich", "restow.cli.*"),
         ("restow.study.latency", "numba", "restow.compiler"),
-        (
-            "restow.model",
-            "numpy",
-            "restow.packing.* and restow.monitor.* and restow.study.* and restow.simulator.* and restow.kafka.*",
-        ),
+        ("restow.model", "numpy", "restow.packing.* and restow.monitor.* and restow.study.* and restow.simulator.*"),
     ],
 )
 def test_an_edge_library_away_from_its_edge_is_a_breach(module: str, library: str, home: str) -> None:

@@ -6,6 +6,8 @@ from pathlib import Path
 import pytest
 
 from restow.cli import main
+from restow.kafka.admin import Admin
+from restow.settings import Kafka
 
 SIMULATED = ("study", "monitor", "--simulated", "--seeds", "2")
 KEYS = [
@@ -77,3 +79,15 @@ def test_a_mistake_is_answered_with_one_line(
 ) -> None:
     assert main([*SIMULATED, *arguments]) == 2
     assert capsys.readouterr() == ("", f"restow: {message}\n")
+
+
+def test_live_a_real_producer_writes_and_the_monitor_measures_it(
+    kafka: Kafka, admin: Admin, capsys: pytest.CaptureFixture[str]
+) -> None:
+    live = ("study", "monitor", "--bootstrap", kafka.bootstrap, "--duration", "10", "--sample-s", "0.5", "--json")
+    assert main([*live]) == 0
+    out, err = capsys.readouterr()
+    row = json.loads(out)
+    assert (list(row), row["scenario"], err) == (KEYS, "step", "")
+    assert row["window_mean_error"] < 0.2
+    assert not [name for name in admin.cluster().leaders if name.startswith("restow-study-")]

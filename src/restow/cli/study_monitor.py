@@ -2,7 +2,9 @@
 
 import argparse
 from collections.abc import Sequence
+from contextlib import ExitStack
 from dataclasses import asdict
+from math import ceil
 from pathlib import Path
 from typing import Final
 
@@ -39,7 +41,10 @@ figures
 """
 
 EPILOG = """\
+Live, it takes as long as the scenario: a real producer writes to a topic of its own, which is deleted afterwards.
+
 examples:
+  restow study monitor --plot monitor.png                   live, against the embedded broker: 5 minutes
   restow study monitor --simulated                          the steps, in accelerated time
   restow study monitor --simulated --scenario random --plot random.png
   restow study monitor --simulated --scenario replay speeds.json --json
@@ -65,6 +70,7 @@ def add(studies: "Subparsers[argparse.ArgumentParser]") -> None:
     option("--step-s", type=number(1.0), default=60.0, metavar="S", help="how long a replayed step takes (default: 60)")
     option("--duration", type=number(10.0), metavar="S", help="end or draw out the scenario at so many seconds")
     option("--simulated", action="store_true", help="accelerated time, with a model of the producer and the log")
+    option("--bootstrap", metavar="HOST:PORT", help="live: run against this Kafka (default: an embedded one)")
     option("--seed", type=whole_number(0), metavar="N", help="run this one seed only")
     option(
         "--seeds",
@@ -82,7 +88,7 @@ def run(args: argparse.Namespace) -> int:
     if args.plot:
         check_plot_file(args.plot)
     scenario = _scenario(args)
-    runs, subtitle = _simulated(args, scenario)
+    runs, subtitle = _simulated(args, scenario) if args.simulated else _live(args, scenario)
     row = mean([figures(series) for series in runs])
     if args.plot:
         _draw(runs[0], subtitle.replace("seeds 1 to", "seed 1 of"), args.plot)
@@ -115,6 +121,23 @@ def _simulated(args: argparse.Namespace, scenario: Scenario) -> tuple[list[Serie
             advance()
     which = f"seed {seeds[0]}" if len(seeds) == 1 else f"seeds {seeds[0]} to {seeds[-1]}"
     return runs, f"simulated, {scenario.duration_s:g} s, {which}"
+
+
+def _live(args: argparse.Namespace, scenario: Scenario) -> tuple[list[Series], str]:
+    # Kafka's client takes longer to load than most commands to run: only who wants a broker waits for it.
+    from restow.kafka.broker import EmbeddedKafka  # noqa: PLC0415
+    from restow.monitor.live_study import live  # noqa: PLC0415
+    from restow.settings import Kafka  # noqa: PLC0415
+
+    if args.seeds is not None:
+        note("--seeds is not used: a live run is real time, and one run")
+    seed = 1 if args.seed is None else args.seed
+    samples = ceil(scenario.duration_s / args.sample_s)
+    with ExitStack() as stack:
+        advance = stack.enter_context(progress("monitor study, live", samples))
+        bootstrap = args.bootstrap or stack.enter_context(EmbeddedKafka(say=note)).bootstrap
+        series = live(scenario, Kafka(bootstrap), seed, MeterSettings(), args.sample_s, note, advance)
+    return [series], f"live, {scenario.duration_s:g} s, seed {seed}"
 
 
 def _draw(series: Series, subtitle: str, file: Path) -> None:

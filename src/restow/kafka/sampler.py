@@ -7,14 +7,25 @@ can't be had is said in one line when it is first missed, and once more when it 
 import re
 import time
 from collections.abc import Callable, Iterable, Mapping, Sequence
+from typing import Protocol
 
 from restow.errors import RestowError
-from restow.kafka.admin import NO_LEADER, Admin, Cluster
+from restow.kafka.admin import NO_LEADER, Cluster
 from restow.kafka.errors import NoAnswer
 from restow.model import TopicPartition
 from restow.monitor.sample import NO_ANSWER, UNREADABLE, Sample, whole_numbers
 
 Say = Callable[[str], None]
+
+
+class Source(Protocol):
+    """What a sampler asks: an Admin, or recorded answers (`restow bench monitor`)."""
+
+    def cluster(self) -> Cluster: ...
+    def topic_ids(self, topics: Iterable[str]) -> Mapping[str, str]: ...
+    def log_sizes(self, node: int, topics: Iterable[str] | None = None) -> Mapping[TopicPartition, int]: ...
+    def start_offsets(self, partitions: Iterable[TopicPartition]) -> Mapping[TopicPartition, int]: ...
+    def end_offsets(self, partitions: Iterable[TopicPartition]) -> Mapping[TopicPartition, int]: ...
 
 
 class Interest:
@@ -34,8 +45,8 @@ class Interest:
 
 
 class Sampler:
-    def __init__(self, admin: Admin, interest: Interest, say: Say) -> None:
-        self._admin = admin
+    def __init__(self, source: Source, interest: Interest, say: Say) -> None:
+        self._source = source
         self._interest = interest
         self._say = say
         self._missed: dict[str, str] = {}
@@ -43,17 +54,17 @@ class Sampler:
 
     def sample(self) -> Sample:
         """One look. Raises NoAnswer when no broker answers."""
-        cluster = self._admin.cluster()
+        cluster = self._source.cluster()
         topics = self._interest.chosen(cluster.leaders)
         self._tell_missing_topics(cluster)
         partitions = self._sorted_partitions(cluster, topics)
-        ids = self._admin.topic_ids(topics) if topics else {}
+        ids = self._source.topic_ids(topics) if topics else {}
         leader = whole_numbers(cluster.leaders[topic][number] for topic, number in partitions)
         asked_s = time.monotonic()
         sizes = self._sizes(topics, sorted(set(leader.tolist()) - {NO_LEADER}))
         time_s = (asked_s + time.monotonic()) / 2
         # After the sizes, so that a deletion shows here no later than there: see restow.monitor.increments.
-        starts, ends = self._admin.start_offsets(partitions), self._admin.end_offsets(partitions)
+        starts, ends = self._source.start_offsets(partitions), self._source.end_offsets(partitions)
         answered = starts.keys() & ends.keys()
         return Sample(
             time_s=time_s,
@@ -91,11 +102,11 @@ class Sampler:
 
     def _sizes_on(self, node: int, topics: Sequence[str], is_lost: bool) -> Mapping[TopicPartition, int]:
         try:
-            return self._admin.log_sizes(node, topics)
+            return self._source.log_sizes(node, topics)
         except NoAnswer:
             if is_lost:
                 raise
-            return self._admin.log_sizes(node, topics)  # over a new connection: the old one may have been stale
+            return self._source.log_sizes(node, topics)  # over a new connection: the old one may have been stale
 
     def _tell_missing_topics(self, cluster: Cluster) -> None:
         for name in self._interest.names:

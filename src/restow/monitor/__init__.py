@@ -2,5 +2,6 @@
 
 Pure: `sample` (one look at the cluster), `increments` (what was written between two looks), `changes` (the filter's
 sense of a step), `speeds` (the meter that puts them together), `publication` (the record on the monitor topic).
-Around them: `process` (the loop of `restow monitor`) and the sources in `restow.kafka`.
+Around them: `process` (the loop of `restow monitor`), `live_study` (the study against a real broker), and in
+`restow.kafka` the sampler and the publisher.
 """

@@ -1,0 +1,109 @@
+"""A scenario of the monitor study in real time: a real producer writes by its schedule, a real broker keeps the log,
+and the monitor's own sampler and meter measure it. `restow study monitor` runs it.
+"""
+
+import threading
+import time
+import uuid
+from collections.abc import Callable
+from typing import Final
+
+import numpy as np
+
+from restow.errors import RestowError
+from restow.kafka.admin import Admin
+from restow.kafka.clients import make_producer
+from restow.kafka.sampler import Interest, Sampler, Say
+from restow.kafka.topics import wait_until_shown
+from restow.monitor.speeds import Meter, MeterSettings
+from restow.settings import Kafka
+from restow.study.monitor import Observation, Series
+from restow.study.monitor_scenarios import Floats, Scenario
+
+TICK_S: Final = 0.005
+"""How often the producer looks what is due."""
+
+DRAIN_WITHIN_S: Final = 30.0
+
+
+class ScheduledProducer(threading.Thread):
+    """Writes a record at each of the given times. A thread, so that it writes on while a sample waits for an answer."""
+
+    def __init__(self, kafka: Kafka, topic: str, writes_s: Floats, record_bytes: int) -> None:
+        super().__init__(daemon=True)
+        self._producer = make_producer(kafka, {"linger.ms": 5})
+        self._topic, self._writes_s, self._record = topic, writes_s, b"r" * record_bytes
+        self._told_to_end = threading.Event()
+        self.begun_s = 0.0
+        """On the monotonic clock: the scenario's second 0."""
+
+    def start(self) -> None:
+        self.begun_s = time.monotonic()
+        super().start()
+
+    def run(self) -> None:
+        written = 0
+        while written < len(self._writes_s) and not self._told_to_end.is_set():
+            due = int(np.searchsorted(self._writes_s, time.monotonic() - self.begun_s, side="right"))
+            for _ in range(due - written):
+                self._producer.produce(self._topic, self._record, partition=0)
+            written = max(written, due)
+            self._producer.poll(0)
+            time.sleep(TICK_S)
+        self._producer.flush(DRAIN_WITHIN_S)
+
+    def end(self) -> None:
+        self._told_to_end.set()
+        self.join(DRAIN_WITHIN_S + 1.0)
+
+
+def live(
+    scenario: Scenario,
+    kafka: Kafka,
+    seed: int,
+    settings: MeterSettings,
+    sample_every_s: float,
+    say: Say,
+    advance: Callable[[], None] = lambda: None,
+) -> Series:
+    """Takes as long as the scenario. The topic it writes to is made for it and deleted afterwards."""
+    topic = f"restow-study-{uuid.uuid4().hex[:12]}"
+    with Admin(kafka) as admin:
+        admin.create_topic(topic, 1, settings={"retention.ms": "-1", "retention.bytes": "-1"})
+        try:
+            wait_until_shown(admin, {topic: 1})
+            writes_s = scenario.writes_s(np.random.default_rng(seed))
+            producer = ScheduledProducer(kafka, topic, np.sort(writes_s), scenario.record_bytes)
+            sampler = Sampler(admin, Interest([topic]), say)
+            rows = _observed(scenario, producer, sampler, Meter(settings), sample_every_s, advance)
+        finally:
+            admin.delete_topic(topic)
+    if len(rows) < 2:
+        raise RestowError("the brokers answered too seldom to measure anything; try again, or a longer --duration")
+    return Series.of(scenario, rows)
+
+
+def _observed(
+    scenario: Scenario,
+    producer: ScheduledProducer,
+    sampler: Sampler,
+    meter: Meter,
+    sample_every_s: float,
+    advance: Callable[[], None],
+) -> list[Observation]:
+    rows = []
+    producer.start()
+    try:
+        for due_s in np.arange(0.0, scenario.duration_s, sample_every_s):
+            time.sleep(max(0.0, producer.begun_s + due_s - time.monotonic()))
+            sample = sampler.sample()
+            measured = meter.take(sample)
+            time_s = sample.time_s - producer.begun_s
+            if measured and time_s < scenario.duration_s:
+                written, records = float(sample.size_bytes[0]), float(sample.end_offset[0])
+                raw, filtered = float(measured.bytes_per_s[0]), float(measured.filtered_bytes_per_s[0])
+                rows.append(Observation(time_s, written, records, raw, filtered))
+            advance()
+    finally:
+        producer.end()
+    return rows
