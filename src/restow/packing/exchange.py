@@ -23,8 +23,12 @@ def may_take(stowage: Stowage, consumer: int, partition: int, load: float, count
     """As `moving.fits`, for a load that is only being considered."""
     if count == 0:
         return True
-    own = stowage.partitions[partition].home == consumer and foreign == 0
-    limit = stowage.consumers[consumer].hold if own else stowage.consumers[consumer].fill
+    home = stowage.partitions[partition].home
+    limit = stowage.consumers[consumer].fill
+    if home == consumer and foreign == 0:
+        limit = stowage.consumers[consumer].hold
+    elif home != NOWHERE and stowage.consumers[home].count == 0:
+        limit = stowage.consumers[consumer].drain
     return load + stowage.partitions[partition].speed <= limit * SLACK
 
 
@@ -117,6 +121,20 @@ def best_spread(
 
 
 @compiled
+def is_overdrained(stowage: Stowage, consumers: Ints, size: int) -> bool:
+    """Whether one of these holds more than may be put on a consumer when another is closed."""
+    for place in range(size):
+        consumer = consumers[place]
+        if (
+            stowage.consumers[consumer].foreign > 0
+            and stowage.consumers[consumer].count > 1
+            and stowage.consumers[consumer].load > stowage.consumers[consumer].drain * SLACK
+        ):
+            return True
+    return False
+
+
+@compiled
 def exchange(stowage: Stowage, consumers: Ints, size: int, partitions: Ints, choice: Ints) -> bool:
     """Spread the partitions of these consumers over them in the best way. False where nothing was to be gained."""
     held = 0
@@ -125,7 +143,7 @@ def exchange(stowage: Stowage, consumers: Ints, size: int, partitions: Ints, cho
         if held > len(partitions):
             return False
     sort_few(stowage, partitions, held)
-    before = stowage.cost[0]
+    before, in_use = stowage.cost[0], stowage.counters[OPEN]
     if held == 0 or not best_spread(stowage, consumers, size, partitions, held, MOST_STEPS, choice):
         return False
     for number in range(held):
@@ -134,7 +152,12 @@ def exchange(stowage: Stowage, consumers: Ints, size: int, partitions: Ints, cho
     for number in range(held):
         if stowage.partitions[partitions[number]].at == NOWHERE:
             move(stowage, partitions[number], consumers[choice[number]])
-    if stowage.cost[0] >= before or stowage.counters[OPEN] > stowage.most:
+    closed = stowage.counters[OPEN] < in_use
+    if (
+        stowage.cost[0] >= before
+        or stowage.counters[OPEN] > stowage.most
+        or (closed and is_overdrained(stowage, consumers, size))
+    ):
         take_back(stowage, 0)
         return False
     commit(stowage)

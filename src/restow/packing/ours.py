@@ -20,7 +20,7 @@ from restow.packing.exchange import exchange_some
 from restow.packing.moving import load_current
 from restow.packing.plan import Plan
 from restow.packing.problem import Problem
-from restow.packing.search import drain, place_all
+from restow.packing.search import close_surplus, drain, place_all
 from restow.packing.stowage import (
     BLOCK,
     CONSUMER,
@@ -108,7 +108,10 @@ class Ship:
         speed = np.fromiter(problem.speeds.values(), np.float64, len(problem.speeds))
         existing = np.array(problem.current.consumers, np.int64)
         numbers = np.arange(FIRST_CONSUMER, FIRST_CONSUMER + len(existing) + spare)
-        number = np.sort(np.concatenate((existing, np.setdiff1d(numbers, existing, assume_unique=True)[:spare])))
+        named = np.fromiter(problem.capacities.of_consumer, np.int64)  # one that isn't there may be the only large one
+        number = np.unique(
+            np.concatenate((existing, named, np.setdiff1d(numbers, existing, assume_unique=True)[:spare]))
+        )
         owner = np.fromiter(problem.current.values_of(problem.speeds, UNASSIGNED), np.int64, len(speed))
         capacity = np.full(len(number), problem.capacities.default, np.float64)  # also if that is an int
         for consumer, value in problem.capacities.of_consumer.items():
@@ -132,6 +135,11 @@ class Ship:
         trigger = self.capacity * self.problem.margins.trigger
         relievable = (np.bincount(at[placed], minlength=len(self.number)) > 1) | (trigger < trigger.max(initial=0.0))
         return np.where(relievable & (loads > trigger * SLACK), loads - trigger, 0.0)
+
+    def has_too_many(self, at: Ints) -> bool:
+        """More consumers in use than allowed: the bound was lowered."""
+        most = self.problem.most_consumers
+        return most is not None and len(np.unique(at[at != NOWHERE])) > most
 
     def stowage(self, home: Ints, worth: float) -> Stowage:
         """Everything at home."""
@@ -213,7 +221,8 @@ def _decide(ship: Ship, effort: Effort) -> Ints:
     at = ship.current
     for _ in range(MOST_PASSES):
         excess = ship.excess(at).sum()
-        if excess == 0 and not (at == NOWHERE).any():
+        must_place, must_close = (at == NOWHERE).any(), ship.has_too_many(at)
+        if excess == 0 and not must_place and not must_close:
             following = _tightened(ship, at, effort)
             if ship.objective(at, following) >= ship.objective(at, at) - TOLERANCE * ship.problem.capacities.default:
                 return at
@@ -223,7 +232,7 @@ def _decide(ship: Ship, effort: Effort) -> Ints:
         remaining = ship.excess(following).sum()
         if remaining == 0:
             return following
-        if not (at == NOWHERE).any() and remaining >= excess * (1 - TOLERANCE):
+        if not must_place and not must_close and remaining >= excess * (1 - TOLERANCE):
             return at
         at = following
     return at
@@ -244,6 +253,7 @@ def _repaired(ship: Ship, home: Ints, effort: Effort) -> Ints:
     for recipe in effort.recipes(len(home), worth):
         stowage = ship.stowage(home, EAGERNESS * worth)
         place_all(stowage, recipe.unpacked * unit, recipe.room_price)
+        close_surplus(stowage, recipe.room_price)
         drain(stowage, PATIENCE, recipe.room_price)
         if best is None or stowage.cost[0] < best.cost[0]:
             best = stowage

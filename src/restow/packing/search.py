@@ -1,6 +1,7 @@
 """How restow builds a stowage: what has to go is taken out and put back heaviest first, then consumers are emptied.
 
-`ours` calls `place_all` and `drain`, compares what several recipes give, and hands the best to `exchange`.
+`ours` calls `place_all`, `close_surplus` and `drain`, compares what several recipes give, and hands the best to
+`exchange`.
 """
 
 import numpy as np
@@ -342,6 +343,24 @@ def empty_out(stowage: Stowage, consumer: int, partitions: Ints, room_price: flo
         return False
     commit(stowage)
     return True
+
+
+@compiled
+def close_surplus(stowage: Stowage, room_price: float) -> None:
+    """Where more consumers are in use than allowed, close those with the least speed to move, whatever it costs."""
+    at_home = home_speeds(stowage)
+    scratch = np.empty(len(stowage.partitions), np.int64)
+    for consumer in np.argsort(at_home, kind="mergesort"):
+        if stowage.counters[OPEN] <= stowage.most:
+            break
+        size = partitions_of(stowage, consumer, scratch, 0)
+        sort_heaviest_first(stowage, scratch, size)
+        for place in range(size):
+            move(stowage, scratch[place], NOWHERE)
+        commit(stowage)
+        for place in range(size):
+            stow(stowage, scratch[place], consumer, False, room_price)
+            commit(stowage)
 
 
 @compiled
