@@ -13,14 +13,16 @@ from restow.monitor.speeds import Meter, MeterSettings
 Speeds = NDArray[np.float64]
 
 
-def driven(bytes_of_second: Speeds, settings: MeterSettings | None = None) -> tuple[Speeds, Speeds]:
-    """Raw and filtered speeds, one row a second, from the bytes written in each second (rows) to each partition."""
+def driven(
+    bytes_of_second: Speeds, settings: MeterSettings | None = None, every_s: float = 1.0
+) -> tuple[Speeds, Speeds]:
+    """Raw and filtered speeds, one row a sample, from the bytes written before each (rows) to each partition."""
     partitions = tuple(TopicPartition("orders", number) for number in range(bytes_of_second.shape[1]))
     sizes = np.vstack([np.zeros(len(partitions)), bytes_of_second.cumsum(axis=0)]).astype(np.int64)
     constant = np.zeros(len(partitions), np.int64)
     meter = Meter(settings)
     found = [
-        meter.take(Sample(float(second), partitions, {}, constant, constant, size, size))
+        meter.take(Sample(every_s * second, partitions, {}, constant, constant, size, size))
         for second, size in enumerate(sizes)
     ]
     kept = [one for one in found if one is not None]
@@ -64,6 +66,11 @@ def test_a_burst_of_one_sample_raises_the_filtered_speed_no_more_than_the_window
     assert filtered[-30:, 0] == pytest.approx(np.full(30, 100e3))
 
 
+def test_a_burst_of_one_sample_is_no_change_however_many_samples_a_window_has() -> None:
+    raw, filtered = driven(column((120, 50e3), (1, 5e6), (120, 50e3)), every_s=0.5)
+    assert (filtered <= raw + 1e-6).all()
+
+
 def test_on_a_ramp_it_is_less_late_than_the_window() -> None:
     speeds = column((60, 100e3), *((1, 100e3 + 8e3 * second) for second in range(120)))
     raw, filtered = driven(speeds)
@@ -97,6 +104,15 @@ def test_a_noisy_step_is_followed_by_nearly_all_within_six_seconds() -> None:
     steps = np.repeat(column((60, 100e3), (40, 200e3)), 200, axis=1) * random.normal(1, 0.03, (100, 200))
     _, filtered = driven(steps)
     assert (np.abs(filtered[65] - 200e3) <= 0.05 * 200e3).mean() >= 0.99
+
+
+def test_a_step_down_is_not_spoilt_by_the_interval_in_which_it_happened_though_the_old_noise_hides_it() -> None:
+    random = np.random.default_rng(5)
+    share = random.uniform(0, 1, 400)
+    steps = np.repeat(column((60, 100e3), (1, 0.0), (40, 10e3)), 400, axis=1)
+    steps[60] = 100e3 * share + 10e3 * (1 - share)
+    _, filtered = driven(steps * random.normal(1, 0.03, steps.shape))
+    assert (np.abs(filtered[65] - 10e3) <= 0.05 * 10e3).mean() >= 0.985
 
 
 def test_partitions_do_not_disturb_each_other() -> None:

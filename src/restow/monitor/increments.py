@@ -97,11 +97,10 @@ def between(
     """What was written in so many seconds, and what is known afterwards. All have the rows of `after`."""
     records = (after.end_offset - before.end_offset).astype(np.float64)
     start_moved = after.start_offset != before.start_offset
+    same_log = (before.size_bytes != UNREADABLE) & (before.leader == after.leader)
     was_empty = before.end_offset == 0  # on every broker, even on one that has not made the log's file yet
-    size_before = np.where(was_empty, 0, before.size_bytes)
-    comparable = (after.size_bytes != UNREADABLE) & (
-        was_empty | ((before.size_bytes != UNREADABLE) & (before.leader == after.leader))
-    )
+    size_before = np.where(same_log, before.size_bytes, 0)
+    comparable = (same_log | was_empty) & (after.size_bytes != UNREADABLE)
     growth = np.where(comparable, after.size_bytes - size_before, -1).astype(np.float64)
     exact = (growth >= 0) & ~start_moved & ~knowledge.start_moved
     estimate = np.maximum(records * _bytes_per_record(before, knowledge, topic_of), np.maximum(growth, 0.0))
