@@ -122,15 +122,19 @@ def best_spread(
 
 @compiled
 def is_overdrained(stowage: Stowage, consumers: Ints, size: int) -> bool:
-    """Whether one of these holds more than may be put on a consumer when another is closed."""
+    """Whether one of these has something of a consumer that is closed, and more than may be on it then."""
     for place in range(size):
         consumer = consumers[place]
-        if (
-            stowage.consumers[consumer].foreign > 0
-            and stowage.consumers[consumer].count > 1
-            and stowage.consumers[consumer].load > stowage.consumers[consumer].drain * SLACK
-        ):
-            return True
+        if stowage.consumers[consumer].load <= stowage.consumers[consumer].drain * SLACK:
+            continue
+        if stowage.consumers[consumer].count < 2 or stowage.consumers[consumer].foreign == 0:
+            continue
+        partition = stowage.consumers[consumer].first
+        while partition >= 0:
+            home = stowage.partitions[partition].home
+            if home != NOWHERE and stowage.consumers[home].count == 0:
+                return True
+            partition = stowage.partitions[partition].after
     return False
 
 
@@ -143,7 +147,7 @@ def exchange(stowage: Stowage, consumers: Ints, size: int, partitions: Ints, cho
         if held > len(partitions):
             return False
     sort_few(stowage, partitions, held)
-    before, in_use = stowage.cost[0], stowage.counters[OPEN]
+    before = stowage.cost[0]
     if held == 0 or not best_spread(stowage, consumers, size, partitions, held, MOST_STEPS, choice):
         return False
     for number in range(held):
@@ -152,12 +156,7 @@ def exchange(stowage: Stowage, consumers: Ints, size: int, partitions: Ints, cho
     for number in range(held):
         if stowage.partitions[partitions[number]].at == NOWHERE:
             move(stowage, partitions[number], consumers[choice[number]])
-    closed = stowage.counters[OPEN] < in_use
-    if (
-        stowage.cost[0] >= before
-        or stowage.counters[OPEN] > stowage.most
-        or (closed and is_overdrained(stowage, consumers, size))
-    ):
+    if stowage.cost[0] >= before or stowage.counters[OPEN] > stowage.most or is_overdrained(stowage, consumers, size):
         take_back(stowage, 0)
         return False
     commit(stowage)

@@ -74,10 +74,14 @@ class Effort:
     rounds_per_partition: float
     """What a larger group has on top of half the rounds, since time is dearer there."""
 
-    def recipes(self, partitions: int, worth: float) -> tuple[Recipe, ...]:
-        if partitions <= self.small_group:
-            return RECIPES
-        return (AS_IT_IS if worth < 2 else TIGHT,)
+    def recipes(self, partitions: int, problem: Problem) -> tuple[Recipe, ...]:
+        chosen = RECIPES
+        if partitions > self.small_group:
+            chosen = (AS_IT_IS if problem.worth < 2 else TIGHT,)
+        if problem.margins.drain_to < problem.margins.fill_to:
+            # What is unpacked forgets that it may leave a consumer to be closed, for which there is less room.
+            return tuple(recipe for recipe in chosen if recipe.unpacked == 0) or (AS_IT_IS,)
+        return chosen
 
     def rounds_for(self, partitions: int) -> int:
         if partitions <= self.small_group:
@@ -250,7 +254,7 @@ def _repaired(ship: Ship, home: Ints, effort: Effort) -> Ints:
     """Something has to move: the cheapest of what the recipes give, improved."""
     unit, worth = ship.problem.capacities.default, ship.problem.worth
     best: Stowage | None = None
-    for recipe in effort.recipes(len(home), worth):
+    for recipe in effort.recipes(len(home), ship.problem):
         stowage = ship.stowage(home, EAGERNESS * worth)
         place_all(stowage, recipe.unpacked * unit, recipe.room_price)
         close_surplus(stowage, recipe.room_price)
