@@ -72,10 +72,13 @@ def live(
         admin.create_topic(topic, 1, settings={"retention.ms": "-1", "retention.bytes": "-1"})
         try:
             wait_until_shown(admin, {topic: 1})
-            writes_s = scenario.writes_s(np.random.default_rng(seed))
+            random = np.random.default_rng(seed)
+            writes_s = scenario.writes_s(random)
+            # The samples know nothing of the changes of speed: they fall anywhere between two of them.
+            samples_s = np.arange(random.uniform(0.0, sample_every_s), scenario.duration_s, sample_every_s)
             producer = ScheduledProducer(kafka, topic, np.sort(writes_s), scenario.record_bytes)
             sampler = Sampler(admin, Interest([topic]), say)
-            rows = _observed(scenario, producer, sampler, Meter(settings), sample_every_s, advance)
+            rows = _observed(scenario, producer, sampler, Meter(settings), samples_s, advance)
         finally:
             admin.delete_topic(topic)
     if len(rows) < 2:
@@ -88,13 +91,13 @@ def _observed(
     producer: ScheduledProducer,
     sampler: Sampler,
     meter: Meter,
-    sample_every_s: float,
+    samples_s: Floats,
     advance: Callable[[], None],
 ) -> list[Observation]:
     rows = []
     producer.start()
     try:
-        for due_s in np.arange(0.0, scenario.duration_s, sample_every_s):
+        for due_s in samples_s.tolist():
             time.sleep(max(0.0, producer.begun_s + due_s - time.monotonic()))
             sample = sampler.sample()
             measured = meter.take(sample)
