@@ -182,6 +182,16 @@ def test_kafka_with_as_many_consumers_as_mwf_is_minutes_late() -> None:
     assert study("kafka-24", walk(258)).p99 < 1
 
 
+def test_restow_needs_fewer_consumers_than_bfd_with_a_tenth_of_the_moves_of_mwf_and_nobody_waits() -> None:
+    traces = [walk(seed) for seed in range(1, 21)]
+    mwf, bfd, ours = (mean([study(name, trace) for trace in traces]) for name in ("mwf", "bfd", "restow"))
+    assert ours.consumers <= bfd.consumers
+    assert ours.moves <= 0.1 * mwf.moves
+    assert ours.p99 == 0
+    assert ours.overloaded <= 0.1
+    assert ours.overloaded_stale <= 0.1
+
+
 # The command
 
 

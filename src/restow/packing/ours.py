@@ -75,7 +75,7 @@ class Effort:
     """What a larger group has on top of half the rounds, since time is dearer there."""
 
     def recipes(self, partitions: int, problem: Problem) -> tuple[Recipe, ...]:
-        chosen = RECIPES
+        chosen: tuple[Recipe, ...] = RECIPES
         if partitions > self.small_group:
             chosen = (AS_IT_IS if problem.worth < 2 else TIGHT,)
         if problem.margins.drain_to < problem.margins.fill_to:
