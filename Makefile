@@ -8,6 +8,7 @@ VENV := .venv
 BIN := $(VENV)/bin
 RUN_READY := $(VENV)/.run-ready
 DEV_READY := $(VENV)/.dev-ready
+PACKER_READY := $(VENV)/.packer-ready
 JAVA_READY := $(VENV)/.java-ready
 JARS_READY := $(VENV)/.jars-ready
 SOURCES := src tests bench scripts
@@ -17,12 +18,12 @@ SOURCES := src tests bench scripts
 help: ## List the targets
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / {printf "  make %-8s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
 
-demo: $(RUN_READY) ## Set up and run the main job: the packing study on a small input
+demo: $(PACKER_READY) ## Set up and run the main job: the packing study on a small input
 	$(BIN)/restow study packing --d 5,15 --seeds 1 --steps 60 --packer mwf,mbfp,bfd,restow --plot out/packing.png
 	$(BIN)/restow plan examples/plan.json
 
 # loadfile: the tests of a file run in one process, so that a cluster they share is started once.
-test: check $(JARS_READY) ## Set up and pass every test
+test: check $(JARS_READY) $(PACKER_READY) ## Set up and pass every test
 	$(BIN)/python -m pytest --numprocesses 2 --dist loadfile
 
 check: $(DEV_READY) ## Lint, types (mypy strict) and the import rules
@@ -35,8 +36,9 @@ format: $(DEV_READY) ## Rewrite the code in the house's format
 	$(BIN)/ruff check --fix $(SOURCES)
 	$(BIN)/ruff format $(SOURCES)
 
-bench: $(RUN_READY) ## Measure decision times on this machine
+bench: $(PACKER_READY) ## Measure decision times on this machine, and check the packer's targets over the whole study
 	$(BIN)/restow bench packing
+	$(BIN)/python bench/targets.py
 
 lock: $(DEV_READY) ## Resolve pyproject.toml anew into requirements/*.txt
 	$(BIN)/python scripts/lock.py
@@ -60,6 +62,12 @@ $(JARS_READY): src/restow/kafka/jars.py $(RUN_READY) | $(JAVA_READY)
 $(RUN_READY): requirements/run.txt pyproject.toml | $(BIN)/python
 	$(BIN)/python -m pip install --quiet --disable-pip-version-check --require-hashes -r requirements/run.txt
 	$(BIN)/python -m pip install --quiet --disable-pip-version-check --no-deps --editable .
+	touch $@
+
+# Kept beside the source, by its fingerprint: an update compiles again, here, and not when somebody waits for a decision.
+$(PACKER_READY): $(RUN_READY) src/restow/compiler.py $(wildcard src/restow/packing/*.py)
+	@echo 'Compiling the packer, once (half a minute), so that no decision has to wait for it.'
+	$(BIN)/python -c 'from restow.packing import warm_up; warm_up()'
 	touch $@
 
 $(DEV_READY): requirements/dev.txt $(RUN_READY)

@@ -23,11 +23,11 @@ def main() -> int:
     # uv resolves for all Pythons at once, which pip cannot; it is a tool of this one job and lives only as long.
     with tempfile.TemporaryDirectory() as scratch:
         venv.create(scratch, with_pip=True)
-        python = Path(scratch, "bin", "python")
+        python = str(Path(scratch, "bin", "python"))
         subprocess.run([python, "-m", "pip", "install", "--quiet", "uv"], check=True)
         for lock, extras in LOCKS.items():
             command = [python, "-m", "uv", "pip", "compile", "pyproject.toml", *OPTIONS, *extras, "-q", "-o", lock]
-            subprocess.run(command, check=True, cwd=ROOT, env={**os.environ, "UV_PYTHON": str(python)})
+            subprocess.run(command, check=True, cwd=ROOT, env={**os.environ, "UV_PYTHON": python})
     return 0
 
 
