@@ -26,6 +26,7 @@ def test_the_four_topics_are_made_when_they_are_missing_and_only_then(kafka: Kaf
     assert ensure_topics(admin, topics) == names
     assert partitions_of(admin, prefix) == dict(sorted(zip(names, (1, 5, 5, 1), strict=True)))
     assert setting_of(kafka, topics.monitor, "retention.ms") == "-1"
+    assert setting_of(kafka, topics.monitor, "max.message.bytes") == str(10 << 20)
     assert setting_of(kafka, topics.service, "cleanup.policy") == "compact"
     assert setting_of(kafka, topics.controller, "cleanup.policy") == "delete"
     assert ensure_topics(admin, topics) == ()

@@ -22,7 +22,7 @@ def test_the_least_file_names_the_brokers_and_leaves_the_rest_to_the_defaults() 
     assert read(MINIMAL) == Settings(
         kafka=Kafka("localhost:9092", ClientProperties()),
         topics=Topics("data-engineering", replication_factor=None, monitor_retention_ms=-1, most_consumers=20),
-        monitor=Monitor(topics=(), sample_every_s=1.0, publish_every_s=1.0, window_s=30.0),
+        monitor=Monitor((), 1.0, 1.0, window_s=30.0, filter_threshold=30.0, filter_smoothing_s=6.0),
     )
 
 
@@ -40,11 +40,15 @@ def test_every_setting_can_be_given() -> None:
         sample_every_s = 2
         publish_every_s = 5.5
         window_s = 10
+        filter_threshold = 40
+        filter_smoothing_s = 0
     """
     assert read(text) == Settings(
         kafka=Kafka("one:9092,two:9092"),
         topics=Topics("lake", replication_factor=3, monitor_retention_ms=86400000, most_consumers=5),
-        monitor=Monitor(("orders", "^events-.*"), sample_every_s=2.0, publish_every_s=5.5, window_s=10.0),
+        monitor=Monitor(
+            ("orders", "^events-.*"), 2.0, 5.5, window_s=10.0, filter_threshold=40.0, filter_smoothing_s=0.0
+        ),
     )
 
 
@@ -157,7 +161,10 @@ def test_an_item_of_a_list_is_checked_by_itself(item: str) -> None:
         (MINIMAL + "[monitor]\nwindow = 3", "[monitor] there is no setting 'window'; did you mean 'window_s'?"),
         (
             MINIMAL + "[monitor]\nzzz = 3",
-            "[monitor] there is no setting 'zzz'; known are publish_every_s, sample_every_s, topics, window_s",
+            (
+                "[monitor] there is no setting 'zzz'; known are filter_smoothing_s, filter_threshold, publish_every_s, "
+                "sample_every_s, topics, window_s"
+            ),
         ),
         (
             MINIMAL + '"bootstrap.servers" = "x:1"',

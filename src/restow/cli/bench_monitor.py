@@ -28,7 +28,6 @@ MOST_REAL: Final = 5000
 ROUNDS: Final = 7
 DELIVER_WITHIN_S: Final = 10.0
 SHOWN_WITHIN_S: Final = 120.0
-LARGE_RECORDS: Final = {"max.message.bytes": str(10 << 20)}
 
 DESCRIPTION = """\
 What the monitor's work costs: one sample (leaders, sizes and offsets of all partitions), one measurement with a full
@@ -92,10 +91,11 @@ def run(args: argparse.Namespace) -> int:
 def _measured(bootstrap: str, admin: "Admin", count: int) -> Row:
     from restow.kafka.publisher import Publisher  # noqa: PLC0415
     from restow.kafka.sampler import Interest, Sampler  # noqa: PLC0415
+    from restow.kafka.topics import LARGEST_RECORD_BYTES  # noqa: PLC0415
     from restow.settings import Kafka  # noqa: PLC0415
 
     topic, published = f"bench-{count}-{uuid.uuid4().hex[:8]}", f"bench-monitor-{uuid.uuid4().hex[:8]}"
-    _create(admin, published, 1, LARGE_RECORDS)
+    _create(admin, published, 1, {"max.message.bytes": str(LARGEST_RECORD_BYTES)})
     is_real = count <= MOST_REAL
     if is_real:
         _create(admin, topic, count)

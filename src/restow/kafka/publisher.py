@@ -5,17 +5,14 @@ the next one is newer. So what was not delivered in time is dropped, never sent 
 """
 
 from collections.abc import Mapping
-from typing import Final
 
 from confluent_kafka import KafkaError, KafkaException, Message
 
 from restow.errors import RestowError
 from restow.kafka.clients import make_producer
 from restow.kafka.errors import NoAnswer, Refused, cause, explained
+from restow.kafka.topics import LARGEST_RECORD_BYTES
 from restow.settings import Kafka
-
-LARGEST_RECORD_BYTES: Final = 10 << 20
-"""Before compression. A broker's own limit, max.message.bytes of the topic, is for what is left after it."""
 
 
 class Publisher:

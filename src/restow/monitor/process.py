@@ -30,7 +30,13 @@ class Monitor:
         self._settings, self._say = settings, say
         self._admin = Admin(settings.kafka, ANSWER_WITHIN_S)
         self._sampler = Sampler(self._admin, Interest(settings.monitor.topics), say)
-        self._meter = Meter(MeterSettings(window_s=settings.monitor.window_s))
+        self._meter = Meter(
+            MeterSettings(
+                window_s=settings.monitor.window_s,
+                threshold=settings.monitor.filter_threshold,
+                smoothing_s=settings.monitor.filter_smoothing_s,
+            )
+        )
         self._publisher = Publisher(settings.kafka, settings.topics.monitor, ANSWER_WITHIN_S)
         self._headers = {"type": "Measurement", "version": str(VERSION), "sender": f"monitor-{uuid.uuid4().hex[:8]}"}
         self._has_topics = False

@@ -85,6 +85,13 @@ class Monitor:
     window_s: Annotated[float, Check("above 0 and at most 30", lambda s: 0 < s <= 30)] = 30.0
     """Seconds of samples that a raw speed is taken over. 30 s is the published window; a longer one hides changes."""
 
+    filter_threshold: Annotated[float, ABOVE_0] = 30.0
+    """How sure a change must be before the filtered speed forgets what was before it. Lower follows small steps sooner,
+    higher is calmer; docs/decisions/010-a-filter-that-follows-steps.md has what 26, 30 and 34 gave."""
+
+    filter_smoothing_s: Annotated[float, Check("0 or more", lambda s: s >= 0)] = 6.0
+    """Time constant of the low-pass filter on the mean of a full window; 0 switches it off."""
+
 
 @dataclass(frozen=True, slots=True)
 class Settings:
