@@ -244,10 +244,13 @@ def problems(draw: st.DrawFn, margins: bool = True, bounds: bool = True) -> Prob
     )
 
 
-def objective(problem: Problem, following: Assignment) -> float:
-    """moved + worth × consumers, in default capacities."""
+def objective(problem: Problem, following: Assignment) -> tuple[float, float]:
+    """What is to become less, in default capacities: the load above the limits, then moved + worth × consumers."""
+    unit, loads = problem.capacities.default, following.loads(problem.speeds)
+    limits = {consumer: problem.capacities[consumer] * problem.margins.trigger for consumer in loads}
+    excess = sum(max(0.0, load - limits[consumer]) for consumer, load in loads.items())
     moved = sum(problem.speeds[move.partition] for move in problem.current.moves_to(following))
-    return moved / problem.capacities.default + problem.worth * len(following.consumers)
+    return round(excess / unit, 7), moved / unit + problem.worth * len(following.consumers)
 
 
 @ours

@@ -121,20 +121,31 @@ def best_spread(
 
 
 @compiled
-def is_overdrained(stowage: Stowage, consumers: Ints, size: int) -> bool:
-    """Whether one of these has something of a consumer that is closed, and more than may be on it then."""
-    for place in range(size):
+def is_overdrained(stowage: Stowage, partition: int) -> bool:
+    """Whether its home is closed, and the consumer that has it now holds more than it may be given in that case."""
+    home, consumer = stowage.partitions[partition].home, stowage.partitions[partition].at
+    if home in (consumer, NOWHERE) or consumer == NOWHERE or stowage.consumers[home].count > 0:
+        return False
+    return (
+        stowage.consumers[consumer].count > 1
+        and stowage.consumers[consumer].load > stowage.consumers[consumer].drain * SLACK
+    )
+
+
+@compiled
+def drains_too_much(stowage: Stowage, consumers: Ints, size: int, partitions: Ints, held: int) -> bool:
+    for number in range(held):
+        if is_overdrained(stowage, partitions[number]):
+            return True
+    for place in range(size):  # what left a consumer before may be what only now closes it
         consumer = consumers[place]
-        if stowage.consumers[consumer].load <= stowage.consumers[consumer].drain * SLACK:
-            continue
-        if stowage.consumers[consumer].count < 2 or stowage.consumers[consumer].foreign == 0:
-            continue
-        partition = stowage.consumers[consumer].first
-        while partition >= 0:
-            home = stowage.partitions[partition].home
-            if home != NOWHERE and stowage.consumers[home].count == 0:
-                return True
-            partition = stowage.partitions[partition].after
+        if (
+            stowage.consumers[consumer].count == 0
+            and stowage.consumers[consumer].drain < stowage.consumers[consumer].fill
+        ):
+            for partition in range(len(stowage.partitions)):
+                if stowage.partitions[partition].home == consumer and is_overdrained(stowage, partition):
+                    return True
     return False
 
 
@@ -156,7 +167,11 @@ def exchange(stowage: Stowage, consumers: Ints, size: int, partitions: Ints, cho
     for number in range(held):
         if stowage.partitions[partitions[number]].at == NOWHERE:
             move(stowage, partitions[number], consumers[choice[number]])
-    if stowage.cost[0] >= before or stowage.counters[OPEN] > stowage.most or is_overdrained(stowage, consumers, size):
+    if (
+        stowage.cost[0] >= before
+        or stowage.counters[OPEN] > stowage.most
+        or drains_too_much(stowage, consumers, size, partitions, held)
+    ):
         take_back(stowage, 0)
         return False
     commit(stowage)

@@ -43,6 +43,8 @@ UNASSIGNED: Final = ConsumerId(0)
 PATIENCE: Final = 64
 """So many consumers in a row that could not be emptied, and the others, which hold more, are not tried."""
 MOST_PASSES: Final = 16
+NOTHING: Final = -1.0
+"""No partition is slower: none is unpacked, not even those that stand still."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -74,14 +76,10 @@ class Effort:
     rounds_per_partition: float
     """What a larger group has on top of half the rounds, since time is dearer there."""
 
-    def recipes(self, partitions: int, problem: Problem) -> tuple[Recipe, ...]:
-        chosen: tuple[Recipe, ...] = RECIPES
-        if partitions > self.small_group:
-            chosen = (AS_IT_IS if problem.worth < 2 else TIGHT,)
-        if problem.margins.drain_to < problem.margins.fill_to:
-            # What is unpacked forgets that it may leave a consumer to be closed, for which there is less room.
-            return tuple(recipe for recipe in chosen if recipe.unpacked == 0) or (AS_IT_IS,)
-        return chosen
+    def recipes(self, partitions: int, worth: float) -> tuple[Recipe, ...]:
+        if partitions <= self.small_group:
+            return RECIPES
+        return (AS_IT_IS if worth < 2 else TIGHT,)
 
     def rounds_for(self, partitions: int) -> int:
         if partitions <= self.small_group:
@@ -253,10 +251,12 @@ def _tightened(ship: Ship, home: Ints, effort: Effort) -> Ints:
 def _repaired(ship: Ship, home: Ints, effort: Effort) -> Ints:
     """Something has to move: the cheapest of what the recipes give, improved."""
     unit, worth = ship.problem.capacities.default, ship.problem.worth
+    # What is unpacked forgets that it may leave a consumer to be closed, for which there can be less room.
+    may_unpack = ship.problem.margins.drain_to >= ship.problem.margins.fill_to
     best: Stowage | None = None
-    for recipe in effort.recipes(len(home), ship.problem):
+    for recipe in effort.recipes(len(home), worth):
         stowage = ship.stowage(home, EAGERNESS * worth)
-        place_all(stowage, recipe.unpacked * unit, recipe.room_price)
+        place_all(stowage, recipe.unpacked * unit if may_unpack else NOTHING, recipe.room_price)
         close_surplus(stowage, recipe.room_price)
         drain(stowage, PATIENCE, recipe.room_price)
         if best is None or stowage.cost[0] < best.cost[0]:

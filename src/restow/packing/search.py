@@ -302,12 +302,7 @@ def place_all(stowage: Stowage, unpacked: float, room_price: float) -> None:
             commit(stowage)
     size = 0
     for partition in range(len(stowage.partitions)):
-        # Nothing unpacked is nothing, also of what stands still: who moves it pauses it.
-        if (
-            unpacked > 0
-            and stowage.partitions[partition].at != NOWHERE
-            and stowage.partitions[partition].speed <= unpacked
-        ):
+        if stowage.partitions[partition].at != NOWHERE and stowage.partitions[partition].speed <= unpacked:
             move(stowage, partition, NOWHERE)
             commit(stowage)
         if stowage.partitions[partition].at == NOWHERE:

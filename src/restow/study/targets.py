@@ -39,7 +39,7 @@ class Target:
         )
         more = f" + {self.points:g}" if self.points else ""
         who = f"{self.ours.packer}, worth {self.ours.worth:g}"
-        return met, f"d={d}: {who}: {name} {value:.2f}, {relation} {bound:.2f} ({of}{more})"
+        return met, f"d={d}: {who}: {name} {value:z.2f}, {relation} {bound:.2f} ({of}{more})"
 
 
 def targets(d: int) -> tuple[Target, ...]:
