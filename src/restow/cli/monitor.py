@@ -21,7 +21,9 @@ restow.toml:
   topics = ["orders", "^clicks-.*"]            names, and patterns: regular expressions from ^ on, of the whole name
   sample_every_s = 1.0
   publish_every_s = 1.0
-  window_s = 30.0
+  window_s = 30.0                              what a raw speed is the mean of
+  filter_threshold = 30.0                      how sure a change must be before the filtered speed jumps to it
+  filter_smoothing_s = 6.0                     how slowly it follows what is no change but noise
 
 It needs the rights Describe on the topics of interest, Describe on the cluster (for the sizes of logs; without it
 speeds are estimated from the records, where anything is known of their size), Write on <prefix>-monitor, and Create if
