@@ -6,8 +6,11 @@ import pytest
 from kafka.admin import KafkaAdminClient
 
 from restow.kafka.errors import Refused
-from restow.kafka.log_dirs import TRANSLATION, client_options
+from restow.kafka.log_dirs import TRANSLATION, client_options, sizes_in
+from restow.model import TopicPartition
 from restow.settings import ClientProperties, Kafka
+
+STORAGE_ERROR = 56
 
 
 def options(**properties: str) -> dict[str, object]:
@@ -59,3 +62,25 @@ def test_what_can_not_be_translated_is_told_rather_than_left_out() -> None:
         options(ssl_keystore_location="x.p12")
     with pytest.raises(Refused, match=r"^the sizes of logs can't be asked for with sasl.mechanism=OAUTHBEARER; any of"):
         options(sasl_mechanism="OAUTHBEARER")
+
+
+def log_dir(path: str, error_code: int, **sizes: int) -> dict[str, object]:
+    """As brokers answer."""
+    topics = [
+        {"name": name, "partitions": [{"partition_index": 0, "partition_size": size, "is_future_key": False}]}
+        for name, size in sizes.items()
+    ]
+    return {"error_code": error_code, "log_dir": path, "topics": topics}
+
+
+def test_an_offline_directory_hides_only_what_it_holds() -> None:
+    answer = [log_dir("/disk-1", 0, orders=120), log_dir("/disk-2", STORAGE_ERROR)]
+    assert sizes_in(1, answer) == {TopicPartition("orders", 0): 120}
+
+
+def test_a_broker_that_can_not_read_its_own_directories_is_not_taken_for_an_empty_one() -> None:
+    with pytest.raises(Refused) as caught:
+        sizes_in(3, [log_dir("/disk-1", STORAGE_ERROR)])
+    assert str(caught.value) == (
+        "can't read the sizes of node 3's logs: it can't read its own log directories (/disk-1: error 56)"
+    )

@@ -1,13 +1,13 @@
 """`restow broker`: a real Kafka of one to three nodes on this machine, until it is told to stop."""
 
 import argparse
-import signal
 import sys
 import time
 from collections.abc import Iterable
 from pathlib import Path
 
 from restow.cli.common import Subparsers, note, whole_number
+from restow.cli.stopping import interrupt_on_stop_signals
 
 LOOK_EVERY_S = 0.5
 
@@ -50,7 +50,7 @@ def run(args: argparse.Namespace) -> int:
     # Kafka's client takes longer to load than most commands to run: only who wants a broker waits for it.
     from restow.kafka.broker import EmbeddedKafka  # noqa: PLC0415
 
-    signal.signal(signal.SIGTERM, signal.default_int_handler)  # to be told to stop is the same, whoever tells
+    interrupt_on_stop_signals()
     try:
         with EmbeddedKafka(args.nodes, data=args.data, port=args.port, say=note) as kafka:
             announce(kafka.bootstrap, kafka.logs, args.data)

@@ -1,10 +1,10 @@
 """`restow monitor`: measures how fast every partition of interest is written, and publishes it, until told to stop."""
 
 import argparse
-import signal
 
 from restow.cli.common import Subparsers, note
 from restow.cli.config import add_config, settings_of
+from restow.cli.stopping import Stop
 from restow.errors import InvalidInput
 
 DESCRIPTION = """\
@@ -46,10 +46,8 @@ def run(args: argparse.Namespace) -> int:
     # Kafka's client takes longer to load than most commands to run: only who wants a monitor waits for it.
     from restow.monitor.process import Monitor  # noqa: PLC0415
 
-    signal.signal(signal.SIGTERM, signal.default_int_handler)  # to be told to stop is the same, whoever tells
-    try:
-        with Monitor(settings, note) as monitor:
-            note(f"measuring {', '.join(settings.monitor.topics)} at {settings.kafka.bootstrap}")
-            monitor.run()
-    except KeyboardInterrupt:
-        return 0
+    stop = Stop()
+    with Monitor(settings, note) as monitor:
+        note(f"measuring {', '.join(settings.monitor.topics)} at {settings.kafka.bootstrap}")
+        monitor.run(stop.wait)
+    return 0

@@ -6,7 +6,7 @@ counterpart there concerns producing and consuming alone. The one caller is admi
 
 import logging
 import ssl
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import Any
 
 from kafka.admin import KafkaAdminClient
@@ -66,23 +66,31 @@ class LogDirs:
             self.close()
             words = self._kafka.properties.redact(str(error))
             raise NoAnswer(f"can't read the sizes of node {node}'s logs: it doesn't answer ({words})") from None
-        if not answer["log_dirs"]:  # a broker has one at least, unless it may not say so
-            raise NotAllowed(
-                "can't read the sizes of logs: the right Describe on the cluster is missing; grant it to the principal "
-                "in [kafka]"
-            )
-        return {
-            TopicPartition(topic["name"], partition["partition_index"]): partition["partition_size"]
-            for directory in answer["log_dirs"]
-            for topic in directory["topics"]
-            for partition in topic["partitions"]
-            if not partition["is_future_key"]  # a copy on its way to another disk
-        }
+        return sizes_in(node, answer["log_dirs"])
 
     def close(self) -> None:
         client, self._client = self._client, None
         if client is not None:
             client.close()
+
+
+def sizes_in(node: int, directories: Sequence[Mapping[str, Any]]) -> dict[TopicPartition, int]:
+    if not directories:  # a broker has one at least, unless it may not say so
+        raise NotAllowed(
+            "can't read the sizes of logs: the right Describe on the cluster is missing; grant it to the principal "
+            "in [kafka]"
+        )
+    readable = [directory for directory in directories if directory["error_code"] == 0]
+    if not readable:
+        told = ", ".join(f"{directory['log_dir']}: error {directory['error_code']}" for directory in directories)
+        raise Refused(f"can't read the sizes of node {node}'s logs: it can't read its own log directories ({told})")
+    return {
+        TopicPartition(topic["name"], partition["partition_index"]): partition["partition_size"]
+        for directory in readable
+        for topic in directory["topics"]
+        for partition in topic["partitions"]
+        if not partition["is_future_key"]  # a copy on its way to another disk
+    }
 
 
 def client_options(kafka: Kafka, answer_within_s: float) -> dict[str, Any]:

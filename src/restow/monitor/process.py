@@ -9,7 +9,7 @@ import uuid
 from collections.abc import Callable
 from datetime import UTC, datetime
 from types import TracebackType
-from typing import Final, NoReturn, Self
+from typing import Final, Self
 
 from restow.errors import RestowError
 from restow.kafka.admin import Admin
@@ -52,14 +52,15 @@ class Monitor:
     ) -> None:
         self._admin.close()
 
-    def run(self, sleep: Callable[[float], None] = time.sleep) -> NoReturn:
-        """Until it is interrupted."""
-        while True:
+    def run(self, told_to_stop: Callable[[float], bool]) -> None:
+        """Until it is told to stop, for which `told_to_stop` is asked and waits so many seconds after each look."""
+        pause_s = 0.0
+        while not told_to_stop(pause_s):
             begun_s = time.monotonic()
             self.look()
             pause_s = self._pause_s if self._trouble else self._settings.monitor.sample_every_s
             # From begin to begin; a look that takes longer than that is followed by the next one at once.
-            sleep(max(0.0, begun_s + pause_s - time.monotonic()))
+            pause_s = max(0.0, begun_s + pause_s - time.monotonic())
 
     def look(self) -> Publication | None:
         """One look at the cluster. Gives what was published, if anything was."""
