@@ -75,9 +75,9 @@ def add(benches: "Subparsers[argparse.ArgumentParser]") -> None:
 
 def run(args: argparse.Namespace) -> int:
     # Kafka's client takes longer to load than most commands to run: only who wants a broker waits for it.
-    from restow.kafka.admin import Admin  # noqa: PLC0415
-    from restow.kafka.broker import EmbeddedKafka  # noqa: PLC0415
-    from restow.settings import Kafka  # noqa: PLC0415
+    from restow.kafka.admin import Admin
+    from restow.kafka.broker import EmbeddedKafka
+    from restow.settings import Kafka
 
     with EmbeddedKafka(say=note) as broker, Admin(kafka := Kafka(broker.bootstrap)) as admin:
         rows = [_measured(kafka.bootstrap, admin, count) for count in args.partitions]
@@ -89,10 +89,10 @@ def run(args: argparse.Namespace) -> int:
 
 
 def _measured(bootstrap: str, admin: "Admin", count: int) -> Row:
-    from restow.kafka.publisher import Publisher  # noqa: PLC0415
-    from restow.kafka.sampler import Interest, Sampler  # noqa: PLC0415
-    from restow.kafka.topics import LARGEST_RECORD_BYTES  # noqa: PLC0415
-    from restow.settings import Kafka  # noqa: PLC0415
+    from restow.kafka.publisher import Publisher
+    from restow.kafka.sampler import Interest, Sampler
+    from restow.kafka.topics import LARGEST_RECORD_BYTES
+    from restow.settings import Kafka
 
     topic, published = f"bench-{count}-{uuid.uuid4().hex[:8]}", f"bench-monitor-{uuid.uuid4().hex[:8]}"
     _create(admin, published, 1, {"max.message.bytes": str(LARGEST_RECORD_BYTES)})
@@ -110,7 +110,7 @@ def _measured(bootstrap: str, admin: "Admin", count: int) -> Row:
 
 def _create(admin: "Admin", name: str, partitions: int, settings: Mapping[str, str] | None = None) -> None:
     """Waits longer than anybody should for a usual topic: thousands of partitions take a broker a while."""
-    from restow.errors import RestowError  # noqa: PLC0415
+    from restow.errors import RestowError
 
     admin.create_topic(name, partitions, settings=settings)
     deadline = time.monotonic() + SHOWN_WITHIN_S
@@ -195,7 +195,7 @@ class Recording:
 
 
 def recording(topic: str, count: int) -> Recording:
-    from restow.kafka.admin import Cluster  # noqa: PLC0415
+    from restow.kafka.admin import Cluster
 
     answers = {TopicPartition(topic, number): 1000 + number for number in range(count)}
     return Recording(topic, answers, Cluster(nodes=(1,), leaders={topic: (1,) * count}))

@@ -44,7 +44,7 @@ def run(args: argparse.Namespace) -> int:
     if not settings.monitor.topics:
         raise InvalidInput(f'{args.config}: monitor.topics is empty; name a topic or a pattern, like ["^orders-.*"]')
     # Kafka's client takes longer to load than most commands to run: only who wants a monitor waits for it.
-    from restow.monitor.process import Monitor  # noqa: PLC0415
+    from restow.monitor.process import Monitor
 
     stop = Stop()
     with Monitor(settings, note) as monitor:

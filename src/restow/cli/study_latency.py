@@ -153,8 +153,8 @@ def _rows(policies: Sequence[str], runs: Sequence[Callable[[], Trace]]) -> list[
 
 def _draw(rows: Sequence[Row], subtitle: str, file: Path) -> None:
     # Loading matplotlib takes as long as a small study: only who wants a picture waits for it.
-    from restow.study.latency_plot import picture  # noqa: PLC0415
-    from restow.study.plots import save  # noqa: PLC0415
+    from restow.study.latency_plot import picture
+    from restow.study.plots import save
 
     save(picture(rows, subtitle), file)
 

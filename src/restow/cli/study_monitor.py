@@ -125,9 +125,9 @@ def _simulated(args: argparse.Namespace, scenario: Scenario) -> tuple[list[Serie
 
 def _live(args: argparse.Namespace, scenario: Scenario) -> tuple[list[Series], str]:
     # Kafka's client takes longer to load than most commands to run: only who wants a broker waits for it.
-    from restow.kafka.broker import EmbeddedKafka  # noqa: PLC0415
-    from restow.monitor.live_study import live  # noqa: PLC0415
-    from restow.settings import Kafka  # noqa: PLC0415
+    from restow.kafka.broker import EmbeddedKafka
+    from restow.monitor.live_study import live
+    from restow.settings import Kafka
 
     if args.seeds is not None:
         note("--seeds is not used: a live run is real time, and one run")
@@ -142,8 +142,8 @@ def _live(args: argparse.Namespace, scenario: Scenario) -> tuple[list[Series], s
 
 def _draw(series: Series, subtitle: str, file: Path) -> None:
     # Loading matplotlib takes as long as a small study: only who wants a picture waits for it.
-    from restow.study.monitor_plot import picture  # noqa: PLC0415
-    from restow.study.plots import save  # noqa: PLC0415
+    from restow.study.monitor_plot import picture
+    from restow.study.plots import save
 
     save(picture(series, figures(series), subtitle), file)
 

@@ -140,8 +140,8 @@ def _workloads(args: argparse.Namespace) -> list[Workload]:
 
 def _draw(rows: Sequence[Row], file: Path) -> None:
     # Loading matplotlib takes as long as a small study: only who wants a picture waits for it.
-    from restow.study.packing_plot import picture  # noqa: PLC0415
-    from restow.study.plots import save  # noqa: PLC0415
+    from restow.study.packing_plot import picture
+    from restow.study.plots import save
 
     save(picture(rows), file)
 

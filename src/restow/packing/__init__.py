@@ -11,14 +11,14 @@ from restow.packing.published import PUBLISHED
 
 def restow(problem: Problem) -> Plan:
     """Our own packer."""
-    from restow.packing.ours import pack  # noqa: PLC0415  its compiler takes half a second to load; most commands don't pack
+    from restow.packing.ours import pack
 
     return pack(problem)
 
 
 def restow_polish(problem: Problem) -> Plan:
     """The same, looking harder: fewer moves for more time."""
-    from restow.packing.ours import polish  # noqa: PLC0415  as above
+    from restow.packing.ours import polish
 
     return polish(problem)
 

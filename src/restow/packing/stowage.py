@@ -1,8 +1,8 @@
 """The stowage: which partition is where right now, and what that costs, as arrays.
 
 A decision tries thousands of changes, so what works on this is compiled by numba: `room` finds consumers by their room,
-`moving` changes the stowage and takes changes back, `search` and `exchange` decide what to try, `ours` makes the arrays
-from a problem and a plan from the arrays.
+`moving` changes the stowage and takes changes back, `placing` finds the best place for one partition, `search` and
+`exchange` decide what to try, `ours` makes the arrays from a problem and a plan from the arrays.
 
     cost = moved speed + worth × consumers in use + caution × risk + PENALTY × excess
 
@@ -37,7 +37,7 @@ Records = Any
 """An array of records: numpy's types can't tell its fields."""
 
 
-compiled = compiler(__file__, ("stowage", "room", "moving", "search", "exchange"))
+compiled = compiler(__file__, ("stowage", "room", "moving", "placing", "search", "exchange"))
 """All modules that use it: together they are one program."""
 
 PARTITION = np.dtype(
