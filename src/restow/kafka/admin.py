@@ -25,6 +25,10 @@ ANSWER_WITHIN_S = 10.0
 
 NO_LEADER = -1
 
+OFFSETS_AT_ONCE = 500
+"""Partitions in one request; several are under way together. In one single request librdkafka's time grows faster than
+their number: 5,000 took 0.2 s of CPU, in requests of 500 they took 0.1 s."""
+
 
 @dataclass(frozen=True, slots=True)
 class Cluster:
@@ -115,10 +119,11 @@ class Admin:
         return self._do(asked[name], doing, right, unless=KafkaError.UNKNOWN_TOPIC_OR_PART)
 
     def _offsets(self, partitions: Iterable[TopicPartition], which: OffsetSpec) -> dict[TopicPartition, int]:
-        wanted = {KafkaTopicPartition(topic, number): which for topic, number in partitions}
-        if not wanted:
-            return {}
-        asked = self._client.list_offsets(wanted, request_timeout=self._within_s)
+        wanted = [KafkaTopicPartition(topic, number) for topic, number in partitions]
+        asked: dict[KafkaTopicPartition, Any] = {}
+        for start in range(0, len(wanted), OFFSETS_AT_ONCE):
+            some = dict.fromkeys(wanted[start : start + OFFSETS_AT_ONCE], which)
+            asked |= self._client.list_offsets(some, request_timeout=self._within_s)
         answers = self._answers(asked, "read offsets")
         return {TopicPartition(key.topic, key.partition): answer.offset for key, answer in answers.items()}
 
