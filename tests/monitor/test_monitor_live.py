@@ -4,6 +4,7 @@ whatever happens to the log, bytes by records must come out at one record and wh
 
 import gc
 import socket
+import time
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, field
 
@@ -37,6 +38,7 @@ RECORD = b"r" * 1000
 FRAMED = (1000, 1100)
 """Bytes of a record in the log: some for the record's own head, some of the batch's."""
 
+PUBLISHED_WITHIN_S = 60.0
 LOOKS = 200
 """No case needs as many; they are the deadline."""
 
@@ -51,6 +53,8 @@ class Watch:
     producer: Producer
     sampler: Sampler
     meter: Meter = field(default_factory=Meter)
+    compacted: bool = False
+    """A compaction that removed less than was written in the same interval is not seen: too low, never too high."""
     last: Sample | None = None
     said: list[str] = field(default_factory=list)
 
@@ -82,7 +86,8 @@ class Watch:
         for bytes_per_s, filtered, records_per_s in zip(
             measured.bytes_per_s, measured.filtered_bytes_per_s, measured.records_per_s, strict=True
         ):
-            assert FRAMED[0] * records_per_s <= bytes_per_s <= FRAMED[1] * records_per_s
+            assert 0 <= bytes_per_s <= FRAMED[1] * records_per_s
+            assert self.compacted or bytes_per_s >= FRAMED[0] * records_per_s
             assert filtered >= 0
         return dict(publication(measured, "now").partitions)
 
@@ -152,6 +157,7 @@ def test_a_topic_is_compacted(kafka: Kafka, admin: Admin, prefix: str) -> None:
     }
     partition = created(admin, prefix, settings=compacted)
     watch = Watch.of(kafka, admin, prefix)
+    watch.compacted = True
     for _ in range(2):
         watch.write({partition: 20}, keys=5)
         watch.look()
@@ -294,12 +300,14 @@ def newest_record(kafka: Kafka, topic: str) -> tuple[Publication, dict[str, byte
         consumer.close()
 
 
-def published(monitor: Monitor, holds: Callable[[Publication], bool] = lambda _: True) -> Publication:
-    for _ in range(LOOKS):
+def published(monitor: Monitor) -> Publication:
+    """The first publication that has a speed: while a leader gives no answer, its partitions are left out."""
+    deadline_s = time.monotonic() + PUBLISHED_WITHIN_S
+    while time.monotonic() < deadline_s:
         found = monitor.look()
-        if found and holds(found):
+        if found and found.partitions:
             return found
-    raise AssertionError("nothing was published")
+    raise AssertionError("no speed was published")
 
 
 def test_a_measurement_stands_on_the_monitor_topic_which_is_made_when_missing(
@@ -333,7 +341,7 @@ def test_without_brokers_nothing_is_published_that_is_said_once_and_it_goes_on_a
             own.start_node(1)
             found = published(monitor)
             assert list(found.partitions) == [partition]
-            assert said[1:] == ["going on: the brokers answer again"]
+            assert said[1:].count("going on: the brokers answer again") == 1
 
 
 USERS = 'user_owner="open-sesame" user_restow="read-only"'

@@ -11,6 +11,9 @@ There the bytes are estimated: the records written (offsets tell them in every c
 known from this partition, else from its topic, else from the log as a whole, else from all topics. A partition whose
 topic was recreated, or whose offsets fell, has no past; nothing is said about it until the next sample.
 
+One thing is not seen: a compaction that removed less than was written in the same interval. That interval is told too
+low, by what was removed.
+
 A sample's sizes are read before its offsets. So a deletion shows in the start offset no later than in the size, and at
 most one sample earlier: growth is believed only if the start offset stood still in this interval and the one before.
 """
