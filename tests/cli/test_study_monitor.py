@@ -1,6 +1,7 @@
 """`restow study monitor --simulated`: what it prints, what it draws, and how it answers mistakes."""
 
 import json
+from collections.abc import Callable
 from pathlib import Path
 
 import pytest
@@ -82,7 +83,10 @@ def test_a_mistake_is_answered_with_one_line(
 
 
 def test_live_a_real_producer_writes_and_the_monitor_measures_it(
-    kafka: Kafka, admin: Admin, capsys: pytest.CaptureFixture[str]
+    kafka: Kafka,
+    admin: Admin,
+    capsys: pytest.CaptureFixture[str],
+    eventually: Callable[[Callable[[], object]], None],
 ) -> None:
     live = ("study", "monitor", "--bootstrap", kafka.bootstrap, "--duration", "10", "--sample-s", "0.5", "--json")
     assert main([*live]) == 0
@@ -90,4 +94,4 @@ def test_live_a_real_producer_writes_and_the_monitor_measures_it(
     row = json.loads(out)
     assert (list(row), row["scenario"], err) == (KEYS, "step", "")
     assert row["window_mean_error"] < 0.2
-    assert not [name for name in admin.cluster().leaders if name.startswith("restow-study-")]
+    eventually(lambda: not [name for name in admin.cluster().leaders if name.startswith("restow-study-")])

@@ -21,6 +21,7 @@ from confluent_kafka.admin import (
     ResourceType,
 )
 
+from restow.errors import RestowError
 from restow.kafka.admin import Admin
 from restow.kafka.broker import EmbeddedKafka
 from restow.kafka.clients import make_admin_client, make_consumer, make_producer
@@ -113,9 +114,20 @@ class Watch:
         raise AssertionError("it did not happen")
 
 
+def gives_offsets(admin: Admin, partitions: list[TopicPartition]) -> bool:
+    try:
+        return len(admin.end_offsets(partitions)) == len(partitions)
+    except RestowError:
+        return False
+
+
 def created(admin: Admin, name: str, partitions: int = 1, settings: Mapping[str, str] | None = None) -> TopicPartition:
     admin.create_topic(name, partitions, settings=dict(settings or {}))
     wait_until_shown(admin, {name: partitions})
+    # A leader that is shown may still have to make its logs; until then it gives no offsets.
+    deadline_s = time.monotonic() + PUBLISHED_WITHIN_S
+    while not gives_offsets(admin, [TopicPartition(name, number) for number in range(partitions)]):
+        assert time.monotonic() < deadline_s
     return TopicPartition(name, 0)
 
 
