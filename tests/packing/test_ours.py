@@ -120,6 +120,22 @@ def test_a_partition_too_fast_for_its_small_consumer_moves_to_a_larger_one_that_
 
 
 @ours
+def test_partitions_too_fast_for_what_is_opened_first_get_the_largest_at_once_and_stay(packer: str) -> None:
+    problem = Problem(speeds(30, 25, 22, 15), Assignment(), sizes(10, c1=5, c2=20, c3=20), worth=0)
+    plan = PACKERS[packer](problem)
+    assert (plan.assignment, plan.infeasible) == (held(2, 3, 4, 5), tuple(map(orders, range(4))))
+    assert PACKERS[packer](replace(problem, current=plan.assignment)).assignment == plan.assignment
+
+
+@ours
+def test_a_partition_too_fast_for_its_consumer_does_not_keep_others_from_being_closed(packer: str) -> None:
+    # Consumer 1 is the only large one: of the two fast partitions one has to stay where it is too fast.
+    problem = Problem(speeds(18, 15, 4, 3), held(1, 2, 3, 4), sizes(10, c1=20))
+    plan = PACKERS[packer](problem)
+    assert (plan.assignment, plan.infeasible) == (held(1, 2, 3, 3), (orders(1),))
+
+
+@ours
 def test_of_idle_consumers_the_one_that_is_large_enough_is_taken(packer: str) -> None:
     problem = Problem(speeds(15), held(None, idle=(1, 2)), sizes(10, c2=20))
     plan = PACKERS[packer](problem)
@@ -221,7 +237,7 @@ def test_a_consumer_of_a_thousand_partitions_gives_up_just_enough(packer: str) -
 @st.composite
 def problems(draw: st.DrawFn, margins: bool = True, bounds: bool = True) -> Problem:
     numbers = st.integers(0, 40)
-    speed = st.one_of(st.integers(0, 12).map(float), st.floats(0, 12), st.floats(0, 0.5))
+    speed = st.one_of(st.integers(0, 12).map(float), st.floats(0, 12), st.floats(0, 0.5), st.floats(0, 30))
     measured: Mapping[int, float] = draw(st.dictionaries(numbers, speed, max_size=40))
     owners: Mapping[int, int] = draw(st.dictionaries(numbers, st.integers(1, 12), max_size=40))
     own_sizes: Mapping[int, float] = draw(st.dictionaries(st.integers(1, 12), st.sampled_from([5.0, 10.0, 20.0])))
@@ -244,13 +260,10 @@ def problems(draw: st.DrawFn, margins: bool = True, bounds: bool = True) -> Prob
     )
 
 
-def objective(problem: Problem, following: Assignment) -> tuple[float, float]:
-    """What is to become less, in default capacities: the load above the limits, then moved + worth × consumers."""
-    unit, loads = problem.capacities.default, following.loads(problem.speeds)
-    limits = {consumer: problem.capacities[consumer] * problem.margins.trigger for consumer in loads}
-    excess = sum(max(0.0, load - limits[consumer]) for consumer, load in loads.items())
+def objective(problem: Problem, following: Assignment) -> float:
+    """moved + worth × consumers, in default capacities."""
     moved = sum(problem.speeds[move.partition] for move in problem.current.moves_to(following))
-    return round(excess / unit, 7), moved / unit + problem.worth * len(following.consumers)
+    return moved / problem.capacities.default + problem.worth * len(following.consumers)
 
 
 @ours

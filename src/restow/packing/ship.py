@@ -1,0 +1,166 @@
+"""The problem as arrays: what `ours` asks about an assignment, and the stowage it hands to compiled code.
+
+A ship follows from its problem alone, so that a call about an assignment sees what the call that made it saw last.
+"""
+
+import math
+from collections.abc import Iterator
+from dataclasses import dataclass
+from typing import Final
+
+import numpy as np
+from numpy.typing import NDArray
+
+from restow.model import FIRST_CONSUMER, Assignment, ConsumerId
+from restow.packing.moving import load_current
+from restow.packing.problem import Problem
+from restow.packing.stowage import BLOCK, CONSUMER, EJECTIONS, NOWHERE, PARTITION, SLACK, Floats, Ints, Stowage
+
+CAUTION: Final = 0.25
+"""Risk counts this much where a consumer is worth 1, more where it is worth less: room is bought with consumers."""
+SEED: Final = 88172645463325252
+UNASSIGNED: Final = ConsumerId(0)
+
+
+@dataclass(frozen=True, slots=True)
+class Ship:
+    """The partitions of a problem, and its consumers with numbers to open more."""
+
+    problem: Problem
+    speed: Floats
+    number: Ints
+    """Of each consumer: its number, ascending."""
+    exists: NDArray[np.bool_]
+    capacity: Floats
+    current: Ints
+    """Of each partition: the place of its consumer among `number`, or NOWHERE."""
+    restlessness: float
+
+    @classmethod
+    def of(cls, problem: Problem, spare: int) -> "Ship":
+        """With so many consumers to open, besides those that exist and those that have a capacity of their own."""
+        speed = np.fromiter(problem.speeds.values(), np.float64, len(problem.speeds))
+        existing = np.array(problem.current.consumers, np.int64)
+        named = np.fromiter(problem.capacities.of_consumer, np.int64)  # one that isn't there may be the only large one
+        known = np.union1d(existing, named)
+        numbers = np.arange(FIRST_CONSUMER, FIRST_CONSUMER + len(known) + spare)
+        number = np.union1d(known, np.setdiff1d(numbers, known, assume_unique=True)[:spare])
+        owner = np.fromiter(problem.current.values_of(problem.speeds, UNASSIGNED), np.int64, len(speed))
+        capacity = np.full(len(number), problem.capacities.default, np.float64)  # also if that is an int
+        for consumer, value in problem.capacities.of_consumer.items():
+            capacity[np.searchsorted(number, consumer)] = value
+        return cls(
+            problem=problem,
+            speed=speed,
+            number=number,
+            exists=np.isin(number, existing, assume_unique=True),
+            capacity=capacity,
+            current=np.where(owner == UNASSIGNED, NOWHERE, np.searchsorted(number, owner)),
+            restlessness=_restlessness(problem, speed),
+        )
+
+    @property
+    def must_change(self) -> bool:
+        """A partition has no consumer, or more consumers are in use than allowed: the bound was lowered."""
+        most, placed = self.problem.most_consumers, self.current[self.current != NOWHERE]
+        return len(placed) < len(self.current) or (most is not None and len(np.unique(placed)) > most)
+
+    def excess_of_each(self, at: Ints) -> Floats:
+        """Of each consumer: its load above the trigger, where something could be done about it."""
+        placed = at != NOWHERE
+        loads = np.bincount(at[placed], self.speed[placed], len(self.number))
+        trigger = self.capacity * self.problem.margins.trigger
+        relievable = (np.bincount(at[placed], minlength=len(self.number)) > 1) | (trigger < trigger.max(initial=0.0))
+        return np.where(relievable & (loads > trigger * SLACK), loads - trigger, 0.0)
+
+    def excess(self, at: Ints) -> float:
+        return float(self.excess_of_each(at).sum())
+
+    def objective(self, at: Ints) -> float:
+        """moved + worth × consumers, in bytes/s."""
+        moved = float(self.speed[(self.current != at) & (self.current != NOWHERE)].sum())
+        consumers = max(len(np.unique(at)), self.problem.least_consumers)
+        return moved + self.problem.worth * self.problem.capacities.default * consumers
+
+    def assignment(self, at: Ints) -> Assignment:
+        owners = self.number[at].tolist()
+        used = set(owners)
+        missing = max(0, self.problem.least_consumers - len(used))
+        spare = (*self.number[self.exists].tolist(), *self.number[~self.exists].tolist()) if missing else ()
+        idle = [consumer for consumer in spare if consumer not in used]
+        return Assignment(dict(zip(self.problem.speeds, owners, strict=True)), idle[:missing])
+
+    def stowage(self, worth: float) -> Stowage:
+        """Everything at home."""
+        unit, most = self.problem.capacities.default, self.problem.most_consumers
+        partitions, consumers = self._partitions(), self._consumers()
+        buckets = max(BLOCK, min(8192, len(partitions)))
+        stowage = Stowage(
+            worth=float(worth * unit),
+            caution=CAUTION / max(self.problem.worth, 0.5),
+            restlessness=self.restlessness,
+            largest=float(consumers["trigger"].max(initial=0.0)),
+            least=self.problem.least_consumers,
+            most=len(consumers) if most is None else most,
+            buckets_per_speed=buckets / consumers["fill"].max(initial=unit),
+            partitions=partitions,
+            consumers=consumers,
+            bucket_first=np.full(buckets, NOWHERE, np.int64),
+            block_count=np.zeros(buckets // BLOCK + 1, np.int64),
+            empties=np.empty(len(consumers), np.int64),
+            journal=np.empty(2 * (len(partitions) + EJECTIONS), np.int64),
+            counters=np.array((0, 0, 0, SEED)),
+            cost=np.zeros(1),
+        )
+        load_current(stowage)
+        return stowage
+
+    def _partitions(self) -> NDArray[np.void]:
+        partitions = np.empty(len(self.speed), PARTITION)
+        partitions["speed"], partitions["home"] = self.speed, self.current
+        for name in ("at", "after", "before"):
+            partitions[name] = NOWHERE
+        return partitions
+
+    def _consumers(self) -> NDArray[np.void]:
+        margins = self.problem.margins
+        consumers = np.zeros(len(self.number), CONSUMER)
+        trigger, evict_to = self.capacity * margins.trigger, self.capacity * margins.evict_to
+        for name, values in (
+            ("capacity", self.capacity),
+            ("trigger", trigger),
+            ("hold", np.where(self.excess_of_each(self.current) > 0, evict_to, trigger)),
+            ("fill", self.capacity * margins.fill_to),
+            ("drain", self.capacity * margins.drain_to),
+            ("rank", np.arange(len(consumers)) + np.where(self.exists, 0, len(consumers))),
+        ):
+            consumers[name] = values
+        for name in ("lightest", "second_lightest"):
+            consumers[name] = np.inf
+        for name in ("first", "bucket", "bucket_after", "bucket_before"):
+            consumers[name] = NOWHERE
+        return consumers
+
+
+def ships(problem: Problem) -> Iterator[Ship]:
+    """First with as many consumers to open as are likely to do, then with enough for whatever happens.
+
+    First fit never needs more than twice the total; what is there already mostly serves, and few numbers are faster.
+    """
+    existing = len(problem.current.consumers)
+    enough = len(problem.speeds) + problem.least_consumers
+    twice = int(2 * problem.speeds.total / (problem.capacities.default * problem.margins.fill_to))
+    likely = max(twice - existing, problem.least_consumers - existing, 0) + existing // 8 + 16
+    if likely < enough:
+        yield Ship.of(problem, likely)
+    yield Ship.of(problem, enough)
+
+
+def _restlessness(problem: Problem, speed: Floats) -> float:
+    """The standard deviation of the change since the decision before; 0 where that is unknown."""
+    if problem.previous is None:
+        return 0.0
+    before = np.fromiter(problem.previous.values_of(problem.speeds, math.nan), np.float64, len(speed))
+    change = speed - before
+    known = np.isfinite(change)
+    return float(np.sqrt(np.mean(change[known] ** 2))) if known.any() else 0.0
