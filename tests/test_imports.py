@@ -30,16 +30,24 @@ LAYERS = (  # from the ground up: a module imports from its own layer and from t
         (
             *("restow.packing.*", "restow.protocol.*", "restow.settings.*"),
             *("restow.monitor", "restow.monitor.sample", "restow.monitor.increments", "restow.monitor.changes"),
+            "restow.monitor.compaction",
             *("restow.monitor.speeds", "restow.monitor.publication"),
-            *("restow.controller", "restow.controller.state", "restow.controller.events"),
-            *("restow.controller.effects", "restow.controller.machine"),
-            *("restow.consumer", "restow.consumer.machine", "restow.consumer.planning"),
+            *("restow.controller", "restow.controller.events", "restow.controller.effects"),
+            *("restow.controller.transitions", "restow.controller.state", "restow.controller.machine"),
+            *("restow.controller.synchronize", "restow.controller.sentinel", "restow.controller.reassign"),
+            *("restow.controller.manage", "restow.controller.patience", "restow.controller.turn"),
+            *("restow.controller.event_log", "restow.controller.diagram"),
+            *("restow.consumer", "restow.consumer.events", "restow.consumer.effects", "restow.consumer.saved"),
+            *("restow.consumer.state", "restow.consumer.machine", "restow.consumer.planning"),
+            *("restow.platform", "restow.platform.interface"),
             *("restow.dashboard", "restow.dashboard.view"),
         ),
         pure=True,
     ),
     Layer("studies", ("restow.study.*", "restow.simulator.*")),
-    Layer("edges", ("restow.kafka.*", "restow.platform.*", "restow.pipeline.*")),
+    Layer(
+        "edges", ("restow.kafka.*", "restow.platform.processes.*", "restow.platform.kubernetes.*", "restow.pipeline.*")
+    ),
     Layer(
         "processes",
         (

@@ -157,7 +157,10 @@ def test_an_item_of_a_list_is_checked_by_itself(item: str) -> None:
         ("", f"[kafka] bootstrap is missing; it must be {ADDRESSES}"),
         ("kafka = 3", "kafka = 3 can't be used; it must be a table, [kafka]"),
         (MINIMAL + "[monitors]", "there is no table [monitors]; did you mean 'monitor'?"),
-        (MINIMAL + "[x]", "there is no table [x]; known are kafka, monitor, topics"),
+        (
+            MINIMAL + "[x]",
+            "there is no table [x]; known are consume, consumer, controller, group, kafka, monitor, processes, topics",
+        ),
         (MINIMAL + "[monitor]\nwindow = 3", "[monitor] there is no setting 'window'; did you mean 'window_s'?"),
         (
             MINIMAL + "[monitor]\nzzz = 3",

@@ -5,8 +5,19 @@ properties.py   what a person passes on to the Kafka clients, with its secrets k
 reader.py       the one reader, which the fields of the dataclasses drive
 """
 
-from restow.settings.groups import Kafka, Monitor, Settings, Topics
+from restow.settings.groups import Consumer, Controller, Group, Kafka, Monitor, Processes, Settings, Topics
 from restow.settings.properties import ClientProperties
 from restow.settings.reader import read_settings
 
-__all__ = ["ClientProperties", "Kafka", "Monitor", "Settings", "Topics", "read_settings"]
+__all__ = [
+    "ClientProperties",
+    "Consumer",
+    "Controller",
+    "Group",
+    "Kafka",
+    "Monitor",
+    "Processes",
+    "Settings",
+    "Topics",
+    "read_settings",
+]

@@ -15,7 +15,18 @@ class Check:
 
 
 ABOVE_0 = Check("above 0", lambda value: value > 0)
+AT_LEAST_0 = Check("0 or more", lambda value: value >= 0)
 AT_LEAST_1 = Check("1 or more", lambda value: value >= 1)
+SHARE = Check("above 0 and at most 1", lambda value: 0 < value <= 1)
+
+GROUP_NAME = Annotated[
+    str,
+    Check(
+        "1 to 40 small letters, digits or dashes, beginning with a letter",
+        lambda text: re.fullmatch(r"[a-z]([a-z0-9-]{0,38}[a-z0-9])?", text) is not None,
+    ),
+]
+"""It becomes part of names on every platform; Kubernetes allows 63 characters."""
 
 LONGEST_PREFIX = 200
 """Kafka allows topic names of 249 characters; the parts that restow adds need a few of them."""

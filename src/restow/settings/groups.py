@@ -9,7 +9,19 @@ from dataclasses import dataclass, field
 from typing import Annotated
 
 from restow.errors import InvalidInput
-from restow.settings.checks import ABOVE_0, AT_LEAST_1, TOPIC_OR_PATTERN, TOPIC_PREFIX, Check
+from restow.model import SortedMapping
+from restow.packing.problem import Margins
+from restow.protocol.messages import ConsumerSettings, TopicService
+from restow.settings.checks import (
+    ABOVE_0,
+    AT_LEAST_0,
+    AT_LEAST_1,
+    GROUP_NAME,
+    SHARE,
+    TOPIC_OR_PATTERN,
+    TOPIC_PREFIX,
+    Check,
+)
 from restow.settings.properties import ClientProperties
 
 OTHER_NAMES_OF_BOOTSTRAP = ("bootstrap.servers", "metadata.broker.list")
@@ -94,9 +106,138 @@ class Monitor:
 
 
 @dataclass(frozen=True, slots=True)
+class Controller:
+    """`[controller]`: when the group changes, and how long anybody is waited for."""
+
+    worth: Annotated[float, AT_LEAST_0] = 1.0
+    """What one consumer is worth, in capacities of moved speed: one is closed if that moves less than this."""
+
+    trigger: Annotated[float, SHARE] = 0.95
+    """A consumer is relieved when its load is above this share of its capacity."""
+
+    evict_to: Annotated[float, SHARE] = 0.85
+    """A consumer that is relieved gives up partitions until it is at or below this share."""
+
+    fill_to: Annotated[float, SHARE] = 0.85
+    """A partition is put on a consumer only if that stays at or below this share."""
+
+    drain_to: Annotated[float, SHARE] = 0.75
+    """The same, where a consumer is emptied to be closed: lower, so that closing is not regretted."""
+
+    least_consumers: Annotated[int, AT_LEAST_0] = 0
+    most_consumers: Annotated[int, AT_LEAST_1] | None = None
+    """Left out, there are as many as are needed."""
+
+    look_every_s: Annotated[float, ABOVE_0] = 60.0
+    """The longest time without a look for a chance to use fewer consumers."""
+
+    catch_up_s: Annotated[float, ABOVE_0] = 300.0
+    """Time in which a backlog should be worked off: it counts as backlog / this in a partition's speed."""
+
+    stale_after_s: Annotated[float, ABOVE_0] = 30.0
+    """Speeds that are older than this change nothing."""
+
+    fastest_partition_bytes_per_s: Annotated[float, ABOVE_0] = 10e9
+    """A measurement with a partition faster than this is nonsense and changes nothing."""
+
+    answer_within_s: Annotated[float, ABOVE_0] = 30.0
+    """A command or query that isn't answered for so long is sent again. A consumer answers between two cycles."""
+
+    most_tries: Annotated[int, AT_LEAST_1] = 3
+    """A consumer that has not answered a command so often is restarted."""
+
+    ready_within_s: Annotated[float, ABOVE_0] = 180.0
+    """A consumer that was created or restarted is given up when it isn't ready for so long. Spark takes some seconds to
+    start, a node that has to be added some minutes."""
+
+    silent_after_s: Annotated[float, ABOVE_0] = 60.0
+    """A consumer that has said nothing for so long is restarted. It reports every few seconds."""
+
+    create_again_after_s: Annotated[float, ABOVE_0] = 30.0
+    """Pause after a consumer could not be started; it doubles each time, up to twenty times this."""
+
+    refused_again_after_s: Annotated[float, ABOVE_0] = 10.0
+    """Pause after a partition was refused, for a transform or a table that can't be used; it doubles like that too."""
+
+    list_every_s: Annotated[float, ABOVE_0] = 30.0
+    """The platform is asked this often who is there, besides what it tells by itself."""
+
+    def __post_init__(self) -> None:
+        _ = self.margins  # refuses a contradiction
+        if self.most_consumers is not None and self.most_consumers < self.least_consumers:
+            raise InvalidInput(
+                f"most_consumers is {self.most_consumers}; it must not be below least_consumers ({self.least_consumers})"
+            )
+
+    @property
+    def margins(self) -> Margins:
+        return Margins(self.trigger, self.evict_to, self.fill_to, self.drain_to)
+
+
+@dataclass(frozen=True, slots=True)
+class Consumer:
+    """`[consumer]`: what each consumer is and how it works."""
+
+    capacity_bytes_per_s: Annotated[float, ABOVE_0] = 2_000_000.0
+    """What one consumer sustains. Measure it; don't guess."""
+
+    memory_mb: Annotated[int, AT_LEAST_1] = 1024
+    cores: Annotated[float, ABOVE_0] = 1.0
+
+    image: str | None = None
+    """The image that runs it, where consumers run in containers."""
+
+    report_every_s: Annotated[float, ABOVE_0] = 5.0
+
+    grace_s: Annotated[float, ABOVE_0] = 30.0
+    """Time to finish the running cycle when it is told to end. After that it is ended by force."""
+
+    cycle_s: Annotated[float, ABOVE_0] = 1.0
+    """A cycle takes no more records than fit this time; with nothing to read it waits so long."""
+
+    cycle_bytes: Annotated[int, AT_LEAST_1] = 8_000_000
+    """A cycle takes about this much at most."""
+
+    @property
+    def settings(self) -> ConsumerSettings:
+        return ConsumerSettings(self.image, self.memory_mb, self.cores, self.capacity_bytes_per_s)
+
+
+@dataclass(frozen=True, slots=True)
+class Group:
+    """`[group]`: which group of consumers this is. Several may share a cluster and a machine."""
+
+    name: GROUP_NAME = "restow"
+    """Kafka's name of the group, whose lag every tool shows; also the label of its consumers on their platform."""
+
+
+@dataclass(frozen=True, slots=True)
+class Processes:
+    """`[processes]`: consumers as processes on this machine."""
+
+    directory: str = "restow-data"
+    """Each consumer has a directory in it as its volume, with its log. Relative to where restow is started."""
+
+    consumer: Annotated[str, Check("light", lambda kind: kind == "light")] = "light"
+    """What runs: `light` reads and stores without Spark."""
+
+
+@dataclass(frozen=True, slots=True)
 class Settings:
     """All of restow.toml."""
 
     kafka: Kafka
     topics: Topics = field(default_factory=Topics)
     monitor: Monitor = field(default_factory=Monitor)
+    group: Group = field(default_factory=Group)
+    controller: Controller = field(default_factory=Controller)
+    consumer: Consumer = field(default_factory=Consumer)
+    processes: Processes = field(default_factory=Processes)
+    consume: SortedMapping[TOPIC_OR_PATTERN, TopicService] = field(default_factory=SortedMapping)
+    """`[consume.NAME]`: what becomes of a topic's records, by its name, or by a regular expression that starts with ^
+    and must match a whole name. A name counts more than an expression."""
+
+    @property
+    def topics_of_interest(self) -> tuple[str, ...]:
+        """What is measured: names and expressions."""
+        return tuple(sorted({*self.monitor.topics, *self.consume}))

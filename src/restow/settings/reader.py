@@ -14,6 +14,7 @@ from types import NoneType, UnionType
 from typing import Annotated, Any, Union, get_args, get_origin, get_type_hints
 
 from restow.errors import InvalidInput
+from restow.model import SortedMapping
 from restow.settings.checks import Check
 from restow.settings.groups import Settings
 from restow.settings.properties import REDACTED, ClientProperties, is_secret
@@ -41,6 +42,9 @@ class Place:
         shown = REDACTED if is_secret(self.key) else _as_toml(value)
         return InvalidInput(f"{self} = {shown} can't be used; it must be {wanted}")
 
+    def of(self, table: str) -> "Place":
+        return Place(self.file, self.environment, f"{self.table}.{table}" if self.table else table)
+
     def at(self, key: str) -> "Place":
         return Place(self.file, self.environment, self.table, key)
 
@@ -51,7 +55,7 @@ def read_settings(text: str, file: str, environment: Mapping[str, str]) -> Setti
         tables = tomllib.loads(text)
     except tomllib.TOMLDecodeError as error:
         raise InvalidInput(f"{file}: this is not TOML: {error}") from None
-    known, hints = _by_name(Settings), get_type_hints(Settings)
+    known, hints = _by_name(Settings), get_type_hints(Settings, include_extras=True)
     for name, table in tables.items():
         if name not in known:
             raise InvalidInput(f"{file}: there is no table [{name}]; {_nearest(name, known)}")
@@ -59,9 +63,20 @@ def read_settings(text: str, file: str, environment: Mapping[str, str]) -> Setti
             raise InvalidInput(f"{file}: {name} = {_as_toml(table)} can't be used; it must be a table, [{name}]")
     # A table that must be there and isn't is read as an empty one: the answer then names the key that is missing.
     given = {name: tables.get(name, {}) for name in known if name in tables or _is_required(known[name])}
-    return Settings(
-        **{name: _read_group(hints[name], table, Place(file, environment, name)) for name, table in given.items()}
-    )
+    place = Place(file, environment)
+    return Settings(**{name: _read_table(hints[name], table, place.of(name)) for name, table in given.items()})
+
+
+def _read_table(hint: Any, table: Table, place: Place) -> Any:
+    """A group, or groups by name: [consume.orders] and [consume.clicks]."""
+    if get_origin(hint) is not SortedMapping:
+        return _read_group(hint, table, place)
+    key, group = get_args(hint)
+    for name, inner in table.items():
+        _read(key, name, place)
+        if not isinstance(inner, dict):
+            raise place.at(name).wrong(inner, f"a table, [{place.table}.{name}]")
+    return SortedMapping({name: _read_group(group, inner, place.of(name)) for name, inner in table.items()})
 
 
 def _read_group(group: type, table: Table, place: Place) -> Any:

@@ -1,0 +1,68 @@
+"""What a controller wants done, in order. The process (or the simulator) does it; `Moved` and `Noted` only tell people.
+
+What is sent is committed before the platform is touched: `Send`s and the intention to create, delete or restart go into
+one transaction, and a controller that was replaced meanwhile dies there.
+"""
+
+from dataclasses import dataclass
+from typing import Literal
+
+from restow.controller.transitions import Cause, Stage
+from restow.model import ConsumerId
+from restow.protocol.messages import Command, ConsumerSettings, StateQuery
+
+
+@dataclass(frozen=True, slots=True)
+class Send:
+    """To the consumer's partition: a command on the controller topic, a query on the query topic."""
+
+    consumer: ConsumerId
+    message: Command | StateQuery
+
+
+@dataclass(frozen=True, slots=True)
+class ListConsumers:
+    """Answered with ConsumersListed."""
+
+
+@dataclass(frozen=True, slots=True)
+class CreateConsumer:
+    consumer: ConsumerId
+    settings: ConsumerSettings
+
+
+@dataclass(frozen=True, slots=True)
+class DeleteConsumer:
+    consumer: ConsumerId
+
+
+@dataclass(frozen=True, slots=True)
+class RestartConsumer:
+    consumer: ConsumerId
+    settings: ConsumerSettings
+
+
+@dataclass(frozen=True, slots=True)
+class Moved:
+    """From one state to another, and why."""
+
+    source: Stage
+    target: Stage
+    cause: Cause
+    words: str
+
+
+Kind = Literal["decision", "flag", "cleared", "consumer"]
+"""A decision of the packer; something a person should know of, until it is cleared; what became of a consumer."""
+
+
+@dataclass(frozen=True, slots=True)
+class Noted:
+    kind: Kind
+    subject: str
+    """What it is about: the name of a flag, a partition, a consumer."""
+    words: str
+
+
+PlatformEffect = CreateConsumer | DeleteConsumer | RestartConsumer
+Effect = Send | ListConsumers | PlatformEffect | Moved | Noted

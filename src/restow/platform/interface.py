@@ -1,0 +1,66 @@
+"""What the controller asks of a place that runs consumers, and what such a place tells.
+
+A consumer is known by its number within its group; the platform finds the group's consumers again by their label, so
+that a controller which restarts finds what the one before it left. No call waits for a consumer: `create`, `delete` and
+`restart` return when the platform has taken the wish, and what became of it is among the `changes`.
+"""
+
+from dataclasses import dataclass
+from typing import Protocol
+
+from restow.errors import RestowError
+from restow.model import ConsumerId
+from restow.protocol.messages import ConsumerSettings
+
+
+class PlatformRefusal(RestowError):
+    """The platform didn't take a wish; its reason is the message. Worth another try later."""
+
+
+@dataclass(frozen=True, slots=True)
+class Listed:
+    consumer: ConsumerId
+    leaving: bool = False
+    """It was told to go and is not gone yet."""
+
+
+@dataclass(frozen=True, slots=True)
+class ConsumerUp:
+    """Its process runs, for the first time or again. Whether it can work, it says itself, with ConsumerReady."""
+
+    consumer: ConsumerId
+
+
+@dataclass(frozen=True, slots=True)
+class ConsumerFailing:
+    """It doesn't come up, or falls again and again; the platform goes on trying."""
+
+    consumer: ConsumerId
+    reason: str
+
+
+@dataclass(frozen=True, slots=True)
+class ConsumerGone:
+    """Nothing of it is left that could still write."""
+
+    consumer: ConsumerId
+
+
+PlatformChange = ConsumerUp | ConsumerFailing | ConsumerGone
+
+
+class Platform(Protocol):
+    def list(self) -> tuple[Listed, ...]:
+        """The group's consumers, by number: those that run, that start, that are restarted, and that are leaving."""
+
+    def create(self, consumer: ConsumerId, settings: ConsumerSettings) -> None:
+        """One that is there already, and is not leaving, is left as it is."""
+
+    def delete(self, consumer: ConsumerId) -> None:
+        """Asks it to end, and ends it by force after its grace time. One that isn't there is no error."""
+
+    def restart(self, consumer: ConsumerId, settings: ConsumerSettings) -> None:
+        """Ends it as `delete` does and starts it again on its own volume, with these settings."""
+
+    def changes(self) -> tuple[PlatformChange, ...]:
+        """What happened since the last call, in order; does not wait. The first call tells nothing of the past."""

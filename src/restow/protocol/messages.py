@@ -1,0 +1,319 @@
+"""Every message of the protocol. Commands are imperative, events are past; all are frozen, and wrong ones can't exist.
+
+The controller numbers its commands: `epoch` is the offset of its own ControllerStarted on partition 0 of the controller
+topic, `sequence` counts within an epoch and a consumer. Each start of a consumer process is an *incarnation*, and its
+number is the offset of its ConsumerReady on the same partition: both grow for ever, and no clock and no store is asked
+for them. A command names the incarnation it is meant for, so that one which comes back late obeys nothing.
+
+A definition's digest stands for what a topic's records become; a consumer tells the digests it works by, and the
+controller starts a partition again where they differ from what is wanted.
+"""
+
+import hashlib
+import json
+import math
+import re
+from dataclasses import dataclass, field
+from typing import Final, Literal
+
+from restow.errors import InvalidInput
+from restow.model import FIRST_CONSUMER, ConsumerId, SortedMapping, TopicPartition
+
+RECOVER: Final = "recover"
+"""Instead of an offset: go on where the table is, else the group's committed offset, else the topic's start."""
+
+StartFrom = int | Literal["recover"]
+Offsets = SortedMapping[TopicPartition, int]
+Digests = SortedMapping[str, str]
+
+START_TIME = re.compile(r"\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d(\.\d{1,6})?Z")
+
+
+def _at_least(least: int, **values: int | None) -> None:
+    for name, value in values.items():
+        if value is not None and value < least:
+            raise InvalidInput(f"{name} is {value}; it must be {least} or more")
+
+
+def _offsets(offsets: SortedMapping[TopicPartition, int] | SortedMapping[TopicPartition, int | None]) -> None:
+    for partition, offset in offsets.items():
+        if offset is not None and offset < 0:
+            raise InvalidInput(f"the offset of {partition} is {offset}; it must be 0 or more")
+
+
+def _speeds(**values: float) -> None:
+    for name, value in values.items():
+        if not 0 <= value < math.inf:
+            raise InvalidInput(f"{name} is {value}; it must be a finite number, 0 or more")
+
+
+def _some(partitions: object, what: str) -> None:
+    if not partitions:
+        raise InvalidInput(f"{what} names no partition; it must name one or more")
+
+
+@dataclass(frozen=True, slots=True)
+class TopicService:
+    """What becomes of a topic's records."""
+
+    table: str | None = None
+    """Where they are stored, as a path or address; nothing: they are read and not stored."""
+    transform: str | None = None
+    """The function that makes rows of them, as `module:function`; nothing: the records as they are."""
+    start: str = "earliest"
+    """Where to begin a partition that was never read: earliest, latest, or a time in UTC like 2026-03-01T12:00:00Z."""
+    refuses_late_writes: bool = True
+    """Whether the table itself refuses what a replaced consumer writes. If not, a partition waits until its last
+    consumer is really gone."""
+
+    def __post_init__(self) -> None:
+        if self.start not in ("earliest", "latest") and not START_TIME.fullmatch(self.start):
+            raise InvalidInput(
+                f"start is '{self.start}'; it must be earliest, latest or a time like 2026-03-01T12:00:00Z"
+            )
+        if self.transform is not None and not re.fullmatch(r"[\w.]+:[\w.]+", self.transform):
+            raise InvalidInput(f"transform is '{self.transform}'; it must be module:function")
+
+    @property
+    def digest(self) -> str:
+        """Differs when anything that matters to a running partition differs."""
+        text = json.dumps([self.table, self.transform, self.refuses_late_writes])
+        return hashlib.sha256(text.encode()).hexdigest()[:12]
+
+
+@dataclass(frozen=True, slots=True)
+class ConsumerSettings:
+    """What each consumer runs as; what is left out stays as restow.toml says."""
+
+    image: str | None = None
+    memory_mb: int | None = None
+    cores: float | None = None
+    capacity_bytes_per_s: float | None = None
+    env: SortedMapping[str, str] = field(default_factory=SortedMapping)
+
+    def __post_init__(self) -> None:
+        _at_least(1, memory_mb=self.memory_mb)
+        for name in ("cores", "capacity_bytes_per_s"):
+            value = getattr(self, name)
+            if value is not None and not 0 < value < math.inf:
+                raise InvalidInput(f"{name} is {value}; it must be a number above 0")
+
+
+@dataclass(frozen=True, slots=True)
+class ControllerStarted:
+    """A controller took over; its offset is the epoch of all that it commands."""
+
+    controller: str
+    """Who it is, for people: host and process."""
+
+
+@dataclass(frozen=True, slots=True)
+class PlatformChangeIntended:
+    """Committed before the platform is touched, so that a controller which was replaced dies before it does harm."""
+
+    epoch: int
+    create: tuple[ConsumerId, ...] = ()
+    delete: tuple[ConsumerId, ...] = ()
+    restart: tuple[ConsumerId, ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class StartConsumingCommand:
+    epoch: int
+    sequence: int
+    incarnation: int
+    """The one it is meant for; others pass it over."""
+    topics: SortedMapping[str, TopicService]
+    """What becomes of the records, for each topic among the partitions."""
+    partitions: SortedMapping[TopicPartition, StartFrom]
+    """Where each begins: the offset at which its last consumer stopped, or `recover`."""
+
+    def __post_init__(self) -> None:
+        _at_least(0, epoch=self.epoch, incarnation=self.incarnation)
+        _at_least(1, sequence=self.sequence)
+        _some(self.partitions, "a StartConsumingCommand")
+        for partition, position in self.partitions.items():
+            if position != RECOVER and position < 0:
+                raise InvalidInput(f"the offset of {partition} is {position}; it must be 0 or more, or {RECOVER}")
+        if set(self.topics) != {partition.topic for partition in self.partitions}:
+            raise InvalidInput("topics and partitions name different topics; each topic must be in both")
+
+
+@dataclass(frozen=True, slots=True)
+class StopConsumingCommand:
+    epoch: int
+    sequence: int
+    incarnation: int
+    """The one it is meant for; others pass it over."""
+    partitions: tuple[TopicPartition, ...]
+
+    def __post_init__(self) -> None:
+        _at_least(0, epoch=self.epoch, incarnation=self.incarnation)
+        _at_least(1, sequence=self.sequence)
+        _some(self.partitions, "a StopConsumingCommand")
+
+
+@dataclass(frozen=True, slots=True)
+class StartConsumingEvent:
+    consumer: ConsumerId
+    incarnation: int
+    epoch: int
+    sequence: int
+    partitions: Offsets
+    """The offset that each is read from."""
+
+    def __post_init__(self) -> None:
+        _at_least(FIRST_CONSUMER, consumer=self.consumer)
+        _at_least(0, incarnation=self.incarnation, epoch=self.epoch)
+        _at_least(1, sequence=self.sequence)
+        _offsets(self.partitions)
+
+
+@dataclass(frozen=True, slots=True)
+class StopConsumingEvent:
+    consumer: ConsumerId
+    incarnation: int
+    epoch: int
+    sequence: int | None
+    """Nothing: no command asked for it; the consumer is about to end."""
+    partitions: SortedMapping[TopicPartition, int | None]
+    """The next offset to be read of each; nothing where it wasn't held and isn't known."""
+
+    def __post_init__(self) -> None:
+        _at_least(FIRST_CONSUMER, consumer=self.consumer)
+        _at_least(0, incarnation=self.incarnation, epoch=self.epoch)
+        _at_least(1, sequence=self.sequence)
+        _offsets(self.partitions)
+
+
+Refusal = Literal["transform", "table", "replaced"]
+"""The transform can't be imported; the table can't be opened; another consumer has written to the table meanwhile."""
+
+
+@dataclass(frozen=True, slots=True)
+class ConsumingRefused:
+    consumer: ConsumerId
+    incarnation: int
+    epoch: int
+    sequence: int | None
+    """Nothing: no command asked; the consumer dropped what it had."""
+    partitions: tuple[TopicPartition, ...]
+    kind: Refusal
+    reason: str
+    """In words, for people."""
+
+    def __post_init__(self) -> None:
+        _at_least(FIRST_CONSUMER, consumer=self.consumer)
+        _at_least(0, incarnation=self.incarnation, epoch=self.epoch)
+        _at_least(1, sequence=self.sequence)
+        _some(self.partitions, "a ConsumingRefused")
+
+
+@dataclass(frozen=True, slots=True)
+class ConsumerReady:
+    """Sent on every start; its own offset is the number of the incarnation that sent it."""
+
+    consumer: ConsumerId
+    clean: bool
+    """Whether the process before it ended as it should, or was the first."""
+    partitions: tuple[TopicPartition, ...]
+    """Those it goes on with."""
+    definitions: Digests
+    """Of each topic that it goes on with."""
+    versions: SortedMapping[str, int]
+    """The highest version of each message that it can read."""
+
+    def __post_init__(self) -> None:
+        _at_least(FIRST_CONSUMER, consumer=self.consumer)
+        _at_least(1, **dict(self.versions))
+
+
+@dataclass(frozen=True, slots=True)
+class StateQuery:
+    epoch: int
+    query: int
+
+    def __post_init__(self) -> None:
+        _at_least(0, epoch=self.epoch)
+        _at_least(1, query=self.query)
+
+
+@dataclass(frozen=True, slots=True)
+class StateQueryResponse:
+    consumer: ConsumerId
+    incarnation: int
+    epoch: int
+    query: int
+    partitions: Offsets
+    """What it holds, and the next offset of each."""
+    definitions: Digests
+    last_sequence: int
+    """The last command of this epoch that it applied; 0: none."""
+
+    def __post_init__(self) -> None:
+        _at_least(FIRST_CONSUMER, consumer=self.consumer)
+        _at_least(0, incarnation=self.incarnation, epoch=self.epoch, last_sequence=self.last_sequence)
+        _at_least(1, query=self.query)
+        _offsets(self.partitions)
+
+
+@dataclass(frozen=True, slots=True)
+class ConsumerReport:
+    consumer: ConsumerId
+    incarnation: int
+    lag_records: Offsets
+    """Of each partition that it holds: records that are there and not yet stored."""
+    definitions: Digests
+    records_per_s: float
+    bytes_per_s: float
+    saturated: bool
+    """Whether it works without a pause, so that its speed is its capacity."""
+    cycle_s_mean: float
+    cycle_s_max: float
+
+    def __post_init__(self) -> None:
+        _at_least(FIRST_CONSUMER, consumer=self.consumer)
+        _at_least(0, incarnation=self.incarnation)
+        _offsets(self.lag_records)
+        _speeds(
+            records_per_s=self.records_per_s,
+            bytes_per_s=self.bytes_per_s,
+            cycle_s_mean=self.cycle_s_mean,
+            cycle_s_max=self.cycle_s_max,
+        )
+
+
+Action = Literal["add", "change", "remove", "consumers"]
+
+
+@dataclass(frozen=True, slots=True)
+class ServiceUpdate:
+    """What the group consumes, or what its consumers run as. The topic is compacted: the newest word on a topic is the
+    one that counts, so `add` and `change` both say what is wanted now."""
+
+    action: Action
+    topic: str | None = None
+    """Of `add`, `change` and `remove`; also the record's key."""
+    service: TopicService | None = None
+    """Of `add` and `change`."""
+    consumers: ConsumerSettings | None = None
+    """Of `consumers`."""
+
+    def __post_init__(self) -> None:
+        wanted = {
+            "topic": self.action != "consumers",
+            "service": self.action in ("add", "change"),
+            "consumers": self.action == "consumers",
+        }
+        for name, is_wanted in wanted.items():
+            if (getattr(self, name) is not None) != is_wanted:
+                raise InvalidInput(f"action {self.action} {'needs' if is_wanted else 'has no'} '{name}'")
+        if self.topic is not None and not re.fullmatch(r"[A-Za-z0-9._-]{1,249}", self.topic):
+            raise InvalidInput(f"'{self.topic}' is no topic; it must be a topic's name")
+
+
+Command = StartConsumingCommand | StopConsumingCommand
+FromConsumer = (
+    StartConsumingEvent | StopConsumingEvent | ConsumingRefused | ConsumerReady | StateQueryResponse | ConsumerReport
+)
+Message = ControllerStarted | PlatformChangeIntended | Command | FromConsumer | StateQuery | ServiceUpdate
