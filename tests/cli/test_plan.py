@@ -69,9 +69,9 @@ def test_what_is_left_out_has_its_default(file: Path) -> None:
     assert (problem.worth, problem.margins, problem.least_consumers, problem.most_consumers) == (1, Margins(), 0, None)
 
 
-def test_a_margin_that_is_left_out_is_no_higher_than_the_trigger(file: Path) -> None:
+def test_a_margin_that_is_left_out_is_no_higher_than_those_given_allow(file: Path) -> None:
     file.write_text(json.dumps(GROUP | {"margins": {"trigger": 0.8, "fill_to": 0.7}}))
-    assert read_problem(file).margins == Margins(trigger=0.8, evict_to=0.8, fill_to=0.7, drain_to=0.8)
+    assert read_problem(file).margins == Margins(trigger=0.8, evict_to=0.8, fill_to=0.7, drain_to=0.7)
 
 
 # What is said
@@ -148,6 +148,7 @@ def refusal(file: Path, text: str, capsys: pytest.CaptureFixture[str]) -> str:
 PARTITION = "it must be a partition: the topic, a dash and the number, like orders-7"
 CAPACITY = 'it must be a number above 0, or an object like {"default": 100, "3": 150}'
 SPEED = "it must be a number of bytes/s from 0 to 1e+18"
+MARGINS_FALL = "none of trigger, evict_to, fill_to, drain_to may be above the one before it"
 
 
 @pytest.mark.parametrize(
@@ -192,6 +193,14 @@ SPEED = "it must be a number of bytes/s from 0 to 1e+18"
             "margins.tigger is no known key; known are trigger, evict_to, fill_to, drain_to",
         ),
         ({"margins": {"fill_to": 1.1}}, "the margin fill_to is 1.1, above the trigger 1.0; it must not be"),
+        (
+            {"margins": {"evict_to": 0.8, "fill_to": 0.9}},
+            f"the margin fill_to is 0.9, above evict_to 0.8; {MARGINS_FALL}",
+        ),
+        (
+            {"margins": {"fill_to": 0.7, "drain_to": 0.8}},
+            f"the margin drain_to is 0.8, above fill_to 0.7; {MARGINS_FALL}",
+        ),
         ({"worth": -1}, "worth is -1; it must be a number, 0 or more"),
         ({"least_consumers": 1.5}, "least_consumers is 1.5; it must be a whole number, 0 or more"),
         ({"most_consumers": 0}, "most_consumers is 0; it must be a whole number, 1 or more"),

@@ -119,7 +119,7 @@ def test_a_partition_too_fast_for_any_consumer_has_its_own_and_stays_there(packe
 
 @pytest.mark.parametrize("packer", TWELVE)
 def test_consumers_are_filled_to_their_margin(packer: str) -> None:
-    problem = Problem(speeds(4, 4), held(1, 1), TEN, margins=Margins(fill_to=0.7))
+    problem = Problem(speeds(4, 4), held(1, 1), TEN, margins=Margins(fill_to=0.7, drain_to=0.7))
     assert PUBLISHED[packer](problem).assignment == held(1, 2)
 
 
@@ -159,11 +159,12 @@ def problems(draw: st.DrawFn) -> Problem:
     measured: Mapping[int, float] = draw(st.dictionaries(numbers, speed))
     owners: Mapping[int, int] = draw(st.dictionaries(numbers, st.integers(1, 12)))
     sizes: Mapping[int, float] = draw(st.dictionaries(st.integers(1, 12), st.sampled_from([5.0, 10.0, 20.0])))
+    share = draw(st.sampled_from([0.5, 1.0]))
     return Problem(
         Speeds({orders(number): speed for number, speed in measured.items()}),
         Assignment({orders(number): ConsumerId(consumer) for number, consumer in owners.items()}),
         Capacities(10.0, SortedMapping({ConsumerId(consumer): size for consumer, size in sizes.items()})),
-        margins=Margins(fill_to=draw(st.sampled_from([0.5, 1.0]))),
+        margins=Margins(fill_to=share, drain_to=share),
     )
 
 

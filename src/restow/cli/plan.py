@@ -22,7 +22,8 @@ FILE is JSON; what is not marked is required:
   {"capacity": 100,                         what a consumer carries; or {"default": 100, "3": 150}
    "assignment": {"1": ["orders-0"]},       who reads what now; a partition without a speed is given up
    "speeds": {"orders": {"0": 37.5}},       in the capacity's unit; a partition nobody reads is new
-   "margins": {"trigger": 1.2},             optional: trigger, evict_to, fill_to, drain_to, as shares of the capacity
+   "margins": {"trigger": 1.2},             optional: trigger, evict_to, fill_to, drain_to, as shares of the capacity,
+                                            none above the one before it
    "worth": 1,                              optional: how many capacities of speed may move to save a consumer
    "least_consumers": 1,                    optional
    "most_consumers": 20}                    optional

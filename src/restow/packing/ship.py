@@ -125,11 +125,12 @@ class Ship:
     def _consumers(self) -> NDArray[np.void]:
         margins = self.problem.margins
         consumers = np.zeros(len(self.number), CONSUMER)
-        trigger, evict_to = self.capacity * margins.trigger, self.capacity * margins.evict_to
+        trigger = self.capacity * margins.trigger
+        hold = np.where(self.excess_of_each(self.current) > 0, self.capacity * margins.evict_to, trigger)
         for name, values in (
             ("capacity", self.capacity),
             ("trigger", trigger),
-            ("hold", np.where(self.excess_of_each(self.current) > 0, evict_to, trigger)),
+            ("hold", hold),
             ("fill", self.capacity * margins.fill_to),
             ("drain", self.capacity * margins.drain_to),
             ("rank", np.arange(len(consumers)) + np.where(self.exists, 0, len(consumers))),

@@ -7,23 +7,23 @@
      "worth": 1, "least_consumers": 1, "most_consumers": 20}
 
 A partition without a speed is given up; one without a consumer is new. Capacities and speeds are in the same unit.
+None of the margins may be above the one before it; one that is left out is 1, or as near to that as the others allow.
 """
 
 from collections.abc import Iterator
 from contextlib import contextmanager
-from dataclasses import fields
 from pathlib import Path
 from typing import Final
 
 from restow.errors import InvalidInput
 from restow.model import FIRST_CONSUMER, Assignment, Capacities, ConsumerId, SortedMapping, TopicPartition
 from restow.packing import Margins, Problem
+from restow.packing.problem import MARGINS
 from restow.study.strict_json import Element, read
 from restow.study.workload import read_speeds
 
 REQUIRED: Final = ("capacity", "assignment", "speeds")
 KEYS: Final = (*REQUIRED, "margins", "worth", "least_consumers", "most_consumers")
-MARGINS: Final = tuple(margin.name for margin in fields(Margins))
 
 PLAN_FORM: Final = f"an object with {', '.join(REQUIRED)}"
 CAPACITY_FORM: Final = "a number above 0"
@@ -105,11 +105,8 @@ def _capacities(element: Element) -> Capacities:
 
 
 def _margins(element: Element) -> Margins:
-    """A margin that isn't given is 1, or the trigger if that is lower."""
     found = element.fields(f"an object of {', '.join(MARGINS)}", known=MARGINS)
-    given = {name: share.number(MARGIN_FORM, above=0) for name, share in found.items()}
-    brim = min(1.0, given.get("trigger", 1.0))
-    return Margins(**{name: given.get(name, brim) for name in MARGINS})
+    return Margins.given({name: share.number(MARGIN_FORM, above=0) for name, share in found.items()})
 
 
 def _count(found: dict[str, Element], key: str, least: int) -> int | None:
