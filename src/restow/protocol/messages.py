@@ -11,13 +11,12 @@ controller starts a partition again where they differ from what is wanted.
 
 import hashlib
 import json
-import math
-import re
 from dataclasses import dataclass, field
 from typing import Final, Literal
 
 from restow.errors import InvalidInput
 from restow.model import FIRST_CONSUMER, ConsumerId, SortedMapping, TopicPartition
+from restow.protocol import checks
 
 RECOVER: Final = "recover"
 """Instead of an offset: go on where the table is, else the group's committed offset, else the topic's start."""
@@ -25,31 +24,6 @@ RECOVER: Final = "recover"
 StartFrom = int | Literal["recover"]
 Offsets = SortedMapping[TopicPartition, int]
 Digests = SortedMapping[str, str]
-
-START_TIME = re.compile(r"\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d(\.\d{1,6})?Z")
-
-
-def _at_least(least: int, **values: int | None) -> None:
-    for name, value in values.items():
-        if value is not None and value < least:
-            raise InvalidInput(f"{name} is {value}; it must be {least} or more")
-
-
-def _offsets(offsets: SortedMapping[TopicPartition, int] | SortedMapping[TopicPartition, int | None]) -> None:
-    for partition, offset in offsets.items():
-        if offset is not None and offset < 0:
-            raise InvalidInput(f"the offset of {partition} is {offset}; it must be 0 or more")
-
-
-def _speeds(**values: float) -> None:
-    for name, value in values.items():
-        if not 0 <= value < math.inf:
-            raise InvalidInput(f"{name} is {value}; it must be a finite number, 0 or more")
-
-
-def _some(partitions: object, what: str) -> None:
-    if not partitions:
-        raise InvalidInput(f"{what} names no partition; it must name one or more")
 
 
 @dataclass(frozen=True, slots=True)
@@ -67,11 +41,11 @@ class TopicService:
     consumer is really gone."""
 
     def __post_init__(self) -> None:
-        if self.start not in ("earliest", "latest") and not START_TIME.fullmatch(self.start):
+        if self.start not in ("earliest", "latest") and not checks.is_time(self.start):
             raise InvalidInput(
                 f"start is '{self.start}'; it must be earliest, latest or a time like 2026-03-01T12:00:00Z"
             )
-        if self.transform is not None and not re.fullmatch(r"[\w.]+:[\w.]+", self.transform):
+        if self.transform is not None and not checks.FUNCTION.fullmatch(self.transform):
             raise InvalidInput(f"transform is '{self.transform}'; it must be module:function")
 
     @property
@@ -92,11 +66,9 @@ class ConsumerSettings:
     env: SortedMapping[str, str] = field(default_factory=SortedMapping)
 
     def __post_init__(self) -> None:
-        _at_least(1, memory_mb=self.memory_mb)
-        for name in ("cores", "capacity_bytes_per_s"):
-            value = getattr(self, name)
-            if value is not None and not 0 < value < math.inf:
-                raise InvalidInput(f"{name} is {value}; it must be a number above 0")
+        checks.at_least(1, memory_mb=self.memory_mb)
+        checks.above_0(cores=self.cores, capacity_bytes_per_s=self.capacity_bytes_per_s)
+        checks.variables("env", self.env)
 
 
 @dataclass(frozen=True, slots=True)
@@ -116,6 +88,10 @@ class PlatformChangeIntended:
     delete: tuple[ConsumerId, ...] = ()
     restart: tuple[ConsumerId, ...] = ()
 
+    def __post_init__(self) -> None:
+        checks.at_least(0, epoch=self.epoch)
+        checks.consumers(create=self.create, delete=self.delete, restart=self.restart)
+
 
 @dataclass(frozen=True, slots=True)
 class StartConsumingCommand:
@@ -129,12 +105,12 @@ class StartConsumingCommand:
     """Where each begins: the offset at which its last consumer stopped, or `recover`."""
 
     def __post_init__(self) -> None:
-        _at_least(0, epoch=self.epoch, incarnation=self.incarnation)
-        _at_least(1, sequence=self.sequence)
-        _some(self.partitions, "a StartConsumingCommand")
-        for partition, position in self.partitions.items():
+        checks.at_least(0, epoch=self.epoch, incarnation=self.incarnation)
+        checks.at_least(1, sequence=self.sequence)
+        checks.some(partitions=self.partitions)
+        for (topic, number), position in self.partitions.items():
             if position != RECOVER and position < 0:
-                raise InvalidInput(f"the offset of {partition} is {position}; it must be 0 or more, or {RECOVER}")
+                raise InvalidInput(f"partitions.{topic}.{number} is {position}; it must be 0 or more, or {RECOVER}")
         if set(self.topics) != {partition.topic for partition in self.partitions}:
             raise InvalidInput("topics and partitions name different topics; each topic must be in both")
 
@@ -148,9 +124,10 @@ class StopConsumingCommand:
     partitions: tuple[TopicPartition, ...]
 
     def __post_init__(self) -> None:
-        _at_least(0, epoch=self.epoch, incarnation=self.incarnation)
-        _at_least(1, sequence=self.sequence)
-        _some(self.partitions, "a StopConsumingCommand")
+        checks.at_least(0, epoch=self.epoch, incarnation=self.incarnation)
+        checks.at_least(1, sequence=self.sequence)
+        checks.some(partitions=self.partitions)
+        object.__setattr__(self, "partitions", checks.in_order(self.partitions))
 
 
 @dataclass(frozen=True, slots=True)
@@ -163,10 +140,10 @@ class StartConsumingEvent:
     """The offset that each is read from."""
 
     def __post_init__(self) -> None:
-        _at_least(FIRST_CONSUMER, consumer=self.consumer)
-        _at_least(0, incarnation=self.incarnation, epoch=self.epoch)
-        _at_least(1, sequence=self.sequence)
-        _offsets(self.partitions)
+        checks.at_least(FIRST_CONSUMER, consumer=self.consumer)
+        checks.at_least(0, incarnation=self.incarnation, epoch=self.epoch)
+        checks.at_least(1, sequence=self.sequence)
+        checks.offsets("partitions", self.partitions)
 
 
 @dataclass(frozen=True, slots=True)
@@ -180,10 +157,10 @@ class StopConsumingEvent:
     """The next offset to be read of each; nothing where it wasn't held and isn't known."""
 
     def __post_init__(self) -> None:
-        _at_least(FIRST_CONSUMER, consumer=self.consumer)
-        _at_least(0, incarnation=self.incarnation, epoch=self.epoch)
-        _at_least(1, sequence=self.sequence)
-        _offsets(self.partitions)
+        checks.at_least(FIRST_CONSUMER, consumer=self.consumer)
+        checks.at_least(0, incarnation=self.incarnation, epoch=self.epoch)
+        checks.at_least(1, sequence=self.sequence)
+        checks.offsets("partitions", self.partitions)
 
 
 Refusal = Literal["transform", "table", "replaced"]
@@ -203,10 +180,11 @@ class ConsumingRefused:
     """In words, for people."""
 
     def __post_init__(self) -> None:
-        _at_least(FIRST_CONSUMER, consumer=self.consumer)
-        _at_least(0, incarnation=self.incarnation, epoch=self.epoch)
-        _at_least(1, sequence=self.sequence)
-        _some(self.partitions, "a ConsumingRefused")
+        checks.at_least(FIRST_CONSUMER, consumer=self.consumer)
+        checks.at_least(0, incarnation=self.incarnation, epoch=self.epoch)
+        checks.at_least(1, sequence=self.sequence)
+        checks.some(partitions=self.partitions)
+        object.__setattr__(self, "partitions", checks.in_order(self.partitions))
 
 
 @dataclass(frozen=True, slots=True)
@@ -224,8 +202,11 @@ class ConsumerReady:
     """The highest version of each message that it can read."""
 
     def __post_init__(self) -> None:
-        _at_least(FIRST_CONSUMER, consumer=self.consumer)
-        _at_least(1, **dict(self.versions))
+        checks.at_least(FIRST_CONSUMER, consumer=self.consumer)
+        object.__setattr__(self, "partitions", checks.in_order(self.partitions))
+        for name, version in self.versions.items():
+            if version < 1:
+                raise InvalidInput(f"versions.{name} is {version}; it must be 1 or more")
 
 
 @dataclass(frozen=True, slots=True)
@@ -234,8 +215,8 @@ class StateQuery:
     query: int
 
     def __post_init__(self) -> None:
-        _at_least(0, epoch=self.epoch)
-        _at_least(1, query=self.query)
+        checks.at_least(0, epoch=self.epoch)
+        checks.at_least(1, query=self.query)
 
 
 @dataclass(frozen=True, slots=True)
@@ -251,10 +232,10 @@ class StateQueryResponse:
     """The last command of this epoch that it applied; 0: none."""
 
     def __post_init__(self) -> None:
-        _at_least(FIRST_CONSUMER, consumer=self.consumer)
-        _at_least(0, incarnation=self.incarnation, epoch=self.epoch, last_sequence=self.last_sequence)
-        _at_least(1, query=self.query)
-        _offsets(self.partitions)
+        checks.at_least(FIRST_CONSUMER, consumer=self.consumer)
+        checks.at_least(0, incarnation=self.incarnation, epoch=self.epoch, last_sequence=self.last_sequence)
+        checks.at_least(1, query=self.query)
+        checks.offsets("partitions", self.partitions)
 
 
 @dataclass(frozen=True, slots=True)
@@ -272,10 +253,10 @@ class ConsumerReport:
     cycle_s_max: float
 
     def __post_init__(self) -> None:
-        _at_least(FIRST_CONSUMER, consumer=self.consumer)
-        _at_least(0, incarnation=self.incarnation)
-        _offsets(self.lag_records)
-        _speeds(
+        checks.at_least(FIRST_CONSUMER, consumer=self.consumer)
+        checks.at_least(0, incarnation=self.incarnation)
+        checks.offsets("lag_records", self.lag_records)
+        checks.finite(
             records_per_s=self.records_per_s,
             bytes_per_s=self.bytes_per_s,
             cycle_s_mean=self.cycle_s_mean,
@@ -308,8 +289,8 @@ class ServiceUpdate:
         for name, is_wanted in wanted.items():
             if (getattr(self, name) is not None) != is_wanted:
                 raise InvalidInput(f"action {self.action} {'needs' if is_wanted else 'has no'} '{name}'")
-        if self.topic is not None and not re.fullmatch(r"[A-Za-z0-9._-]{1,249}", self.topic):
-            raise InvalidInput(f"'{self.topic}' is no topic; it must be a topic's name")
+        if self.topic is not None and not checks.TOPIC.fullmatch(self.topic):
+            raise InvalidInput(f"topic is '{self.topic}'; it must be a topic's name")
 
 
 Command = StartConsumingCommand | StopConsumingCommand

@@ -1,0 +1,89 @@
+"""What must hold of the fields of messages; messages.py calls it as messages are made.
+
+An answer starts with the field's name, so that whoever read the message somewhere can put the place in front of it.
+"""
+
+import math
+import re
+from collections.abc import Mapping
+from itertools import pairwise
+from typing import Final
+
+from restow.errors import InvalidInput
+from restow.model import FIRST_CONSUMER, ConsumerId, TopicPartition
+
+NAME: Final = r"[^\W\d]\w*(\.[^\W\d]\w*)*"
+FUNCTION: Final = re.compile(rf"{NAME}:{NAME}")
+VARIABLE: Final = re.compile(r"[A-Za-z_][A-Za-z0-9_]*")
+TOPIC: Final = re.compile(r"(?!\.{1,2}$)[A-Za-z0-9._-]{1,249}")
+"""As Kafka names topics: `.` and `..` are none."""
+TIME: Final = re.compile(
+    r"(?P<year>\d{4})-(?P<month>0[1-9]|1[0-2])-(?P<day>0[1-9]|[12]\d|3[01])"
+    r"T([01]\d|2[0-3]):[0-5]\d:[0-5]\d(\.\d{1,6})?Z",
+    re.ASCII,
+)
+
+
+def at_least(least: int, /, **values: int | None) -> None:
+    for name, value in values.items():
+        if value is not None and value < least:
+            raise InvalidInput(f"{name} is {value}; it must be {least} or more")
+
+
+def finite(**values: float) -> None:
+    for name, value in values.items():
+        if not 0 <= value < math.inf:
+            raise InvalidInput(f"{name} is {value}; it must be a finite number, 0 or more")
+
+
+def above_0(**values: float | None) -> None:
+    for name, value in values.items():
+        if value is not None and not 0 < value < math.inf:
+            raise InvalidInput(f"{name} is {value}; it must be a number above 0")
+
+
+def offsets(name: str, values: Mapping[TopicPartition, int | None] | Mapping[TopicPartition, int]) -> None:
+    for (topic, number), offset in values.items():
+        if offset is not None and offset < 0:
+            raise InvalidInput(f"{name}.{topic}.{number} is {offset}; it must be 0 or more")
+
+
+def consumers(**tuples: tuple[ConsumerId, ...]) -> None:
+    for name, numbers in tuples.items():
+        for index, consumer in enumerate(numbers):
+            if consumer < FIRST_CONSUMER:
+                raise InvalidInput(f"{name}[{index}] is {consumer}; it must be {FIRST_CONSUMER} or more")
+
+
+def some(**values: object) -> None:
+    for name, value in values.items():
+        if not value:
+            raise InvalidInput(f"{name} is empty; it must name one or more")
+
+
+def in_order(partitions: tuple[TopicPartition, ...]) -> tuple[TopicPartition, ...]:
+    """Partitions are a set: messages that name the same ones are equal, whatever the order they were named in."""
+    ordered = tuple(sorted(partitions))
+    for earlier, later in pairwise(ordered):
+        if earlier == later:
+            raise InvalidInput(f"partitions has {later} twice; it must be there once")
+    return ordered
+
+
+def variables(name: str, env: Mapping[str, str]) -> None:
+    for variable, value in env.items():
+        if not VARIABLE.fullmatch(variable):
+            raise InvalidInput(f"{name} has '{variable}'; it must be the name of a variable, like LOG_LEVEL")
+        if "\0" in value:
+            raise InvalidInput(f"{name}.{variable} has a NUL in it; it must be text without")
+
+
+def is_time(text: str) -> bool:
+    """A moment that was or will be: there is no 30th of February."""
+    found = TIME.fullmatch(text)
+    if not found:
+        return False
+    year, month, day = int(found["year"]), int(found["month"]), int(found["day"])
+    is_leap = year % 4 == 0 and (year % 100 != 0 or year % 400 == 0)
+    days = 28 + is_leap if month == 2 else 30 if month in (4, 6, 9, 11) else 31
+    return year > 0 and day <= days

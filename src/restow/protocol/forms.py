@@ -1,0 +1,149 @@
+"""How values of single types stand in JSON: each form writes, reads and has words for a page and for refusals.
+
+codec.py builds the forms of dataclasses, unions and collections from those here. A reader raises `Wrong`, which learns
+its place on the way up, so that places cost nothing as long as all is well.
+"""
+
+import json
+import math
+import re
+from collections.abc import Callable
+from dataclasses import dataclass
+from enum import StrEnum
+from typing import Any, Final
+
+from restow.model import FIRST_CONSUMER, ConsumerId
+
+WIDEST_VALUE: Final = 60
+"""How much of a wrong value a refusal shows, in characters."""
+GREATEST_WHOLE: Final = 2**63 - 1
+"""Kafka's offsets and the readers of other languages have 64 bits."""
+GREATEST_PARTITION: Final = 2**31 - 1
+CANONICAL_NUMBER: Final = re.compile(r"0|[1-9][0-9]{0,9}")
+"""A number that is a key has one spelling, so that it can't be there twice."""
+
+
+class Wrong(Exception):
+    """A value that can't be used; `place` grows from the inside out."""
+
+    def __init__(self, says: str, *place: str) -> None:
+        super().__init__(says)
+        self.says = says
+        self.place = list(place)
+
+    def __str__(self) -> str:
+        return f"{'.'.join(self.place) or 'the whole'} {self.says}"
+
+
+@dataclass(frozen=True, slots=True)
+class Form:
+    write: Callable[[Any], Any]
+    read: Callable[[Any], Any]
+    words: str
+    """What it must be, as it follows "it must be"."""
+
+
+def wrong(plain: object, wanted: str) -> Wrong:
+    return Wrong(f"is {shown(plain)}; it must be {wanted}")
+
+
+def shown(plain: object) -> str:
+    """Short, on one line, and without looking inside: what is wrong may be nested as deep as can be."""
+    if isinstance(plain, dict | list):
+        return "an object" if isinstance(plain, dict) else "an array"
+    if isinstance(plain, int) and plain.bit_length() > GREATEST_WHOLE.bit_length():
+        return f"a whole number of {plain.bit_length()} bits"
+    text = json.dumps(plain[:WIDEST_VALUE] if isinstance(plain, str) else plain)
+    return text if len(text) <= WIDEST_VALUE else f"{text[: WIDEST_VALUE - 1]}…"
+
+
+def key_shown(key: str) -> str:
+    """As a part of a place: as it is if it can be, as a short text in quotes otherwise."""
+    return key if len(key) <= WIDEST_VALUE and key.isprintable() else shown(key)
+
+
+def same(value: Any) -> Any:
+    return value
+
+
+def read_text(plain: object) -> str:
+    if type(plain) is not str:
+        raise wrong(plain, TEXT.words)
+    if not plain.isascii():
+        try:
+            plain.encode()
+        except UnicodeEncodeError:  # half of a pair of surrogates: no terminal and no file would take it
+            raise wrong(plain, "text of whole characters") from None
+    return plain
+
+
+def read_whole(plain: object) -> int:
+    if type(plain) is not int or not -GREATEST_WHOLE <= plain <= GREATEST_WHOLE:
+        raise wrong(plain, WHOLE.words)
+    return plain
+
+
+def read_number(plain: object) -> float:
+    if type(plain) is int and -GREATEST_WHOLE <= plain <= GREATEST_WHOLE:
+        return float(plain)
+    if type(plain) is not float or not math.isfinite(plain):
+        raise wrong(plain, NUMBER.words)
+    return plain
+
+
+def read_speed(plain: object) -> float:
+    number = read_number(plain)
+    if number < 0:
+        raise wrong(plain, SPEED.words)
+    return number
+
+
+def read_truth(plain: object) -> bool:
+    if type(plain) is not bool:
+        raise wrong(plain, TRUTH.words)
+    return plain
+
+
+def read_consumer(plain: object) -> ConsumerId:
+    if type(plain) is not int or not FIRST_CONSUMER <= plain <= GREATEST_PARTITION:
+        raise wrong(plain, CONSUMER.words)
+    return ConsumerId(plain)
+
+
+def read_consumer_key(key: str) -> ConsumerId:
+    if CANONICAL_NUMBER.fullmatch(key):
+        return read_consumer(int(key))
+    raise wrong(key, CONSUMER.words)
+
+
+TEXT: Final = Form(same, read_text, "text")
+WHOLE: Final = Form(same, read_whole, "a whole number")
+NUMBER: Final = Form(float, read_number, "a number")
+SPEED: Final = Form(float, read_speed, "a number, 0 or more")
+TRUTH: Final = Form(same, read_truth, "true or false")
+CONSUMER: Final = Form(same, read_consumer, "a consumer's number, 1 or more")
+
+
+def one_of(values: tuple[str, ...]) -> Form:
+    words = " or ".join(f'"{value}"' for value in values)
+
+    def read(plain: object) -> str:
+        if type(plain) is str:
+            for value in values:
+                if value == plain:
+                    return value
+        raise wrong(plain, words)
+
+    return Form(same, read, words)
+
+
+def member_of(enum: type[StrEnum]) -> Form:
+    by_value = {member.value: member for member in enum}
+    words = f"one of {', '.join(by_value)}"
+
+    def read(plain: object) -> StrEnum:
+        if type(plain) is not str or plain not in by_value:
+            raise wrong(plain, words)
+        return by_value[plain]
+
+    return Form(str, read, words)

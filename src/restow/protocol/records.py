@@ -1,0 +1,185 @@
+"""A message <-> a Kafka record: headers, key and value. Every process sends and reads with it.
+
+    headers  type, version, sender: a reader can pass over a record without decoding it
+    key      on the service topic, which is compacted: the topic it is about
+    value    {"type": "StopConsumingCommand", "version": 1, "epoch": 8, …}
+
+People may write records by hand, so the headers may be missing; those that are there must say what the value says.
+`decode` never raises: what can't be read is an `Undecodable`, which `PassedOver` counts and has reported once.
+"""
+
+from collections.abc import Collection, Iterable, Mapping
+from dataclasses import dataclass
+from typing import Any, Final
+
+from restow.errors import InvalidInput
+from restow.model import SortedMapping
+from restow.protocol.codec import TAG
+from restow.protocol.forms import shown
+from restow.protocol.json_text import as_json, parse_json
+from restow.protocol.messages import ConsumerSettings, Message, ServiceUpdate
+from restow.protocol.versions import CURRENT, Versions
+
+VERSION: Final = "version"
+SENDER: Final = "sender"
+CONSUMERS_KEY: Final = ":consumers"
+"""The key of an update that is about the consumers and no topic; no topic has such a name."""
+LONGEST_REASON: Final = 300
+
+Headers = Iterable[tuple[str, Any]] | None
+"""As clients hand them out: values may be None or text, and there may be none at all."""
+
+VERSIONS: Final[Mapping[type[Message], int]] = CURRENT.highest
+"""The highest version of each message that this program knows."""
+
+
+@dataclass(frozen=True, slots=True)
+class Undecodable:
+    """A record that was passed over, and why; one line."""
+
+    topic: str
+    partition: int
+    offset: int
+    reason: str
+
+    @classmethod
+    def because(cls, topic: str, partition: int, offset: int, reason: object) -> "Undecodable":
+        words = "".join(letter if letter.isprintable() else " " for letter in str(reason)[:LONGEST_REASON])
+        return cls(topic, partition, offset, words)
+
+    def __str__(self) -> str:
+        return f"{self.topic}-{self.partition} at offset {self.offset} was passed over: {self.reason}"
+
+
+def known_versions() -> SortedMapping[str, int]:
+    return CURRENT.known()
+
+
+def common_version(kind: type[Message], theirs: Mapping[str, int]) -> int | None:
+    """The highest version that both sides know; None: there is none, and such a message can't be sent to them."""
+    return CURRENT.common(kind, theirs)
+
+
+def encode(
+    message: Message, sender: str, version: int | None = None, *, versions: Versions = CURRENT
+) -> tuple[tuple[tuple[str, bytes], ...], bytes]:
+    """Headers and value. The version is the highest that is known, or one that `common_version` gave."""
+    kind = type(message)
+    number = versions.highest[kind] if version is None else version
+    form = versions.get(kind, number)
+    if form is None:
+        raise InvalidInput(f"there is no version {number} of {kind.__name__}; known are {versions.numbers(kind)}")
+    headers = ((TAG, kind.__name__), (VERSION, str(number)), (SENDER, sender))
+    value = {TAG: kind.__name__, VERSION: number, **form.write(message)}
+    return tuple((name, text.encode(errors="replace")) for name, text in headers), as_json(value)
+
+
+def key_of(message: Message) -> bytes | None:
+    if not isinstance(message, ServiceUpdate):
+        return None
+    return (CONSUMERS_KEY if message.topic is None else message.topic).encode()
+
+
+def type_of(headers: Headers) -> str | None:
+    """What a record's headers say it is, so that it can be passed over unread; None: they don't say."""
+    try:
+        return _texts_of(headers).get(TAG)
+    except InvalidInput:
+        return None
+
+
+def decode(
+    topic: str,
+    partition: int,
+    offset: int,
+    headers: Headers,
+    value: bytes | None,
+    key: bytes | None = None,
+    *,
+    expected: Collection[type] | None = None,
+    versions: Versions = CURRENT,
+) -> Message | Undecodable:
+    """`expected` are the messages that may stand here (channels.py knows); any, if it is left out."""
+    try:
+        message = _tombstone(key) if value is None else _message(headers, value, versions)
+        if expected is not None and type(message) not in expected:
+            raise InvalidInput(f"a {type(message).__name__} does not belong here")
+        if key is not None and isinstance(message, ServiceUpdate) and key != key_of(message):
+            raise InvalidInput(f"the key is {shown(_text(key))}; it must be {_text(key_of(message) or b'')}")
+    except InvalidInput as error:
+        return Undecodable.because(topic, partition, offset, error)
+    return message
+
+
+def _message(headers: Headers, value: bytes, versions: Versions) -> Message:
+    said = _texts_of(headers)
+    plain = parse_json(value)
+    if type(plain) is not dict:
+        raise InvalidInput(f"the value is {shown(plain)}; it must be an object, a message")
+    name, number = plain.get(TAG), plain.get(VERSION)
+    kind = versions.kind(name) if type(name) is str else None
+    if kind is None:
+        raise InvalidInput(f"{TAG} is {shown(name)}; it must be the name of a message")
+    form = versions.get(kind, number) if type(number) is int else None
+    if form is None:
+        known = " or ".join(map(str, versions.numbers(kind)))
+        raise InvalidInput(f"{VERSION} of {kind.__name__} is {shown(number)}; it must be {known}")
+    for header, wanted in ((TAG, kind.__name__), (VERSION, str(number))):
+        if said.get(header, wanted) != wanted:
+            raise InvalidInput(f"the header {header} is {shown(said[header])}; it must be {wanted}, as in the value")
+    message: Message = form.read(plain)
+    return message
+
+
+def _tombstone(key: bytes | None) -> ServiceUpdate:
+    """Kafka's way to take a key away: the topic is not wanted any more, or the consumers are as restow.toml says."""
+    if not key:
+        raise InvalidInput("there is no value; it must be a message")
+    if key == CONSUMERS_KEY.encode():
+        return ServiceUpdate("consumers", consumers=ConsumerSettings())
+    return ServiceUpdate("remove", _text(key))
+
+
+def _texts_of(headers: Headers) -> dict[str, str]:
+    """Our own headers; others may have added theirs (a tracing library, a proxy), which are not ours to judge."""
+    texts: dict[str, str] = {}
+    for name, value in headers or ():
+        if name not in (TAG, VERSION, SENDER):
+            continue
+        if name in texts:
+            raise InvalidInput(f"the header {name} is given twice; it must be given once")
+        if not isinstance(value, bytes):
+            raise InvalidInput(f"the header {name} has no bytes; it must be text in UTF-8")
+        texts[name] = _text(value)
+    return texts
+
+
+def _text(content: bytes) -> str:
+    try:
+        return content.decode()
+    except UnicodeDecodeError:
+        raise InvalidInput(f"{content[:40]!r} is not UTF-8; it must be text in UTF-8") from None
+
+
+class PassedOver:
+    """Counts the records that could not be read, by topic. Each is counted and reported once, however often it is read.
+
+    It remembers one offset for each partition: records are read in order, so that what is below it was reported.
+    """
+
+    def __init__(self) -> None:
+        self._counts: dict[str, int] = {}
+        self._last: dict[tuple[str, int], int] = {}
+
+    def is_news(self, record: Undecodable) -> bool:
+        """Whether it is to be reported now."""
+        place = (record.topic, record.partition)
+        if record.offset <= self._last.get(place, -1):
+            return False
+        self._last[place] = record.offset
+        self._counts[record.topic] = self._counts.get(record.topic, 0) + 1
+        return True
+
+    @property
+    def counts(self) -> SortedMapping[str, int]:
+        return SortedMapping(self._counts)
