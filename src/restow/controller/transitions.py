@@ -65,7 +65,7 @@ class Phase(StrEnum):
     """It was created and has not said that it is ready."""
     READY = "ready"
     RESTARTED = "restarted"
-    """It didn't answer and was restarted; its ConsumerReady is waited for."""
+    """It is being started again, because it didn't answer or by itself; its ConsumerReady is waited for."""
     LEAVING = "leaving"
     """It holds nothing and was told to go; its number is free when the platform says that it is gone."""
     LOST = "lost"
@@ -74,13 +74,13 @@ class Phase(StrEnum):
 
 PHASES: Final = frozenset(
     [
-        *((None, phase) for phase in (Phase.ASKED, Phase.AWAITED)),
+        *((None, phase) for phase in (Phase.ASKED, Phase.AWAITED, Phase.LOST)),
         *((Phase.ASKED, phase) for phase in (Phase.READY, Phase.RESTARTED, None)),
         *((Phase.AWAITED, phase) for phase in (Phase.READY, Phase.LEAVING, None)),
         *((Phase.READY, phase) for phase in (Phase.RESTARTED, Phase.LEAVING, None)),
-        *((Phase.RESTARTED, phase) for phase in (Phase.READY, Phase.ASKED, Phase.LOST, None)),
-        *((Phase.LEAVING, phase) for phase in (None,)),
-        *((Phase.LOST, phase) for phase in (None,)),
+        *((Phase.RESTARTED, phase) for phase in (Phase.READY, Phase.LEAVING, Phase.LOST, None)),
+        (Phase.LEAVING, None),
+        (Phase.LOST, None),
     ]
 )
-"""From and to; None: the platform doesn't have it."""
+"""From and to; None: the platform doesn't have it. One that is found as it leaves is seen as lost until it is gone."""

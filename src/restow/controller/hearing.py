@@ -1,0 +1,185 @@
+"""What consumers say, and what follows for what they may hold.
+
+An incarnation's number is the offset of its ConsumerReady, so that the newer of two is known. What an older one says
+is passed over: it has been replaced. A newer one, of whose start we heard nothing, is believed when it tells what it
+holds.
+"""
+
+from dataclasses import replace
+from typing import assert_never
+
+from restow.controller.state import Pause, View
+from restow.controller.transitions import Cause, Phase
+from restow.controller.turn import Turn
+from restow.model import ConsumerId, SortedMapping, TopicPartition
+from restow.protocol.messages import (
+    ConsumerReady,
+    ConsumerReport,
+    ConsumingRefused,
+    FromConsumer,
+    StartConsumingCommand,
+    StartConsumingEvent,
+    StateQueryResponse,
+    StopConsumingEvent,
+)
+
+MOST_DOUBLINGS = 20
+
+
+def hear(turn: Turn, offset: int, message: FromConsumer) -> None:
+    view = turn.view(message.consumer)
+    if view is None:
+        return  # nobody we know; the platform's next list tells whether it is one of ours
+    match message:
+        case ConsumerReady():
+            _started(turn, view, offset, message)
+        case StateQueryResponse():
+            _responded(turn, view, message)
+        case ConsumerReport():
+            _reported(turn, view, message)
+        case StartConsumingEvent() | StopConsumingEvent() | ConsumingRefused():
+            ours = message.sequence is None or message.epoch == turn.state.epoch
+            if ours and view.told and message.incarnation == view.incarnation:
+                turn.change(message.consumer, heard_s=turn.state.listened_s)
+                _answered(turn, message)
+        case _:
+            assert_never(message)
+
+
+def _started(turn: Turn, view: View, offset: int, message: ConsumerReady) -> None:
+    if view.incarnation is not None and offset <= view.incarnation:
+        return
+    first = view.phase is Phase.AWAITED
+    _told(turn, message.consumer, offset, frozenset(message.partitions), message.definitions)
+    turn.change(message.consumer, versions=message.versions)
+    words = "is ready" if first else f"started again ({'after a clean end' if message.clean else 'after a crash'})"
+    turn.note(message.consumer, f"{words}, with {len(message.partitions)} partitions")
+    if first:
+        turn.set(creation=Pause(0, 0.0))
+
+
+def _responded(turn: Turn, view: View, message: StateQueryResponse) -> None:
+    newer = view.incarnation is None or message.incarnation > view.incarnation
+    awaited = not view.told and view.phase is not Phase.AWAITED
+    if message.epoch == turn.state.epoch and (newer or (awaited and message.incarnation == view.incarnation)):
+        held = frozenset(message.partitions)
+        _told(turn, message.consumer, message.incarnation, held, message.definitions)
+        turn.note(message.consumer, f"answered: it has {len(held)} partitions")
+
+
+def _reported(turn: Turn, view: View, message: ConsumerReport) -> None:
+    held = frozenset(message.lag_records)
+    if view.incarnation is not None and message.incarnation < view.incarnation:
+        return
+    if message.incarnation != view.incarnation:
+        if not view.told:
+            return  # it has not answered our query: what it says before counts for nothing
+        _told(turn, message.consumer, message.incarnation, held, message.definitions)
+    elif not view.told:
+        return
+    view = turn.change(message.consumer, heard_s=turn.state.listened_s, report=message)
+    agrees = held == view.held and message.definitions == view.definitions
+    if not view.sent and not agrees and view.phase is Phase.READY:
+        turn.change(message.consumer, held=held, definitions=message.definitions)
+        turn.learn(held)
+        if held != view.held:
+            turn.upset = Cause.DISAGREEMENT
+            turn.note(message.consumer, f"reports {len(held)} partitions where {len(view.held)} were believed")
+
+
+def _told(
+    turn: Turn,
+    consumer: ConsumerId,
+    incarnation: int,
+    held: frozenset[TopicPartition],
+    definitions: SortedMapping[str, str],
+) -> None:
+    """All that it holds, from itself. Commands to an older incarnation are void: this one obeys none of them."""
+    before = turn.state.consumers[consumer]
+    phase = before.phase if before.phase in (Phase.LEAVING, Phase.LOST) else Phase.READY
+    turn.change(
+        consumer,
+        phase=phase,
+        incarnation=incarnation,
+        held=held,
+        definitions=definitions,
+        sent=(),
+        told=True,
+        report=None,
+        heard_s=turn.state.listened_s,
+    )
+    turn.learn(held)
+    if before.told and held != before.may_hold:
+        turn.upset = Cause.DISAGREEMENT
+
+
+def _answered(turn: Turn, message: StartConsumingEvent | StopConsumingEvent | ConsumingRefused) -> None:
+    consumer = message.consumer
+    view = turn.state.consumers[consumer]
+    answered = frozenset(message.partitions)
+    if message.sequence is not None:
+        sent = next((sent for sent in view.sent if sent.command.sequence == message.sequence), None)
+        if sent is None or not answered & sent.left:
+            return  # a repeated answer
+        answered &= sent.left
+        left = replace(sent, left=sent.left - answered)
+        remaining = tuple(left if other is sent else other for other in view.sent)
+        view = turn.change(consumer, sent=tuple(other for other in remaining if other.left))
+        if isinstance(message, StartConsumingEvent):
+            assert isinstance(sent.command, StartConsumingCommand)
+            digests = {topic: service.digest for topic, service in sent.command.topics.items()}
+            _holds(turn, consumer, view.held | answered, digests)
+            _forgive(turn, answered)
+            return
+    if isinstance(message, StopConsumingEvent):
+        _holds(turn, consumer, view.held - answered)
+        offsets = {partition: message.partitions[partition] for partition in sorted(answered)}
+        # Two that stopped the same partition: what the first of them had not stored may be stored nowhere.
+        before = turn.state.stopped
+        known = {p: min(offset, before.get(p, offset)) for p, offset in offsets.items() if offset is not None}
+        turn.set(stopped=SortedMapping({**before, **known}))
+        if message.sequence is None and view.phase is Phase.READY:
+            turn.change(consumer, phase=Phase.RESTARTED)
+            turn.note(consumer, "ends as it was told, by somebody else; it is waited for")
+    elif isinstance(message, ConsumingRefused):
+        _holds(turn, consumer, view.held - answered)
+        _refused(turn, message, answered)
+
+
+def _holds(
+    turn: Turn, consumer: ConsumerId, held: frozenset[TopicPartition], digests: dict[str, str] | None = None
+) -> None:
+    topics = {partition.topic for partition in held}
+    definitions = {**turn.state.consumers[consumer].definitions, **(digests or {})}
+    kept = SortedMapping({topic: digest for topic, digest in definitions.items() if topic in topics})
+    turn.change(consumer, held=held, definitions=kept)
+
+
+def _refused(turn: Turn, message: ConsumingRefused, partitions: frozenset[TopicPartition]) -> None:
+    turn.upset = Cause.REFUSED
+    turn.note(message.consumer, f"refused {len(partitions)} partitions: {message.reason}")
+    if message.kind == "replaced":
+        return
+    refused = dict(turn.state.refused)
+    base_s = turn.state.rules.controller.refused_again_after_s
+    for partition in partitions:
+        failures = refused[partition].failures + 1 if partition in refused else 1
+        refused[partition] = Pause(failures, turn.state.time_s + pause_after(failures, base_s))
+    turn.set(refused=SortedMapping(refused))
+    for topic in sorted({partition.topic for partition in partitions}):
+        turn.flag(f"refused {topic}", message.reason)
+
+
+def _forgive(turn: Turn, started: frozenset[TopicPartition]) -> None:
+    """What was refused once and goes now is no longer talked of."""
+    if started.isdisjoint(turn.state.refused):
+        return
+    refused = {partition: pause for partition, pause in turn.state.refused.items() if partition not in started}
+    turn.set(refused=SortedMapping(refused))
+    for topic in sorted({partition.topic for partition in started} - {partition.topic for partition in refused}):
+        turn.flag(f"refused {topic}", None)
+
+
+def pause_after(failures: int, base_s: float) -> float:
+    """Doubles with each failure, up to twenty times the first."""
+    return float(min(base_s * 2 ** min(failures - 1, MOST_DOUBLINGS), 20 * base_s))

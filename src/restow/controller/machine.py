@@ -1,0 +1,74 @@
+"""The controller: step(state, event) -> (state, effects). Pure: the clock is an event, what is to be done a value.
+
+Called by the process (restow.controller.process), by the simulator and by `restow replay`, with the same events and the
+same answers.
+"""
+
+from typing import assert_never
+
+from restow.controller import manage, patience, reassign, sentinel, synchronize
+from restow.controller.effects import Effect
+from restow.controller.events import (
+    ClockTicked,
+    ConsumersListed,
+    Event,
+    PlatformRefused,
+    Received,
+    ServiceChanged,
+    SpeedsMeasured,
+    TookOver,
+)
+from restow.controller.hearing import hear
+from restow.controller.state import Rules, State
+from restow.controller.transitions import Cause, Stage
+from restow.controller.turn import Turn
+from restow.platform.interface import ConsumerFailing, ConsumerGone, ConsumerUp
+
+
+def begin(rules: Rules) -> State:
+    return State(rules)
+
+
+def step(state: State, event: Event) -> tuple[State, tuple[Effect, ...]]:
+    turn = Turn(state)
+    match event:
+        case ClockTicked():
+            patience.tick(turn, event)
+        case TookOver(epoch):
+            synchronize.take_over(turn, epoch)
+        case SpeedsMeasured():
+            sentinel.measure(turn, event)
+        case Received(offset, message):
+            hear(turn, offset, message)
+        case ServiceChanged(update):
+            sentinel.update_service(turn, update)
+        case ConsumersListed(consumers):
+            synchronize.compare(turn, consumers)
+        case ConsumerUp(consumer):
+            turn.note(consumer, "its process runs")
+        case ConsumerFailing(consumer, reason):
+            patience.failing(turn, consumer, reason)
+        case ConsumerGone(consumer):
+            patience.gone(turn, consumer)
+        case PlatformRefused(consumer, action, reason):
+            patience.refused(turn, consumer, action, reason)
+        case _:
+            assert_never(event)
+    _proceed(turn, event)
+    return turn.state, tuple(turn.effects)
+
+
+def _proceed(turn: Turn, event: Event) -> None:
+    """What follows in the stage that we are in."""
+    if turn.state.stage is Stage.SYNCHRONIZE and synchronize.is_done(turn.state):
+        turn.go(Stage.SENTINEL, Cause.ALL_KNOWN)
+    if turn.state.stage is Stage.SENTINEL:
+        cause = turn.upset or sentinel.reason_to_look(turn, event)
+        if cause is not None:
+            turn.go(Stage.REASSIGN, cause)
+            reassign.reassign(turn)
+    elif turn.state.stage is Stage.MANAGE and turn.upset is not None:
+        turn.go(Stage.REASSIGN, turn.upset)
+        reassign.reassign(turn)
+    if turn.state.stage is Stage.MANAGE:
+        manage.manage(turn)

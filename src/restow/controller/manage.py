@@ -1,0 +1,110 @@
+"""Manage: turn what is into the target, command by command, whatever has been answered so far.
+
+Nothing is remembered but the target: each time, what is missing follows from who may hold what. A partition is started
+only when nobody else may hold it. It is stopped for another consumer only when every new consumer is ready, so that
+their start is no pause for the data; partitions that nobody holds are started as soon as their own consumer is ready.
+"""
+
+from restow.controller.patience import dismiss
+from restow.controller.state import State
+from restow.controller.transitions import Cause, Phase, Stage
+from restow.controller.turn import Turn
+from restow.model import Assignment, ConsumerId, SortedMapping, TopicPartition
+from restow.protocol.messages import RECOVER, StartFrom
+
+Holders = dict[TopicPartition, list[ConsumerId]]
+
+
+def manage(turn: Turn) -> None:
+    target = turn.state.target
+    assert target is not None, "Manage works for a target"
+    holders = turn.state.holders()
+    all_there = turn.state.awaited().isdisjoint(target.consumers)
+    stops, held_back = _stops(turn.state, target, holders, all_there)
+    for consumer in sorted(stops):
+        turn.command_stop(consumer, tuple(sorted(stops[consumer])))
+    starts, waiting = _starts(turn.state, target, holders)
+    for consumer in sorted(starts):
+        turn.command_start(consumer, SortedMapping(starts[consumer]))
+    if starts:
+        begun = {partition for partitions in starts.values() for partition in partitions}
+        left = {partition: offset for partition, offset in turn.state.stopped.items() if partition not in begun}
+        turn.set(stopped=SortedMapping(left))
+    if all_there and not stops and not starts and not held_back and not waiting and not _is_anybody_asked(turn.state):
+        _finish(turn, target)
+
+
+def is_outdated(state: State, consumer: ConsumerId, partition: TopicPartition) -> bool:
+    """Whether it is read by another definition than is wanted now."""
+    service = state.service_of(partition.topic)
+    return service is not None and _has_another_definition(state, consumer, partition.topic, service.digest)
+
+
+def _stops(
+    state: State, target: Assignment, holders: Holders, all_there: bool
+) -> tuple[dict[ConsumerId, list[TopicPartition]], bool]:
+    """What to stop now, and whether more is to be stopped when consumers are ready."""
+    stops: dict[ConsumerId, list[TopicPartition]] = {}
+    held_back = False
+    for partition, consumers in holders.items():
+        wanted, contenders = target.get(partition), state.contenders(consumers)
+        if contenders == [wanted] and not is_outdated(state, contenders[0], partition):
+            continue
+        moves = wanted is not None and len(contenders) == 1 and contenders[0] != wanted
+        for consumer in contenders:
+            view = state.consumers[consumer]
+            if view.is_stopping(partition):
+                continue
+            if view.phase is not Phase.READY or (moves and not (all_there and _is_ready(state, wanted))):
+                held_back = True
+            else:
+                stops.setdefault(consumer, []).append(partition)
+    return stops, held_back
+
+
+def _starts(
+    state: State, target: Assignment, holders: Holders
+) -> tuple[dict[ConsumerId, dict[TopicPartition, StartFrom]], bool]:
+    """What to start now, and whether more is to be started when consumers are ready."""
+    starts: dict[ConsumerId, dict[TopicPartition, StartFrom]] = {}
+    waiting, unknown = False, state.unknown
+    for partition, consumer in target.items():
+        service = state.service_of(partition.topic)
+        if (
+            partition in holders
+            or service is None
+            or state.is_resting(partition)
+            or state.must_wait(partition, unknown)
+        ):
+            continue
+        if not _is_ready(state, consumer) or _has_another_definition(state, consumer, partition.topic, service.digest):
+            waiting = True
+            continue
+        starts.setdefault(consumer, {})[partition] = state.stopped.get(partition, RECOVER)
+    return starts, waiting
+
+
+def _is_ready(state: State, consumer: ConsumerId | None) -> bool:
+    view = state.consumers.get(consumer) if consumer is not None else None
+    return view is not None and view.phase is Phase.READY
+
+
+def _has_another_definition(state: State, consumer: ConsumerId, topic: str, digest: str) -> bool:
+    """A consumer reads a topic by one definition: the old one is stopped before the new one is started."""
+    return not state.consumers[consumer].digests_of(topic) <= {digest}
+
+
+def _is_anybody_asked(state: State) -> bool:
+    working = (Phase.READY, Phase.RESTARTED)
+    return any(view.sent for view in state.consumers.values() if view.phase in working)
+
+
+def _finish(turn: Turn, target: Assignment) -> None:
+    staying = set(target.consumers)
+    for consumer in turn.state.usable():
+        if consumer not in staying:
+            assert not turn.state.consumers[consumer].may_hold, f"consumer {consumer} goes with partitions"
+            turn.note(consumer, "has nothing left to read; it is deleted")
+            dismiss(turn, consumer)
+    turn.set(target=None)
+    turn.go(Stage.SENTINEL, Cause.DONE)

@@ -1,0 +1,139 @@
+"""How long anybody is waited for, and what is done then: repeat, restart, give up. Also what the platform tells.
+
+Patience is counted in listened seconds: time in which the brokers, or we ourselves, were away counts against nobody.
+"""
+
+from restow.controller.effects import CreateConsumer, DeleteConsumer, ListConsumers, RestartConsumer
+from restow.controller.events import ClockTicked, PlatformAction
+from restow.controller.hearing import pause_after
+from restow.controller.state import Pause, View
+from restow.controller.transitions import Cause, Phase
+from restow.controller.turn import Turn
+from restow.model import ConsumerId
+
+LONGEST_TICK_S = 5.0
+"""A longer time between two ticks is one in which we were paused or blocked; more than this of it doesn't count."""
+PLATFORM_AGAIN_AFTER_S = 5.0
+
+
+def tick(turn: Turn, event: ClockTicked) -> None:
+    before_s = turn.state.now_s
+    passed_s = 0.0 if before_s is None else event.now_s - before_s
+    assert passed_s >= 0, "the clock goes forward"
+    listened_s = turn.state.listened_s + (min(passed_s, LONGEST_TICK_S) if event.listening else 0.0)
+    turn.set(now_s=event.now_s, listened_s=listened_s)
+    if before_s is None:
+        turn.set(measured_s=event.now_s)
+    if turn.state.epoch is None:
+        return
+    if turn.state.may_create and turn.state.creation.failures and turn.state.tolerated:
+        turn.set(tolerated=frozenset())  # now more consumers might come up
+    if event.now_s - turn.state.listed_s >= turn.state.rules.controller.list_every_s:
+        turn.set(listed_s=event.now_s)
+        turn.do(ListConsumers())
+    for consumer, view in tuple(turn.state.consumers.items()):
+        _wait(turn, consumer, view)
+        if view.again_s is not None and listened_s >= view.again_s and consumer in turn.state.consumers:
+            _try_platform_again(turn, consumer)
+
+
+def _wait(turn: Turn, consumer: ConsumerId, view: View) -> None:
+    rules, now_s = turn.state.rules.controller, turn.state.listened_s
+    match view.phase:
+        case Phase.READY:
+            if now_s - view.heard_s >= rules.silent_after_s:
+                restart(turn, consumer, f"has said nothing for {now_s - view.heard_s:.0f} s")
+            elif view.sent and now_s - view.sent[0].since_s >= rules.answer_within_s:
+                oldest = view.sent[0]
+                if oldest.tries < rules.most_tries:
+                    turn.repeat(consumer, oldest)
+                else:
+                    restart(turn, consumer, f"did not answer command {oldest.command.sequence}")
+        case Phase.ASKED:
+            if now_s - view.asked_s >= rules.answer_within_s:
+                if view.queries < rules.most_tries:
+                    turn.ask(consumer)
+                else:
+                    restart(turn, consumer, "did not tell what it holds")
+        case Phase.AWAITED:
+            if now_s - view.since_s >= rules.ready_within_s:
+                not_ready(turn, consumer, f"was not ready within {rules.ready_within_s:.0f} s")
+        case Phase.RESTARTED:
+            if now_s - view.since_s >= rules.ready_within_s:
+                give_up(turn, consumer)
+        case Phase.LEAVING | Phase.LOST:
+            if now_s - max(view.asked_s, view.since_s) >= rules.ready_within_s:
+                turn.change(consumer, asked_s=now_s)
+                turn.do(DeleteConsumer(consumer))
+
+
+def restart(turn: Turn, consumer: ConsumerId, words: str) -> None:
+    turn.change(consumer, phase=Phase.RESTARTED)
+    turn.note(consumer, f"{words}; it is restarted")
+    turn.do(RestartConsumer(consumer, turn.state.consumer_settings))
+
+
+def not_ready(turn: Turn, consumer: ConsumerId, words: str) -> None:
+    """A new one that doesn't come up: it goes, and another is tried after a pause."""
+    state = turn.state
+    failures = state.creation.failures + 1
+    pause_s = pause_after(failures, state.rules.controller.create_again_after_s)
+    turn.set(creation=Pause(failures, state.time_s + pause_s))
+    turn.note(consumer, f"{words}; it is deleted, and no other is created for {pause_s:.0f} s")
+    dismiss(turn, consumer)
+    turn.upset = Cause.NOT_READY
+
+
+def dismiss(turn: Turn, consumer: ConsumerId) -> None:
+    """It holds nothing, and goes."""
+    turn.change(consumer, phase=Phase.LEAVING, asked_s=turn.state.listened_s, again_s=None)
+    turn.do(DeleteConsumer(consumer))
+
+
+def give_up(turn: Turn, consumer: ConsumerId) -> None:
+    """Forced handover: what its tables can protect is started elsewhere, the rest waits until it is gone."""
+    view = turn.change(consumer, phase=Phase.LOST, asked_s=turn.state.listened_s, again_s=None)
+    waiting = sum(not turn.state.refuses_late_writes(partition.topic) for partition in view.may_hold)
+    words = f"neither answers nor comes back: its {len(view.may_hold)} partitions are handed over"
+    turn.note(consumer, f"{words}, {waiting} of them when it is gone" if waiting else words)
+    turn.do(DeleteConsumer(consumer))
+    turn.upset = Cause.HANDOVER
+
+
+def failing(turn: Turn, consumer: ConsumerId, reason: str) -> None:
+    view = turn.view(consumer)
+    if view is None:
+        return
+    if view.phase is Phase.AWAITED:
+        not_ready(turn, consumer, f"can't be started: {reason}")
+    elif view.phase is Phase.READY:
+        turn.change(consumer, phase=Phase.RESTARTED)
+        turn.note(consumer, f"fails: {reason}; it is waited for")
+
+
+def gone(turn: Turn, consumer: ConsumerId) -> None:
+    if turn.view(consumer) is None:
+        return
+    view = turn.forget(consumer)
+    turn.note(consumer, "is gone")
+    if view.phase is not Phase.LEAVING:
+        turn.upset = Cause.GONE
+
+
+def refused(turn: Turn, consumer: ConsumerId, action: PlatformAction, reason: str) -> None:
+    if turn.view(consumer) is not None:
+        turn.change(consumer, again_s=turn.state.listened_s + PLATFORM_AGAIN_AFTER_S)
+        turn.note(consumer, f"the platform refused to {action} it: {reason}")
+
+
+def _try_platform_again(turn: Turn, consumer: ConsumerId) -> None:
+    view = turn.change(consumer, again_s=None)
+    match view.phase:
+        case Phase.AWAITED:
+            turn.do(CreateConsumer(consumer, turn.state.consumer_settings))
+        case Phase.RESTARTED:
+            turn.do(RestartConsumer(consumer, turn.state.consumer_settings))
+        case Phase.LEAVING | Phase.LOST:
+            turn.do(DeleteConsumer(consumer))
+        case Phase.READY | Phase.ASKED:
+            pass  # it came up without

@@ -1,0 +1,138 @@
+"""Reassign: what is true now -> who shall read what. A call of the packer, and its reasons put into words.
+
+With speeds that are stale, or before the first, nothing is scaled: partitions that nobody reads are placed by what was
+last known, and every consumer stays.
+"""
+
+from itertools import count
+
+from restow.controller.effects import CreateConsumer, Noted
+from restow.controller.load import backlogs, effective_speed
+from restow.controller.manage import is_outdated
+from restow.controller.state import State
+from restow.controller.transitions import Cause, Phase, Stage
+from restow.controller.turn import Turn
+from restow.model import FIRST_CONSUMER, Assignment, Capacities, ConsumerId, Speeds
+from restow.packing import PACKERS, Plan, Problem
+from restow.packing.reasons import ConsumerClosed, ConsumerOpened, PartitionGivenUp, PartitionPlaced, Reason, listed
+
+INFEASIBLE, OVERLOADED = "infeasible", "too few consumers"
+
+
+def reassign(turn: Turn) -> None:
+    """In Reassign: decide, and go to Manage or back to Sentinel."""
+    state = turn.state
+    turn.set(looked_s=state.time_s)
+    if not state.usable() and not state.may_create:
+        turn.go(Stage.SENTINEL, Cause.NO_CHANGE, "no consumer is there, and none can be created yet")
+        return
+    plan = decide(state)
+    turn.set(packed=state.measured, tolerated=frozenset(plan.over_limit))
+    _tell_limits(turn, plan)
+    if not _changes(state, plan):
+        turn.go(Stage.SENTINEL, Cause.NO_CHANGE)
+        return
+    _explain(turn, plan)
+    turn.set(target=plan.assignment)
+    turn.go(Stage.MANAGE, Cause.CHANGE)
+    for consumer in plan.assignment.consumers:
+        if consumer not in turn.state.consumers:
+            turn.appear(consumer, Phase.AWAITED)
+            turn.note(consumer, "is created")
+            turn.do(CreateConsumer(consumer, turn.state.consumer_settings))
+
+
+def decide(state: State) -> Plan:
+    rules, usable = state.rules.controller, state.usable()
+    hold = state.speeds_are_stale
+    least, most = rules.least_consumers, rules.most_consumers
+    if not state.may_create:
+        most = min(most or len(usable), len(usable))
+    if hold:
+        least = max(least, len(usable))
+    if most is not None:
+        most = max(1, most)
+        least = min(least, most)
+    problem = Problem(
+        speeds=_speeds(state),
+        current=_current(state, usable),
+        capacities=Capacities(state.capacity_bytes_per_s),
+        worth=0.0 if hold else rules.worth,
+        margins=rules.margins,
+        least_consumers=least,
+        most_consumers=most,
+        previous=state.packed.speeds if state.packed else None,
+    )
+    return _renumbered(PACKERS[state.rules.packer](problem), state)
+
+
+def _speeds(state: State) -> Speeds:
+    """Of all partitions of interest that are known, but for those that rest."""
+    waiting = backlogs(state)
+    return Speeds(
+        {
+            partition: effective_speed(state, partition, waiting.get(partition, 0.0))
+            for partition in sorted(state.known)
+            if state.service_of(partition.topic) is not None and not state.is_resting(partition)
+        }
+    )
+
+
+def _current(state: State, usable: tuple[ConsumerId, ...]) -> Assignment:
+    """Who has what, where that is beyond doubt."""
+    there = set(usable)
+    owners = {
+        partition: consumers[0]
+        for partition, consumers in state.holders().items()
+        if len(consumers) == 1 and consumers[0] in there
+    }
+    return Assignment(owners, idle=usable)
+
+
+def _renumbered(plan: Plan, state: State) -> Plan:
+    """New consumers get the lowest numbers that nobody has: one that is leaving or lost has its own until it is gone."""
+    usable = set(plan.problem.current.consumers)
+    new = [consumer for consumer in plan.assignment.consumers if consumer not in usable]
+    free = (ConsumerId(number) for number in count(FIRST_CONSUMER) if number not in state.consumers)
+    names = dict(zip(new, free, strict=False))
+    if all(consumer == name for consumer, name in names.items()):
+        return plan
+    owners = {partition: names.get(consumer, consumer) for partition, consumer in plan.assignment.items()}
+    idle = (names.get(consumer, consumer) for consumer in plan.assignment.consumers)
+    return Plan(plan.problem, Assignment(owners, idle))
+
+
+def _changes(state: State, plan: Plan) -> bool:
+    if plan.problem.current.difference(plan.assignment):
+        return True
+    if any(consumer in state.awaited() for consumer in plan.assignment.consumers):
+        return True
+    for partition, consumers in state.holders().items():
+        contenders = state.contenders(consumers)
+        if len(contenders) > 1 or (contenders and partition not in plan.assignment):
+            return True
+        if contenders and is_outdated(state, contenders[0], partition):
+            return True
+    return False
+
+
+def _explain(turn: Turn, plan: Plan) -> None:
+    before, after = plan.problem.current.consumers, plan.assignment.consumers
+    summary = f"{len(before)} -> {len(after)} consumers, {len(plan.moves)} moves of {plan.r_score:.3g} capacities"
+    turn.do(Noted("decision", "group", summary))
+    turn.do(*(Noted("decision", _subject(reason), reason.words) for reason in plan.reasons))
+
+
+def _subject(reason: Reason) -> str:
+    match reason:
+        case PartitionPlaced() | PartitionGivenUp():
+            return str(reason.partition)
+        case ConsumerOpened() | ConsumerClosed():
+            return f"consumer {reason.consumer}"
+
+
+def _tell_limits(turn: Turn, plan: Plan) -> None:
+    infeasible = f"{listed(plan.infeasible)} faster than any consumer" if plan.infeasible else None
+    turn.flag(INFEASIBLE, infeasible)
+    overloaded = ", ".join(str(consumer) for consumer in plan.overloaded)
+    turn.flag(OVERLOADED, f"consumers {overloaded} carry too much: no more are allowed" if overloaded else None)

@@ -1,0 +1,118 @@
+"""Sentinel: watch, and say when there is a reason to look again at who reads what.
+
+Speeds that are stale, missing or impossible hold everything as it is and raise a flag.
+"""
+
+from restow.controller.events import ClockTicked, Event, SpeedsMeasured
+from restow.controller.load import loads
+from restow.controller.manage import is_outdated
+from restow.controller.state import State
+from restow.controller.transitions import Cause
+from restow.controller.turn import Turn
+from restow.model import SortedMapping, Speeds, TopicPartition
+from restow.packing.reasons import listed
+from restow.protocol.messages import ConsumerSettings, ServiceUpdate
+
+CHECK_EVERY_S = 5.0
+"""The reasons to look are gone through with every measurement, and without any this often."""
+STALE, IMPOSSIBLE, MISSING = "stale speeds", "impossible speeds", "missing speeds"
+
+
+def measure(turn: Turn, event: SpeedsMeasured) -> None:
+    state, before = turn.state, turn.state.measured
+    fastest = state.rules.controller.fastest_partition_bytes_per_s
+    too_fast = tuple(partition for partition, speed in event.speeds.items() if speed > fastest)
+    if too_fast:
+        turn.flag(IMPOSSIBLE, f"{listed(too_fast)} can't be as fast as measured; that measurement is passed over")
+        return
+    if before is not None and event.time <= before.time and not state.speeds_are_stale:
+        return  # old news; when none newer comes it is taken, for the monitor's clock may have been set back
+    turn.flag(IMPOSSIBLE, None)
+    missing = () if before is None else _missing(state, before, event)
+    turn.flag(MISSING, f"{listed(missing)} not measured; the last known speed counts" if missing else None)
+    if not event.speeds:
+        return
+    if before is not None and missing:
+        event = _completed(event, before, missing)
+    turn.set(measured=event, measured_s=state.time_s)
+    turn.learn(event.speeds)
+    turn.flag(STALE, None)
+
+
+def update_service(turn: Turn, update: ServiceUpdate) -> None:
+    if update.consumers is not None:
+        turn.set(settings=_merged(turn.state.settings, update.consumers))
+        return
+    assert update.topic is not None
+    before = turn.state.service_of(update.topic)
+    turn.set(updates=SortedMapping({**turn.state.updates, update.topic: update.service}))
+    if turn.state.service_of(update.topic) != before:
+        turn.upset = Cause.TOPICS
+
+
+def reason_to_look(turn: Turn, event: Event) -> Cause | None:
+    """Gone through when speeds arrive, and from time to time without them."""
+    state = turn.state
+    is_time = isinstance(event, ClockTicked) and state.time_s - state.checked_s >= CHECK_EVERY_S
+    if not is_time and not isinstance(event, SpeedsMeasured):
+        return None
+    turn.set(checked_s=state.time_s)
+    after_s = state.rules.controller.stale_after_s
+    if state.time_s - state.measured_s > after_s:
+        turn.flag(STALE, f"no speeds for more than {after_s:g} s; nothing is scaled until they come")
+    if not state.usable() and not state.may_create:
+        return None  # nobody is there and nobody can be had: a look would find nothing
+    return _unplaced(state) or _overload(state) or _long_since(state)
+
+
+def _unplaced(state: State) -> Cause | None:
+    holders, unknown = state.holders(), state.unknown
+    for partition, consumers in holders.items():
+        contenders = state.contenders(consumers)
+        if len(contenders) > 1:
+            return Cause.DISAGREEMENT
+        if contenders and (state.service_of(partition.topic) is None or is_outdated(state, contenders[0], partition)):
+            return Cause.TOPICS
+    for partition in state.known:
+        if (
+            partition not in holders
+            and state.service_of(partition.topic) is not None
+            and not state.is_resting(partition)
+            and not state.must_wait(partition, unknown)
+        ):
+            return Cause.UNASSIGNED
+    return None
+
+
+def _overload(state: State) -> Cause | None:
+    if state.speeds_are_stale:
+        return None
+    limit = state.capacity_bytes_per_s * state.rules.controller.trigger
+    overloaded = (consumer for consumer, load in loads(state).items() if load > limit * (1 + 1e-9))
+    return Cause.OVERLOAD if any(consumer not in state.tolerated for consumer in overloaded) else None
+
+
+def _long_since(state: State) -> Cause | None:
+    since_s = state.time_s - state.looked_s
+    return Cause.LONG_SINCE if since_s >= state.rules.controller.look_every_s and not state.speeds_are_stale else None
+
+
+def _missing(state: State, before: SpeedsMeasured, event: SpeedsMeasured) -> tuple[TopicPartition, ...]:
+    if before.speeds.keys() == event.speeds.keys():
+        return ()
+    lost = before.speeds.keys() - event.speeds.keys()
+    return tuple(sorted(partition for partition in lost if state.service_of(partition.topic) is not None))
+
+
+def _completed(event: SpeedsMeasured, before: SpeedsMeasured, missing: tuple[TopicPartition, ...]) -> SpeedsMeasured:
+    known = {partition: before.speeds[partition] for partition in missing}
+    return SpeedsMeasured(event.time, Speeds({**event.speeds, **known}), event.records_per_s)
+
+
+def _merged(before: ConsumerSettings, update: ConsumerSettings) -> ConsumerSettings:
+    def newer(name: str) -> object:
+        value = getattr(update, name)
+        return getattr(before, name) if value is None else value
+
+    names = ("image", "memory_mb", "cores", "capacity_bytes_per_s")
+    return ConsumerSettings(**{name: newer(name) for name in names}, env=update.env or before.env)  # type: ignore[arg-type]
