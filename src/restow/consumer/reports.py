@@ -1,0 +1,53 @@
+"""What a consumer did since its last report. `machine.py` adds every cycle and asks on every tick whether to report."""
+
+from dataclasses import dataclass, replace
+
+from restow.consumer.events import CycleEnded
+
+
+@dataclass(frozen=True, slots=True)
+class Work:
+    since_s: float | None = None
+    """When the first of the cycles below may have begun; nothing before the first tick."""
+    due_s: float = 0.0
+    records: int = 0
+    bytes: int = 0
+    cycles: int = 0
+    cycles_s: float = 0.0
+    longest_s: float = 0.0
+    paused: bool = False
+    """Whether one of the cycles could have taken more than there was."""
+
+    def with_cycle(self, cycle: CycleEnded) -> "Work":
+        return replace(
+            self,
+            records=self.records + cycle.records,
+            bytes=self.bytes + cycle.bytes,
+            cycles=self.cycles + 1,
+            cycles_s=self.cycles_s + cycle.took_s,
+            longest_s=max(self.longest_s, cycle.took_s),
+            paused=self.paused or not cycle.saturated,
+        )
+
+    def is_due(self, now_s: float) -> bool:
+        return self.since_s is not None and now_s >= self.due_s
+
+    def begun(self, now_s: float, report_every_s: float) -> "Work":
+        """After a report, or at the first tick. A cycle that is longer than the time between two reports counts in the
+        report that follows its end, over all the time that it took: otherwise it would look faster than it is."""
+        due_s = now_s + report_every_s
+        if self.since_s is not None and not self.cycles:
+            return replace(self, due_s=due_s)
+        return Work(since_s=now_s, due_s=due_s)
+
+    def per_s(self, amount: int, now_s: float) -> float:
+        elapsed_s = now_s - (now_s if self.since_s is None else self.since_s)
+        return amount / elapsed_s if elapsed_s > 0 else 0.0
+
+    @property
+    def saturated(self) -> bool:
+        return self.cycles > 0 and not self.paused
+
+    @property
+    def cycle_s_mean(self) -> float:
+        return self.cycles_s / self.cycles if self.cycles else 0.0
