@@ -76,6 +76,7 @@ PURE_STANDARD_MODULES = frozenset(  # they read no clock, no random source, no f
     [
         "abc",
         "array",
+        "ast",
         "base64",
         "binascii",
         "bisect",
