@@ -13,7 +13,7 @@ JAVA_READY := $(VENV)/.java-ready
 JARS_READY := $(VENV)/.jars-ready
 SOURCES := src tests bench scripts
 
-.PHONY: help demo test check format bench lock clean
+.PHONY: help demo test check format docs bench lock clean
 
 help: ## List the targets
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / {printf "  make %-8s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
@@ -35,6 +35,9 @@ check: $(DEV_READY) ## Lint, types (mypy strict) and the import rules
 format: $(DEV_READY) ## Rewrite the code in the house's format
 	$(BIN)/ruff check --fix $(SOURCES)
 	$(BIN)/ruff format $(SOURCES)
+
+docs: $(RUN_READY) ## Write the pages that are made from the code
+	$(BIN)/python scripts/docs.py
 
 bench: $(PACKER_READY) ## Measure decision times on this machine, and check the packer's targets over the whole study
 	$(BIN)/restow bench packing

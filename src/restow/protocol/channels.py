@@ -75,7 +75,7 @@ CONTROLLER: Final = Channel(
     partitions=PER_CONSUMER,
     content="commands to consumer i on partition i; what consumers tell, and the controller's marks, on partition 0",
     lanes=(
-        Lane("0", "the controller", "the controller", (ControllerStarted, PlatformChangeIntended)),
+        Lane("0", "the controller", "itself", (ControllerStarted, PlatformChangeIntended)),
         Lane(
             "0",
             "the consumers",

@@ -60,10 +60,15 @@ class ConsumerSettings:
     """What each consumer runs as; what is left out stays as restow.toml says."""
 
     image: str | None = None
+    """The image that runs it, where consumers run in containers."""
     memory_mb: int | None = None
+    """Memory that it may use."""
     cores: float | None = None
+    """Processors, also in parts."""
     capacity_bytes_per_s: float | None = None
+    """What it sustains."""
     env: SortedMapping[str, str] = field(default_factory=SortedMapping)
+    """Variables of its environment, besides those it has anyway. They stand readable on the topic: no secrets here."""
 
     def __post_init__(self) -> None:
         checks.at_least(1, memory_mb=self.memory_mb)
@@ -85,8 +90,11 @@ class PlatformChangeIntended:
 
     epoch: int
     create: tuple[ConsumerId, ...] = ()
+    """Those that are to be created."""
     delete: tuple[ConsumerId, ...] = ()
+    """Those that are to go."""
     restart: tuple[ConsumerId, ...] = ()
+    """Those that are to be ended and started again, on their own volumes."""
 
     def __post_init__(self) -> None:
         checks.at_least(0, epoch=self.epoch)
@@ -95,6 +103,8 @@ class PlatformChangeIntended:
 
 @dataclass(frozen=True, slots=True)
 class StartConsumingCommand:
+    """Read these partitions too. Answered with StartConsumingEvent or ConsumingRefused, or both for parts of it."""
+
     epoch: int
     sequence: int
     incarnation: int
@@ -117,11 +127,14 @@ class StartConsumingCommand:
 
 @dataclass(frozen=True, slots=True)
 class StopConsumingCommand:
+    """Read these partitions no more. Answered with StopConsumingEvent, when all that was read of them is stored."""
+
     epoch: int
     sequence: int
     incarnation: int
     """The one it is meant for; others pass it over."""
     partitions: tuple[TopicPartition, ...]
+    """Those to stop. One that isn't held is answered too."""
 
     def __post_init__(self) -> None:
         checks.at_least(0, epoch=self.epoch, incarnation=self.incarnation)
@@ -132,6 +145,8 @@ class StopConsumingCommand:
 
 @dataclass(frozen=True, slots=True)
 class StartConsumingEvent:
+    """These partitions are being read."""
+
     consumer: ConsumerId
     incarnation: int
     epoch: int
@@ -148,11 +163,13 @@ class StartConsumingEvent:
 
 @dataclass(frozen=True, slots=True)
 class StopConsumingEvent:
+    """These partitions are read no more, and all that was read of them is stored: another consumer may begin."""
+
     consumer: ConsumerId
     incarnation: int
     epoch: int
     sequence: int | None
-    """Nothing: no command asked for it; the consumer is about to end."""
+    """Of the command that it answers; nothing: no command asked for it, the consumer is about to end."""
     partitions: SortedMapping[TopicPartition, int | None]
     """The next offset to be read of each; nothing where it wasn't held and isn't known."""
 
@@ -169,13 +186,17 @@ Refusal = Literal["transform", "table", "replaced"]
 
 @dataclass(frozen=True, slots=True)
 class ConsumingRefused:
+    """These partitions are not read, though they were commanded or held."""
+
     consumer: ConsumerId
     incarnation: int
     epoch: int
     sequence: int | None
-    """Nothing: no command asked; the consumer dropped what it had."""
+    """Of the command that it answers; nothing: no command asked, the consumer dropped what it had."""
     partitions: tuple[TopicPartition, ...]
+    """Those that it doesn't hold, or holds no more."""
     kind: Refusal
+    """A transform that can't be imported, a table that can't be opened, or another consumer that took over."""
     reason: str
     """In words, for people."""
 
@@ -197,7 +218,7 @@ class ConsumerReady:
     partitions: tuple[TopicPartition, ...]
     """Those it goes on with."""
     definitions: Digests
-    """Of each topic that it goes on with."""
+    """Of each topic among them: the digest of the definition it works by."""
     versions: SortedMapping[str, int]
     """The highest version of each message that it can read."""
 
@@ -211,8 +232,12 @@ class ConsumerReady:
 
 @dataclass(frozen=True, slots=True)
 class StateQuery:
+    """What do you hold? Asked by a controller that starts. The consumer applies the commands before it, then answers
+    with StateQueryResponse."""
+
     epoch: int
     query: int
+    """Its number within the epoch, which the answer repeats."""
 
     def __post_init__(self) -> None:
         checks.at_least(0, epoch=self.epoch)
@@ -221,13 +246,17 @@ class StateQuery:
 
 @dataclass(frozen=True, slots=True)
 class StateQueryResponse:
+    """What a consumer holds, after all commands that came before the question."""
+
     consumer: ConsumerId
     incarnation: int
     epoch: int
     query: int
+    """The number of the question."""
     partitions: Offsets
     """What it holds, and the next offset of each."""
     definitions: Digests
+    """Of each topic among them: the digest of the definition it works by."""
     last_sequence: int
     """The last command of this epoch that it applied; 0: none."""
 
@@ -240,17 +269,24 @@ class StateQueryResponse:
 
 @dataclass(frozen=True, slots=True)
 class ConsumerReport:
+    """Sent every few seconds: how a consumer is doing, since its last report."""
+
     consumer: ConsumerId
     incarnation: int
     lag_records: Offsets
     """Of each partition that it holds: records that are there and not yet stored."""
     definitions: Digests
+    """Of each topic among them: the digest of the definition it works by."""
     records_per_s: float
+    """What it read and stored."""
     bytes_per_s: float
+    """The same in bytes, as they are in Kafka's log."""
     saturated: bool
     """Whether it works without a pause, so that its speed is its capacity."""
     cycle_s_mean: float
+    """How long a cycle took, from reading to stored."""
     cycle_s_max: float
+    """How long the slowest one took."""
 
     def __post_init__(self) -> None:
         checks.at_least(FIRST_CONSUMER, consumer=self.consumer)
@@ -273,6 +309,7 @@ class ServiceUpdate:
     one that counts, so `add` and `change` both say what is wanted now."""
 
     action: Action
+    """What changes: a topic of interest, or the consumers."""
     topic: str | None = None
     """Of `add`, `change` and `remove`; also the record's key."""
     service: TopicService | None = None

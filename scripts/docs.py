@@ -1,0 +1,29 @@
+"""Writes the pages of docs/ that are made from the code. `make docs` runs it; a test fails where a page is old."""
+
+import inspect
+import sys
+from collections.abc import Callable, Mapping
+from pathlib import Path
+from typing import Final
+
+from restow.monitor import publication
+from restow.protocol import messages, reference
+
+DOCS: Final = Path(__file__).parent.parent / "docs"
+
+
+def protocol() -> str:
+    return reference.page(map(inspect.getsource, (messages, publication)))
+
+
+PAGES: Final[Mapping[str, Callable[[], str]]] = {"protocol.md": protocol}
+
+
+def main() -> int:
+    for name, page in PAGES.items():
+        (DOCS / name).write_text(page(), encoding="utf-8")
+    return 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())

@@ -1,0 +1,122 @@
+"""One of each message, as it stands on docs/protocol.md and in the golden files of the tests."""
+
+from typing import Final
+
+from restow.model import ConsumerId, SortedMapping, TopicPartition
+from restow.monitor.publication import PartitionSpeed, Publication
+from restow.protocol.messages import (
+    RECOVER,
+    ConsumerReady,
+    ConsumerReport,
+    ConsumerSettings,
+    ConsumingRefused,
+    ControllerStarted,
+    Message,
+    PlatformChangeIntended,
+    ServiceUpdate,
+    StartConsumingCommand,
+    StartConsumingEvent,
+    StartFrom,
+    StateQuery,
+    StateQueryResponse,
+    StopConsumingCommand,
+    StopConsumingEvent,
+    TopicService,
+)
+
+CLICKS_2: Final = TopicPartition("clicks", 2)
+ORDERS_0: Final = TopicPartition("orders", 0)
+ORDERS_1: Final = TopicPartition("orders", 1)
+
+ORDERS: Final = TopicService("lake/orders", "shop.tables:orders", "2026-03-01T12:00:00Z")
+CLICKS: Final = TopicService("lake/clicks", start="latest", refuses_late_writes=False)
+DIGESTS: Final = SortedMapping({"clicks": "9bd80d73400e", "orders": "7d6d26731f0e"})
+STARTS: Final[dict[TopicPartition, StartFrom]] = {CLICKS_2: RECOVER, ORDERS_0: 81240, ORDERS_1: RECOVER}
+
+EXAMPLES: Final[tuple[Message, ...]] = (
+    ControllerStarted(controller="host-a, process 4711"),
+    PlatformChangeIntended(epoch=812, create=(ConsumerId(3), ConsumerId(4)), delete=(ConsumerId(2),)),
+    StartConsumingCommand(
+        epoch=812,
+        sequence=7,
+        incarnation=790,
+        topics=SortedMapping({"clicks": CLICKS, "orders": ORDERS}),
+        partitions=SortedMapping(STARTS),
+    ),
+    StopConsumingCommand(epoch=812, sequence=8, incarnation=790, partitions=(CLICKS_2, ORDERS_1)),
+    StartConsumingEvent(
+        consumer=ConsumerId(1),
+        incarnation=790,
+        epoch=812,
+        sequence=7,
+        partitions=SortedMapping({CLICKS_2: 0, ORDERS_0: 81240, ORDERS_1: 79802}),
+    ),
+    StopConsumingEvent(
+        consumer=ConsumerId(1),
+        incarnation=790,
+        epoch=812,
+        sequence=8,
+        partitions=SortedMapping({CLICKS_2: None, ORDERS_1: 80117}),
+    ),
+    ConsumingRefused(
+        consumer=ConsumerId(1),
+        incarnation=790,
+        epoch=812,
+        sequence=7,
+        partitions=(ORDERS_0, ORDERS_1),
+        kind="transform",
+        reason="there is no module 'shop' — is it installed?",
+    ),
+    ConsumerReady(
+        consumer=ConsumerId(1),
+        clean=False,
+        partitions=(CLICKS_2, ORDERS_0),
+        definitions=DIGESTS,
+        versions=SortedMapping({"StartConsumingCommand": 1, "StateQuery": 1, "StopConsumingCommand": 1}),
+    ),
+    StateQuery(epoch=812, query=1),
+    StateQueryResponse(
+        consumer=ConsumerId(1),
+        incarnation=790,
+        epoch=812,
+        query=1,
+        partitions=SortedMapping({CLICKS_2: 12, ORDERS_0: 81240}),
+        definitions=DIGESTS,
+        last_sequence=8,
+    ),
+    ConsumerReport(
+        consumer=ConsumerId(1),
+        incarnation=790,
+        lag_records=SortedMapping({CLICKS_2: 0, ORDERS_0: 311}),
+        definitions=DIGESTS,
+        records_per_s=1250.5,
+        bytes_per_s=512000.0,
+        saturated=False,
+        cycle_s_mean=0.75,
+        cycle_s_max=1.5,
+    ),
+    ServiceUpdate("add", "orders", ORDERS),
+)
+
+CONSUMERS_UPDATE: Final = ServiceUpdate(
+    "consumers",
+    consumers=ConsumerSettings(
+        image="shop/consumer:1.4",
+        memory_mb=2048,
+        cores=1.5,
+        capacity_bytes_per_s=3_000_000.0,
+        env=SortedMapping({"LOG_LEVEL": "debug"}),
+    ),
+)
+"""The other kind of update."""
+
+MEASUREMENT: Final = Publication(
+    time="2026-03-01T12:00:00.250Z",
+    window_s=30.0,
+    partitions=SortedMapping(
+        {
+            ORDERS_0: PartitionSpeed(1250.0, 1248.5, 10.2, 81240, 9918240, False),
+            ORDERS_1: PartitionSpeed(62.5, 62.5, 0.5, 80117, None, True),
+        }
+    ),
+)

@@ -1,0 +1,197 @@
+"""docs/protocol.md, written from the code: every topic, every message with its fields, and an example of each.
+
+Names, types and defaults come from the dataclasses, meanings from the docstrings in their sources, examples from
+examples.py. `make docs` (scripts/docs.py) writes the page; a test fails when the page and the code differ.
+"""
+
+import ast
+import json
+from collections.abc import Iterable, Iterator, Mapping
+from dataclasses import MISSING, dataclass, fields
+from typing import Any, Final, get_type_hints
+
+from restow.monitor import publication
+from restow.monitor.publication import PartitionSpeed, Publication
+from restow.protocol.channels import CHANNELS, Lane
+from restow.protocol.codec import form_of, to_plain
+from restow.protocol.examples import CONSUMERS_UPDATE, EXAMPLES, MEASUREMENT
+from restow.protocol.messages import ConsumerSettings, Message, ServiceUpdate, TopicService
+from restow.protocol.records import CONSUMERS_KEY, VERSIONS, encode
+from restow.settings.groups import Topics
+
+PARTS: Final[tuple[type, ...]] = (TopicService, ConsumerSettings)
+"""What stands inside messages and is told once."""
+
+REPEATED: Final = {
+    "consumer": "The number of the consumer that sends it.",
+    "incarnation": "The start of the consumer's process that sends it: the offset of its ConsumerReady.",
+    "epoch": "The controller that commands or asks: the offset of its ControllerStarted.",
+    "sequence": "The number of the command, counted for each consumer within an epoch. A repeated command keeps its "
+    "number, and an answer has that of its command.",
+}
+"""Fields of many messages; a message that means something else by one says so itself."""
+
+MEASURED: Final = {
+    "bytes_per_s": ("a number, 0 or more", "Written in the window, as it is in Kafka's log."),
+    "filtered_bytes_per_s": (
+        "a number, 0 or more",
+        "The same, filtered: calmer, and as soon. Groups are packed by it.",
+    ),
+    "records_per_s": ("a number, 0 or more", "Records written in the window."),
+    "end_offset": ("a whole number, 0 or more", "The offset that the next record will get."),
+    "size_bytes": ("a whole number, 0 or more, or null", "What the partition has on disk; null: it can't be read."),
+    "estimated": ("true or false; left out: false", "Whether its bytes were estimated from its records."),
+}
+
+INTRODUCTION: Final = """\
+# Topics and messages
+
+*Written from the code by `make docs`; don't edit it.*
+
+The parts of restow speak over four Kafka topics. Names below have the default prefix, `{prefix}`, which is a
+setting. Consumers are numbered from 1 on, and partition i belongs to consumer i; partition 0 belongs to the controller.
+All readers read committed records only.
+"""
+
+RECORDS: Final = """\
+## Records
+
+The value of a record is one JSON object in UTF-8 on one line; the examples below are spread over lines to be read. It
+has the message's `type` and `version` beside its fields. The headers `type`, `version` and `sender` let a reader pass
+over a record without decoding it; they may be missing, as in a record written by hand, but must not contradict the
+value. A reader passes over keys that it doesn't know. A sender uses the highest version of a message that both sides
+know: consumers tell theirs in ConsumerReady.
+
+Partitions are gathered by topic: `{{"orders": [0, 1]}}` is orders-0 and orders-1, `{{"orders": {{"0": 81240}}}}` is
+something about orders-0.
+
+A record that can't be decoded, is of an unknown version or doesn't belong where it stands is reported once with its
+topic, partition, offset and the reason, counted, and passed over.
+
+On the service topic, the key is the name of the topic that an update is about, or `{consumers_key}`. A record without a
+value takes back what was said under its key.
+"""
+
+
+@dataclass(frozen=True, slots=True)
+class Docs:
+    """What the source says of a class."""
+
+    text: str
+    of_field: Mapping[str, str]
+
+
+def page(sources: Iterable[str]) -> str:
+    """`sources`: the texts of the modules in which the messages stand."""
+    docs = {name: doc for source in sources for name, doc in _docs_of(source)}
+    topics = Topics()
+    examples: dict[type, Message] = {type(message): message for message in EXAMPLES}
+    blocks = [INTRODUCTION.format(prefix=topics.prefix), _topics_table(topics)]
+    blocks.append(RECORDS.format(consumers_key=CONSUMERS_KEY))
+    for channel in CHANNELS:
+        blocks.append(f"## On {channel.topic(topics)}\n")
+        for lane in channel.lanes:
+            for kind in lane.messages:
+                if kind is Publication:
+                    blocks += _measurement(docs, lane)
+                else:
+                    blocks += _message(examples[kind], docs[kind.__name__], lane)
+    blocks.append("## Parts of messages\n")
+    for part in PARTS:
+        blocks += [f"### {part.__name__}\n\n{docs[part.__name__].text}\n", _fields_table(part, docs[part.__name__])]
+    return "\n".join(blocks)
+
+
+def _docs_of(source: str) -> Iterator[tuple[str, Docs]]:
+    for node in ast.parse(source).body:
+        if isinstance(node, ast.ClassDef):
+            of_field = {
+                before.target.id: _one_line(after.value.value)
+                for before, after in zip(node.body, node.body[1:], strict=False)
+                if isinstance(before, ast.AnnAssign) and isinstance(before.target, ast.Name)
+                if isinstance(after, ast.Expr) and isinstance(after.value, ast.Constant)
+            }
+            yield node.name, Docs(_one_line(ast.get_docstring(node) or ""), of_field)
+
+
+def _one_line(text: object) -> str:
+    return " ".join(str(text).split())
+
+
+def _topics_table(topics: Topics) -> str:
+    rows = [
+        (f"`{channel.topic(topics)}`, {lane.partition}", f"{lane.writers} → {lane.readers}", _names(lane))
+        for channel in CHANNELS
+        for lane in channel.lanes
+    ]
+    contents = ((f"`{channel.topic(topics)}`", channel.partitions, channel.content) for channel in CHANNELS)
+    about_topics = _table(("topic", "partitions", "content"), contents)
+    return about_topics + "\n" + _table(("topic, partition", "from → to", "messages"), rows)
+
+
+def _names(lane: Lane) -> str:
+    names = ("Measurement" if kind is Publication else kind.__name__ for kind in lane.messages)
+    return ", ".join(f"[{name}](#{name.lower()})" for name in names)
+
+
+def _message(example: Message, docs: Docs, lane: Lane) -> Iterator[str]:
+    kind = type(example)
+    way = f"From {lane.writers} to {lane.readers}, partition {lane.partition}; version {VERSIONS[kind]}."
+    yield f"### {kind.__name__}\n\n{docs.text}\n\n{way}\n"
+    yield _fields_table(kind, docs)
+    for message in (example, CONSUMERS_UPDATE) if kind is ServiceUpdate else (example,):
+        yield _example(encode(message, "")[1])
+
+
+def _measurement(docs: Mapping[str, Docs], lane: Lane) -> Iterator[str]:
+    published = docs[Publication.__name__].of_field
+    yield (
+        f"### Measurement\n\nThe speeds of all partitions of interest.\n\n"
+        f"From {lane.writers} to {lane.readers}; version {publication.VERSION}. It has no `type` and no headers.\n"
+    )
+    whole = (
+        ("`time`", "text", published["time"]),
+        ("`window_s`", "a number", published["window_s"]),
+        ("`topics`", "by topic and partition an object", "The fields below, for each partition."),
+    )
+    inner = ((f"`{name}`", *MEASURED[name]) for name in PartitionSpeed._fields)
+    yield _table(("field", "type", "meaning"), (*whole, *inner))
+    yield _example(publication.encode(MEASUREMENT))
+
+
+def _fields_table(kind: Any, docs: Docs) -> str:
+    hints = get_type_hints(kind)
+    rows = []
+    for field in fields(kind):
+        hint = hints[field.name]
+        words = form_of(hint).words
+        for part in PARTS:
+            words = words.replace(f"a {part.__name__}", f"a [{part.__name__}](#{part.__name__.lower()})")
+        default = field.default if field.default_factory is MISSING else field.default_factory()
+        if default is not MISSING:
+            words += f"; left out: {_compact(to_plain(default, hint))}"
+        rows.append((f"`{field.name}`", words, docs.of_field.get(field.name) or REPEATED[field.name]))
+    return _table(("field", "type", "meaning"), rows)
+
+
+def _compact(plain: Any) -> str:
+    return f"`{json.dumps(plain)}`"
+
+
+def _example(value: bytes) -> str:
+    return f"```json\n{_spread(json.loads(value))}\n```\n"
+
+
+def _spread(plain: Any, indent: str = "") -> str:
+    """JSON over as few lines as can be read: what is short enough stays on one."""
+    line = json.dumps(plain, ensure_ascii=False)
+    if not isinstance(plain, dict) or len(indent) + len(line) <= 100:
+        return line
+    inside = indent + "  "
+    entries = (f"{inside}{json.dumps(key)}: {_spread(value, inside)}" for key, value in plain.items())
+    return "{\n" + ",\n".join(entries) + f"\n{indent}}}"
+
+
+def _table(heads: tuple[str, ...], rows: Iterable[tuple[str, ...]]) -> str:
+    lines = [heads, tuple("---" for _ in heads), *rows]
+    return "".join(f"| {' | '.join(cell.replace('|', chr(92) + '|') for cell in line)} |\n" for line in lines)
