@@ -6,7 +6,7 @@ from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from typing import Final
 
-from restow.consumer.commands import Batch, named_start
+from restow.consumer.commands import Batch
 from restow.consumer.events import AssignmentChanged, Refused
 from restow.model import ConsumerId, SortedMapping, TopicPartition
 from restow.protocol.messages import (
@@ -53,7 +53,7 @@ class Outcome:
                 case StartConsumingCommand() as command:
                     yield command, tuple(self._to_start(command, owed.contradicted))
                 case StopConsumingCommand() as command:
-                    yield command, (self._to_stop(command, owed.absent),)
+                    yield command, (self._to_stop(command, owed.ending),)
 
     def refused_unasked(self) -> tuple[Refused, ...]:
         """What was refused and no command had named: partitions of the volume that could not be opened again."""
@@ -82,8 +82,10 @@ class Outcome:
         for each in refused:
             yield ConsumingRefused(*head, each.partitions, each.kind, each.reason)
 
-    def _to_stop(self, command: StopConsumingCommand, absent: frozenset[TopicPartition]) -> StopConsumingEvent:
-        offsets = {p: None if p in absent else self._stopped_at(p) for p in command.partitions}
+    def _to_stop(
+        self, command: StopConsumingCommand, ending: SortedMapping[TopicPartition, StartFrom]
+    ) -> StopConsumingEvent:
+        offsets = {p: self._ended_at(p, ending[p]) if p in ending else None for p in command.partitions}
         return StopConsumingEvent(
             self.consumer, self.incarnation, command.epoch, command.sequence, SortedMapping(offsets)
         )
@@ -93,13 +95,13 @@ class Outcome:
         known = self.changed.started.get(partition, self.before.get(partition))
         return known if known is not None or start == RECOVER else start
 
-    def _stopped_at(self, partition: TopicPartition) -> int | None:
-        """Where it ended; of what went on or began again in the same batch, where that is; of what was never opened,
-        where it was told to begin."""
+    def _ended_at(self, partition: TopicPartition, start: StartFrom) -> int | None:
+        """Where it ended. Of what went on, or began again, in the same batch: where that is. Of what was never opened:
+        where it was to begin."""
         for offsets in (self.changed.stopped, self.before, self.changed.started):
             if partition in offsets:
                 return offsets[partition]
-        return named_start(partition, (owed.command for owed in self.batch.owed))
+        return None if start == RECOVER else start
 
 
 def remember(

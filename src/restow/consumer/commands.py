@@ -26,8 +26,8 @@ class Owed:
 
     command: Command
     is_repeat: bool = False
-    absent: frozenset[TopicPartition] = frozenset()
-    """Of a Stop: what wasn't held when its turn came."""
+    ending: SortedMapping[TopicPartition, StartFrom] = field(default_factory=SortedMapping)
+    """Of a Stop: what was held when its turn came, and where each was to begin if it was never opened."""
     contradicted: tuple[TopicPartition, ...] = ()
     """Of a Start: what was refused before it was tried."""
 
@@ -99,12 +99,10 @@ class _Draft:
         return Owed(command, contradicted=tuple(contradicted))
 
     def _stop(self, command: StopConsumingCommand) -> Owed:
-        absent = frozenset(command.partitions).difference(self._after)
-        for partition in command.partitions:
-            self._after.pop(partition, None)
+        ending = {partition: self._after.pop(partition) for partition in command.partitions if partition in self._after}
         still = {partition.topic for partition in self._after}
         self._topics = {topic: service for topic, service in self._topics.items() if topic in still}
-        return Owed(command, absent=absent)
+        return Owed(command, ending=SortedMapping(ending))
 
     def _is_new_definition(self, topic: str, service: TopicService) -> bool:
         """All of the topic was stopped and some of it started to become something else: it can't just go on."""

@@ -1,0 +1,514 @@
+"""The consumer's machine, case by case: what happens, and all that it wants done about it."""
+
+import pytest
+from tests.consumer.machines import (
+    A0,
+    A1,
+    A2,
+    B0,
+    EPOCH,
+    INCARNATION,
+    ME,
+    NOTHING,
+    REPLACED,
+    TO_A,
+    TO_ELSEWHERE,
+    World,
+    begins,
+    offsets,
+    services,
+    start,
+    started,
+    stop,
+    stopped,
+    told_offsets,
+)
+
+from restow.consumer.effects import ChangeAssignment, End, RunCycle, Save, Tell
+from restow.consumer.events import (
+    AssignmentChanged,
+    ClockTicked,
+    CommandRead,
+    CommandsReadTo,
+    CycleEnded,
+    EndRequested,
+    Event,
+    QueryRead,
+    ReadySent,
+    Refused,
+)
+from restow.consumer.machine import VERSIONS
+from restow.consumer.saved import Saved
+from restow.model import SortedMapping
+from restow.protocol.messages import (
+    RECOVER,
+    ConsumerReady,
+    ConsumerReport,
+    ConsumingRefused,
+    StateQuery,
+    StateQueryResponse,
+    TopicService,
+)
+
+HELD = Saved(ME, epoch=EPOCH, clean=False, positions=offsets(a_0=10, b_0=20), topics=services("a", "b"))
+
+
+@pytest.fixture
+def fresh() -> World:
+    """Ready, holding nothing, in its first cycle."""
+    return World().ready()
+
+
+@pytest.fixture
+def reading() -> World:
+    """Reads a-0 from 15 and b-0 from 20 on, since before a crash."""
+    return World(saved=HELD, table={A0: 15, B0: 20}).ready()
+
+
+def refusal(sequence: int | None, *partitions: object, kind: str, reason: str) -> ConsumingRefused:
+    return ConsumingRefused(ME, INCARNATION, EPOCH, sequence, partitions, kind, reason)  # type: ignore[arg-type]
+
+
+# It begins.
+
+
+def test_one_without_a_volume_tells_that_it_is_ready_and_holds_nothing() -> None:
+    world = World().begin()
+    assert world.done == [Tell(ConsumerReady(ME, True, (), SortedMapping(), VERSIONS))]
+    assert world.happens(ReadySent(INCARNATION)) == (
+        Save(Saved(ME, epoch=0, clean=False)),
+        RunCycle(NOTHING, SortedMapping()),
+    )
+
+
+def test_one_that_crashed_goes_on_with_its_partitions_where_their_tables_are() -> None:
+    world = World(saved=HELD, table={A0: 15, B0: 20}).begin()
+    definitions = SortedMapping({topic: service.digest for topic, service in HELD.topics.items()})
+    assert world.done == [Tell(ConsumerReady(ME, False, (A0, B0), definitions, VERSIONS))]
+    recover = ChangeAssignment((), begins(a_0=RECOVER, b_0=RECOVER), HELD.topics)
+    assert world.happens(ReadySent(INCARNATION)) == (recover,)
+    assert world.finish() == (RunCycle(offsets(a_0=15, b_0=20), HELD.topics),)
+
+
+def test_what_it_cannot_open_again_is_given_up_and_told() -> None:
+    world = World(saved=HELD, refuses={A0: "no such table"}).begin()
+    world.happens(ReadySent(INCARNATION))
+    assert world.finish() == (
+        Save(Saved(ME, EPOCH, False, offsets(b_0=0), services("b"))),
+        Tell(refusal(None, A0, kind="table", reason="no such table")),
+        RunCycle(offsets(b_0=0), services("b")),
+    )
+
+
+def test_one_that_ended_cleanly_is_ready_and_holds_nothing() -> None:
+    world = World(saved=Saved(ME, epoch=EPOCH)).begin()
+    assert world.announced == ConsumerReady(ME, True, (), SortedMapping(), VERSIONS)
+
+
+def test_an_epoch_of_a_log_that_was_deleted_counts_no_more() -> None:
+    world = World(saved=Saved(ME, epoch=INCARNATION + 1)).ready()
+    world.reads(start(1, A0, epoch=2))
+    assert world.turn() == [started(1, offsets(a_0=0), epoch=2)]
+
+
+# Commands.
+
+
+def test_a_command_waits_for_the_end_of_the_cycle_and_is_answered_when_it_is_applied_and_saved(fresh: World) -> None:
+    fresh.reads(start(1, A0, at=5))
+    assert fresh.finish() == (ChangeAssignment((), begins(a_0=5), services("a")),)
+    assert fresh.finish() == (
+        Save(Saved(ME, EPOCH, False, offsets(a_0=5), services("a"))),
+        Tell(started(1, offsets(a_0=5))),
+        RunCycle(offsets(a_0=5), services("a")),
+    )
+
+
+def test_a_stop_is_answered_with_the_next_offset(reading: World) -> None:
+    reading.reads(stop(1, A0))
+    assert reading.finish(progress=4) == (ChangeAssignment((A0,), SortedMapping(), services("b")),)
+    assert reading.finish() == (
+        Save(Saved(ME, EPOCH, False, offsets(b_0=24), services("b"))),
+        Tell(stopped(1, offsets(a_0=19))),
+        RunCycle(offsets(b_0=24), services("b")),
+    )
+
+
+def test_all_that_waits_becomes_one_change_and_is_answered_in_order(reading: World) -> None:
+    reading.reads(start(1, A1, at=3), stop(2, B0), start(4, A2, at=4))
+    assert reading.finish() == (ChangeAssignment((B0,), begins(a_1=3, a_2=4), services("a")),)
+    assert reading.finish() == (
+        Save(Saved(ME, EPOCH, False, offsets(a_0=15, a_1=3, a_2=4), services("a"))),
+        Tell(started(1, offsets(a_1=3))),
+        Tell(stopped(2, offsets(b_0=20))),
+        Tell(started(4, offsets(a_2=4))),
+        RunCycle(offsets(a_0=15, a_1=3, a_2=4), services("a")),
+    )
+
+
+def test_what_is_read_while_the_assignment_changes_waits_for_the_next_cycle(fresh: World) -> None:
+    fresh.reads(start(1, A0))
+    fresh.finish()
+    fresh.reads(stop(2, A0))
+    effects = fresh.finish()
+    assert effects[-1] == RunCycle(offsets(a_0=0), services("a"))
+    assert fresh.state.wants_a_word
+    assert fresh.turn(progress=7) == [stopped(2, offsets(a_0=7))]
+
+
+def test_the_start_of_what_is_held_is_answered_with_its_position_and_changes_nothing(reading: World) -> None:
+    reading.reads(start(1, A0, at=3))
+    assert reading.finish(progress=1) == (
+        Tell(started(1, offsets(a_0=16))),
+        RunCycle(offsets(a_0=16, b_0=21), HELD.topics),
+    )
+
+
+def test_the_stop_of_what_is_not_held_is_answered_without_an_offset(fresh: World) -> None:
+    fresh.reads(stop(1, A0))
+    assert fresh.finish() == (
+        Save(Saved(ME, EPOCH, False)),
+        Tell(stopped(1, told_offsets(a_0=None))),
+        RunCycle(NOTHING, SortedMapping()),
+    )
+
+
+def test_a_start_and_a_stop_in_one_batch_open_nothing_and_both_are_answered(fresh: World) -> None:
+    fresh.reads(start(1, A0, A1, at=8), stop(2, A0))
+    assert fresh.finish() == (ChangeAssignment((), begins(a_1=8), services("a")),)
+    assert fresh.finish()[1:3] == (Tell(started(1, offsets(a_0=8, a_1=8))), Tell(stopped(2, offsets(a_0=8))))
+    assert fresh.state.positions == offsets(a_1=8)
+
+
+def test_of_what_was_to_recover_and_was_never_opened_no_offset_is_known(fresh: World) -> None:
+    fresh.reads(start(1, A0), stop(2, A0))
+    assert fresh.finish()[1:3] == (Tell(started(1, NOTHING)), Tell(stopped(2, told_offsets(a_0=None))))
+
+
+def test_a_stop_and_a_start_in_one_batch_go_on_reading_and_both_are_answered(reading: World) -> None:
+    reading.reads(stop(1, A0), start(2, A0, at=2))
+    assert reading.finish(progress=1) == (
+        Tell(stopped(1, offsets(a_0=16))),
+        Tell(started(2, offsets(a_0=16))),
+        RunCycle(offsets(a_0=16, b_0=21), HELD.topics),
+    )
+
+
+def test_a_stop_and_a_start_with_another_definition_in_one_batch_close_and_open(reading: World) -> None:
+    topics = SortedMapping({"a": TO_ELSEWHERE, "b": HELD.topics["b"]})
+    reading.reads(stop(1, A0), start(2, A0, service=TO_ELSEWHERE))
+    assert reading.finish() == (ChangeAssignment((A0,), begins(a_0=RECOVER), topics),)
+    assert reading.finish() == (
+        Save(Saved(ME, EPOCH, False, offsets(a_0=15, b_0=20), topics)),
+        Tell(stopped(1, offsets(a_0=15))),
+        Tell(started(2, offsets(a_0=15))),
+        RunCycle(offsets(a_0=15, b_0=20), topics),
+    )
+
+
+def test_a_start_that_contradicts_what_is_held_is_refused_and_what_is_held_goes_on(reading: World) -> None:
+    reading.reads(start(1, A0, A1, service=TO_ELSEWHERE))
+    reason = "other partitions of a are read here by another definition; stop them first"
+    assert reading.finish() == (
+        Tell(started(1, offsets(a_0=15))),
+        Tell(refusal(1, A1, kind="table", reason=reason)),
+        RunCycle(offsets(a_0=15, b_0=20), HELD.topics),
+    )
+
+
+def test_another_start_position_contradicts_nothing(reading: World) -> None:
+    later = TopicService(table=TO_A.table, start="latest")
+    reading.reads(start(1, A1, at=1, service=later))
+    topics = SortedMapping({"a": later, "b": HELD.topics["b"]})
+    assert reading.finish() == (ChangeAssignment((), begins(a_1=1), topics),)
+
+
+def test_what_the_sink_refuses_is_told_kind_by_kind_and_the_rest_starts(fresh: World) -> None:
+    fresh.reads(start(1, A0, A1, A2, B0))
+    fresh.finish()
+    refused = (Refused((A1, A0), "transform", "no module m"), Refused((B0,), "table", "no room"))
+    fresh.under_way = None
+    assert fresh.happens(AssignmentChanged(offsets(a_2=3), NOTHING, refused)) == (
+        Save(Saved(ME, EPOCH, False, offsets(a_2=3), services("a"))),
+        Tell(started(1, offsets(a_2=3))),
+        Tell(refusal(1, A0, A1, kind="transform", reason="no module m")),
+        Tell(refusal(1, B0, kind="table", reason="no room")),
+        RunCycle(offsets(a_2=3), services("a")),
+    )
+
+
+# Who commands.
+
+
+def test_commands_of_a_smaller_epoch_or_for_another_incarnation_are_passed_over(fresh: World) -> None:
+    fresh.reads(start(1, A0), start(9, A1, epoch=EPOCH - 1), stop(9, A0, incarnation=INCARNATION - 1))
+    assert fresh.turn() == [started(1, offsets(a_0=0))]
+    assert fresh.state.passed_over == 2
+
+
+def test_commands_that_come_before_it_is_announced_are_another_incarnations() -> None:
+    world = World().begin()
+    world.reads(start(1, A0))
+    world.happens(ReadySent(INCARNATION))
+    assert (world.turn(), world.state.passed_over) == ([], 1)
+
+
+def test_a_greater_epoch_passes_over_what_waits_and_counts_sequences_anew(fresh: World) -> None:
+    fresh.reads(start(1, A0))
+    fresh.turn()
+    fresh.reads(stop(2, A0), start(1, A1, epoch=EPOCH + 1))
+    assert fresh.turn() == [started(1, offsets(a_1=0), epoch=EPOCH + 1)]
+    assert fresh.saved == Saved(ME, EPOCH + 1, False, offsets(a_0=0, a_1=0), services("a"))
+    assert fresh.state.passed_over == 1
+
+
+def test_what_was_under_way_for_a_controller_that_was_replaced_is_answered_and_not_remembered(fresh: World) -> None:
+    fresh.reads(start(5, A0))
+    fresh.finish()
+    fresh.reads(stop(5, A1, epoch=EPOCH + 1))
+    assert fresh.finish()[1] == Tell(started(5, offsets(a_0=0)))
+    assert fresh.turn() == [stopped(5, told_offsets(a_1=None), epoch=EPOCH + 1)]
+
+
+def test_a_repeat_is_answered_with_the_same_and_changes_nothing(fresh: World) -> None:
+    fresh.reads(start(1, A0, at=4))
+    fresh.turn()
+    fresh.reads(stop(2, A0))
+    fresh.turn(progress=3)
+    fresh.reads(start(1, A0, at=4), stop(2, A0))
+    assert fresh.finish() == (
+        Tell(started(1, offsets(a_0=4))),
+        Tell(stopped(2, offsets(a_0=7))),
+        RunCycle(NOTHING, SortedMapping()),
+    )
+
+
+def test_a_repeat_in_the_same_batch_is_answered_too(fresh: World) -> None:
+    fresh.reads(start(1, A0, at=4), start(1, A0, at=4))
+    assert fresh.turn() == [started(1, offsets(a_0=4)), started(1, offsets(a_0=4))]
+
+
+def test_the_last_64_answers_are_remembered(fresh: World) -> None:
+    fresh.reads(*(stop(2 * number, A0) for number in range(1, 66)))
+    fresh.turn()
+    fresh.reads(stop(2, A0), stop(4, A0))
+    assert fresh.turn() == [stopped(4, told_offsets(a_0=None))]
+    assert fresh.state.passed_over == 1
+
+
+# Queries.
+
+
+def response(query: int, world: World, last_sequence: int, epoch: int = EPOCH) -> StateQueryResponse:
+    state = world.state
+    return StateQueryResponse(ME, INCARNATION, epoch, query, state.positions, state.definitions, last_sequence)
+
+
+def test_a_query_is_answered_when_all_commands_before_it_are_applied(fresh: World) -> None:
+    fresh.asked(1, commands_end=2)
+    assert fresh.turn() == []
+    fresh.reads(start(5, A0))
+    assert fresh.turn() == [started(5, offsets(a_0=0))]
+    fresh.happens(CommandsReadTo(2))
+    assert fresh.turn() == [response(1, fresh, last_sequence=5)]
+    assert fresh.turn() == []
+
+
+def test_an_idle_cycle_is_cut_short_for_what_can_be_answered(fresh: World) -> None:
+    def wants(event: Event) -> bool:
+        fresh.happens(event)
+        return fresh.state.wants_a_word
+
+    query, command = QueryRead(StateQuery(EPOCH, 1), commands_end=2), CommandRead(1, start(1, A0))
+    assert [wants(CommandsReadTo(1)), wants(query), wants(CommandsReadTo(2))] == [False, False, True]
+    fresh.turn()
+    assert [wants(CommandsReadTo(2)), wants(command)] == [False, True]
+    fresh.turn()
+    assert [wants(ClockTicked(0.0)), wants(EndRequested())] == [False, True]
+
+
+def test_a_query_is_answered_after_the_commands_of_the_same_cycle(fresh: World) -> None:
+    fresh.reads(start(1, A0))
+    fresh.asked(1)
+    assert fresh.turn() == [started(1, offsets(a_0=0)), response(1, fresh, last_sequence=1)]
+
+
+def test_the_epoch_of_a_query_is_saved_before_it_is_answered(fresh: World) -> None:
+    fresh.asked(3, epoch=EPOCH + 2)
+    assert fresh.finish() == (
+        Save(Saved(ME, EPOCH + 2, False)),
+        Tell(response(3, fresh, last_sequence=0, epoch=EPOCH + 2)),
+        RunCycle(NOTHING, SortedMapping()),
+    )
+
+
+def test_commands_of_the_controller_before_the_one_that_asks_are_passed_over(fresh: World) -> None:
+    fresh.asked(1, epoch=EPOCH + 1, commands_end=1)
+    fresh.reads(start(1, A0))
+    assert fresh.turn() == [response(1, fresh, last_sequence=0, epoch=EPOCH + 1)]
+
+
+def test_a_query_of_a_smaller_epoch_is_passed_over_and_the_newest_counts(fresh: World) -> None:
+    fresh.asked(1)
+    fresh.asked(2)
+    fresh.asked(9, epoch=EPOCH - 1)
+    assert fresh.turn() == [response(2, fresh, last_sequence=0)]
+    assert fresh.state.passed_over == 1
+
+
+def test_a_query_that_comes_before_the_announcement_is_answered_after_it() -> None:
+    world = World(saved=HELD, table={A0: 15, B0: 20}).begin()
+    world.asked(1)
+    world.happens(ReadySent(INCARNATION))
+    assert world.finish()[0] == Tell(response(1, world, last_sequence=0))
+    assert world.state.positions == offsets(a_0=15, b_0=20)
+
+
+# What cycles tell.
+
+
+def test_what_others_took_over_is_dropped_saved_and_told_and_the_rest_goes_on(reading: World) -> None:
+    assert reading.loses(A0) == (
+        Save(Saved(ME, EPOCH, False, offsets(b_0=20), services("b"))),
+        Tell(refusal(None, A0, kind="replaced", reason=REPLACED)),
+        RunCycle(offsets(b_0=20), services("b")),
+    )
+
+
+def test_positions_alone_are_no_reason_to_save(reading: World) -> None:
+    assert reading.finish(progress=9) == (RunCycle(offsets(a_0=24, b_0=29), HELD.topics),)
+
+
+def test_it_reports_what_it_did_since_its_last_report(reading: World) -> None:
+    assert reading.happens(ClockTicked(100.0)) == ()
+    for records, took_s, lag in ((30, 1.0, 500), (50, 3.0, 450)):
+        reading.under_way = None
+        lags = offsets(a_0=lag, b_0=0)
+        reading.happens(CycleEnded(reading.state.positions, lags, records, 1000 * records, took_s, saturated=True))
+    assert reading.happens(ClockTicked(104.9)) == ()
+    assert reading.happens(ClockTicked(105.0)) == (
+        Tell(
+            ConsumerReport(
+                ME,
+                INCARNATION,
+                offsets(a_0=450, b_0=0),
+                reading.state.definitions,
+                records_per_s=16.0,
+                bytes_per_s=16_000.0,
+                saturated=True,
+                cycle_s_mean=2.0,
+                cycle_s_max=3.0,
+            )
+        ),
+    )
+    assert reading.happens(ClockTicked(109.0)) == ()
+
+
+def report_of(world: World, now_s: float) -> ConsumerReport:
+    [tell] = world.happens(ClockTicked(now_s))
+    assert isinstance(tell, Tell)
+    assert isinstance(tell.message, ConsumerReport)
+    return tell.message
+
+
+def test_one_that_paused_in_between_is_not_saturated(reading: World) -> None:
+    reading.happens(ClockTicked(0.0))
+    for saturated in (True, False):
+        reading.under_way = None
+        reading.happens(CycleEnded(reading.state.positions, NOTHING, saturated=saturated))
+    assert not report_of(reading, 5.0).saturated
+
+
+def test_a_cycle_longer_than_the_time_between_reports_counts_over_all_its_time(reading: World) -> None:
+    reading.happens(ClockTicked(0.0))
+    first = report_of(reading, 5.0)
+    reading.finish(progress=100)
+    second = report_of(reading, 10.0)
+    assert (first.records_per_s, second.records_per_s) == (0.0, 10.0)
+
+
+def test_a_report_names_all_that_it_holds_before_any_cycle_has_looked(fresh: World) -> None:
+    fresh.happens(ClockTicked(0.0))
+    fresh.reads(start(1, A0))
+    fresh.turn()
+    assert report_of(fresh, 5.0).lag_records == offsets(a_0=0)
+
+
+def test_nothing_is_reported_before_it_is_announced() -> None:
+    world = World().begin()
+    world.happens(ClockTicked(0.0))
+    assert world.happens(ClockTicked(100.0)) == ()
+
+
+# It ends.
+
+
+def test_it_ends_after_the_cycle_with_everything_stopped_saved_and_told(reading: World) -> None:
+    assert reading.happens(EndRequested()) == ()
+    assert reading.finish(progress=5) == (ChangeAssignment((A0, B0), SortedMapping(), SortedMapping()),)
+    assert reading.finish() == (
+        Save(Saved(ME, EPOCH, clean=True)),
+        Tell(stopped(None, offsets(a_0=20, b_0=25))),
+        End(),
+    )
+    assert reading.happens(ClockTicked(1e9)) == ()
+
+
+def test_one_that_holds_nothing_ends_after_the_cycle(fresh: World) -> None:
+    fresh.happens(EndRequested())
+    assert fresh.finish() == (Save(Saved(ME, 0, clean=True)), Tell(stopped(None, NOTHING, epoch=0)), End())
+
+
+def test_it_ends_after_the_change_that_is_under_way_and_answers_its_commands(fresh: World) -> None:
+    fresh.reads(start(1, A0, at=6))
+    fresh.finish()
+    fresh.happens(EndRequested())
+    assert fresh.finish() == (
+        Save(Saved(ME, EPOCH, False, offsets(a_0=6), services("a"))),
+        Tell(started(1, offsets(a_0=6))),
+        ChangeAssignment((A0,), SortedMapping(), SortedMapping()),
+    )
+
+
+def test_what_waits_at_the_end_is_answered_and_a_start_is_told_as_stopped(reading: World) -> None:
+    reading.reads(stop(1, A0), start(2, A1, at=30), start(3, A2))
+    reading.asked(4)
+    reading.happens(EndRequested())
+    reading.finish()
+    assert reading.finish() == (
+        Save(Saved(ME, EPOCH, clean=True)),
+        Tell(stopped(None, told_offsets(a_0=15, a_1=30, a_2=None, b_0=20))),
+        Tell(stopped(1, offsets(a_0=15))),
+        Tell(StateQueryResponse(ME, INCARNATION, EPOCH, 4, NOTHING, SortedMapping(), 3)),
+        End(),
+    )
+
+
+def test_commands_after_the_request_to_end_are_not_applied(reading: World) -> None:
+    reading.happens(EndRequested())
+    reading.reads(start(1, A1))
+    assert reading.turn() == [stopped(None, offsets(a_0=15, b_0=20))]
+    assert reading.state.passed_over == 1
+
+
+def test_one_that_is_told_to_end_before_it_is_announced_opens_nothing() -> None:
+    world = World(saved=HELD).begin()
+    world.happens(EndRequested())
+    assert world.happens(ReadySent(INCARNATION)) == (
+        Save(Saved(ME, EPOCH, clean=True)),
+        Tell(stopped(None, told_offsets(a_0=None, b_0=None))),
+        End(),
+    )
+
+
+# Bugs are assertions.
+
+
+def test_an_answer_to_what_was_not_asked_is_a_bug(fresh: World) -> None:
+    with pytest.raises(AssertionError, match="nothing was changed"):
+        fresh.happens(AssignmentChanged(NOTHING, NOTHING))
+    fresh.reads(start(1, A0))
+    fresh.finish()
+    with pytest.raises(AssertionError, match="no cycle was run"):
+        fresh.happens(CycleEnded(NOTHING, NOTHING))
+    assert fresh.happens(CommandRead(99, stop(2, A0))) == ()

@@ -1,0 +1,104 @@
+"""A consumer that crashes between any two effects, and the one that goes on from its volume and its tables."""
+
+import pytest
+from tests.consumer.machines import A0, A1, A2, B0, EPOCH, INCARNATION, ME, Crash, World, start, stop
+
+from restow.consumer.events import EndRequested
+from restow.consumer.saved import Saved
+from restow.model import TopicPartition
+from restow.protocol.messages import (
+    Command,
+    ConsumerReady,
+    ConsumingRefused,
+    FromConsumer,
+    StartConsumingEvent,
+    StateQueryResponse,
+    StopConsumingEvent,
+)
+
+NEXT = INCARNATION + 100
+
+COMMANDS: tuple[tuple[Command, ...], ...] = (
+    (start(1, A0, A1, at=3),),
+    (start(2, B0), stop(3, A0)),
+    (start(4, A2), stop(5, A2), start(6, A0, at=9)),
+    (stop(7, A1), start(8, A1, at=5), start(1, A0, at=3)),
+    (stop(1, B0, epoch=EPOCH + 1),),
+)
+
+
+def life(world: World) -> None:
+    """All that can happen to a consumer, from its start to its end."""
+    world.ready()
+    for commands in COMMANDS:
+        world.reads(*commands)
+        world.turn(progress=10)
+        world.turn(progress=10)
+    world.asked(1, epoch=EPOCH + 2)
+    world.turn(progress=10)
+    world.loses(A0)
+    world.happens(EndRequested())
+    world.turn(progress=10)
+
+
+def held_as_told(told: list[FromConsumer]) -> set[TopicPartition]:
+    """What the controller believes."""
+    held: set[TopicPartition] = set()
+    for message in told:
+        match message:
+            case StartConsumingEvent():
+                held |= set(message.partitions)
+            case StopConsumingEvent() | ConsumingRefused():
+                held -= set(message.partitions)
+            case StateQueryResponse():
+                held = set(message.partitions)
+            case _:
+                pass
+    return held
+
+
+def whole() -> World:
+    world = World()
+    life(world)
+    assert world.ended
+    return world
+
+
+EFFECTS = whole().done
+
+
+@pytest.mark.parametrize("effects", range(len(EFFECTS)), ids=lambda n: f"{n}-{type(EFFECTS[n]).__name__}")
+def test_a_crash_before_any_effect_leaves_what_a_restart_repairs(effects: int) -> None:
+    before = World(crash_after=effects)
+    with pytest.raises(Crash):
+        life(before)
+    after = World(saved=before.saved, table=dict(before.table), incarnation=NEXT).ready()
+
+    saved = before.saved or Saved(ME)
+    assert isinstance(after.told[0], ConsumerReady)
+    assert set(after.announced.partitions) == set(saved.positions)
+    assert after.announced.clean == saved.clean
+    assert before.saved is None or not saved.clean or before.state.ending, "a crash is never taken for a clean end"
+
+    # What was told and what is held differ at most by the commands that were not answered.
+    believed, holds = held_as_told(before.told), set(after.announced.partitions)
+    assert believed ^ holds <= unanswered(before)
+
+    # It goes on where the tables are, and knows the controller that it knew.
+    assert dict(after.state.positions) == {partition: before.table[partition] for partition in sorted(holds)}
+    after.asked(1, epoch=EPOCH + 5)
+    [response] = after.turn(progress=1)
+    assert isinstance(response, StateQueryResponse)
+    assert response.partitions == after.state.positions
+
+
+def unanswered(world: World) -> set[TopicPartition]:
+    """Partitions of commands that were not answered, and those that were taken away; all if it was about to end."""
+    if world.state.ending:
+        return {A0, A1, A2, B0}
+    answers = (StartConsumingEvent, StopConsumingEvent, ConsumingRefused)
+    answered = {(message.epoch, message.sequence) for message in world.told if isinstance(message, answers)}
+    read = [command for batch in COMMANDS for command in batch][: world.offset]
+    return world.dropped.union(
+        *(command.partitions for command in read if (command.epoch, command.sequence) not in answered)
+    )
