@@ -19,12 +19,14 @@ from restow.packing.exchange import exchange_some
 from restow.packing.plan import Plan
 from restow.packing.problem import Problem
 from restow.packing.search import close_surplus, drain, place_all
-from restow.packing.ship import Ship, ships
+from restow.packing.ship import Excess, Ship, ships
 from restow.packing.stowage import Ints, Stowage
 
 EAGERNESS: Final = 1.25
 """While something has to move anyway, a consumer counts for so much more: one that is opened outlives the decision."""
 TOLERANCE: Final = 1e-9
+RELIEF: Final = 0.01
+"""Consumers that stay crowded are restowed only to lower what they hold too much by this share of it."""
 PATIENCE: Final = 64
 """So many consumers in a row that could not be emptied, and the others, which hold more, are not tried."""
 MOST_LOOKS: Final = 64
@@ -104,24 +106,27 @@ def _look(problem: Problem, effort: Effort) -> tuple[Assignment, bool]:
 
 def _decide(ship: Ship, effort: Effort) -> tuple[Ints, bool]:
     excess = ship.excess(ship.current)
-    if ship.must_change or excess > 0:
+    if ship.must_change or excess.total > 0:
         repaired = _repaired(ship, effort)
         remaining = ship.excess(repaired)
-        if ship.must_change or remaining < excess * (1 - TOLERANCE):
-            return repaired, remaining == 0
+        if ship.must_change or _relieves(excess, remaining):
+            return repaired, remaining.total == 0
     tightened = _tightened(ship, effort)
-    if _is_better(ship, tightened):
+    remaining = ship.excess(tightened)
+    if _relieves(excess, remaining) or (remaining.total <= excess.total and _pays(ship, tightened)):
         return tightened, False
     return ship.current, True
 
 
-def _is_better(ship: Ship, at: Ints) -> bool:
-    """Less above the limits; or no more, and less moved + worth × consumers."""
-    excess, remaining = ship.excess(ship.current), ship.excess(at)
-    if remaining < excess * (1 - TOLERANCE):
-        return True
+def _relieves(excess: Excess, remaining: Excess) -> bool:
+    """Where a group has too few consumers, small gains could be had without end, at the price of many moves."""
+    is_less = remaining.total < excess.total * (1 - TOLERANCE)
+    return is_less and (remaining.crowded <= excess.crowded * (1 - RELIEF) or remaining.alone < excess.alone)
+
+
+def _pays(ship: Ship, at: Ints) -> bool:
     gain = ship.objective(ship.current) - ship.objective(at)
-    return remaining <= excess and gain > TOLERANCE * ship.problem.capacities.default
+    return gain > TOLERANCE * ship.problem.capacities.default
 
 
 def _tightened(ship: Ship, effort: Effort) -> Ints:

@@ -6,7 +6,7 @@ A ship follows from its problem alone, so that a call about an assignment sees w
 import math
 from collections.abc import Iterator
 from dataclasses import dataclass
-from typing import Final
+from typing import Final, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -20,6 +20,19 @@ CAUTION: Final = 0.25
 """Risk counts this much where a consumer is worth 1, more where it is worth less: room is bought with consumers."""
 SEED: Final = 88172645463325252
 UNASSIGNED: Final = ConsumerId(0)
+
+
+class Excess(NamedTuple):
+    """Load above the triggers, where something could be done about it."""
+
+    crowded: float
+    """Of consumers with several partitions."""
+    alone: float
+    """Of consumers with one, where others are larger."""
+
+    @property
+    def total(self) -> float:
+        return self.crowded + self.alone
 
 
 @dataclass(frozen=True, slots=True)
@@ -65,16 +78,9 @@ class Ship:
         most, placed = self.problem.most_consumers, self.current[self.current != NOWHERE]
         return len(placed) < len(self.current) or (most is not None and len(np.unique(placed)) > most)
 
-    def excess_of_each(self, at: Ints) -> Floats:
-        """Of each consumer: its load above the trigger, where something could be done about it."""
-        placed = at != NOWHERE
-        loads = np.bincount(at[placed], self.speed[placed], len(self.number))
-        trigger = self.capacity * self.problem.margins.trigger
-        relievable = (np.bincount(at[placed], minlength=len(self.number)) > 1) | (trigger < trigger.max(initial=0.0))
-        return np.where(relievable & (loads > trigger * SLACK), loads - trigger, 0.0)
-
-    def excess(self, at: Ints) -> float:
-        return float(self.excess_of_each(at).sum())
+    def excess(self, at: Ints) -> Excess:
+        crowded, alone = self._excess_of_each(at)
+        return Excess(float(crowded.sum()), float(alone.sum()))
 
     def objective(self, at: Ints) -> float:
         """moved + worth × consumers, in bytes/s."""
@@ -115,6 +121,16 @@ class Ship:
         load_current(stowage)
         return stowage
 
+    def _excess_of_each(self, at: Ints) -> tuple[Floats, Floats]:
+        """Of each consumer, as `Excess` has it of all."""
+        placed = at != NOWHERE
+        loads = np.bincount(at[placed], self.speed[placed], len(self.number))
+        counts = np.bincount(at[placed], minlength=len(self.number))
+        trigger = self.capacity * self.problem.margins.trigger
+        above = np.where(loads > trigger * SLACK, loads - trigger, 0.0)
+        alone = (counts == 1) & (trigger < trigger.max(initial=0.0))
+        return np.where(counts > 1, above, 0.0), np.where(alone, above, 0.0)
+
     def _partitions(self) -> NDArray[np.void]:
         partitions = np.empty(len(self.speed), PARTITION)
         partitions["speed"], partitions["home"] = self.speed, self.current
@@ -126,7 +142,8 @@ class Ship:
         margins = self.problem.margins
         consumers = np.zeros(len(self.number), CONSUMER)
         trigger = self.capacity * margins.trigger
-        hold = np.where(self.excess_of_each(self.current) > 0, self.capacity * margins.evict_to, trigger)
+        crowded, alone = self._excess_of_each(self.current)
+        hold = np.where(crowded + alone > 0, self.capacity * margins.evict_to, trigger)
         for name, values in (
             ("capacity", self.capacity),
             ("trigger", trigger),
