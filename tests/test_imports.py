@@ -37,7 +37,7 @@ LAYERS = (  # from the ground up: a module imports from its own layer and from t
             *("restow.controller.synchronize", "restow.controller.sentinel", "restow.controller.reassign"),
             *("restow.controller.manage", "restow.controller.patience", "restow.controller.turn"),
             *("restow.controller.hearing", "restow.controller.load"),
-            *("restow.controller.event_log", "restow.controller.diagram"),
+            *("restow.controller.event_log", "restow.controller.story", "restow.controller.diagram"),
             *("restow.consumer", "restow.consumer.events", "restow.consumer.effects", "restow.consumer.saved"),
             *("restow.consumer.state", "restow.consumer.machine", "restow.consumer.planning"),
             *("restow.consumer.commands", "restow.consumer.answers", "restow.consumer.reports"),
@@ -54,6 +54,7 @@ LAYERS = (  # from the ground up: a module imports from its own layer and from t
         "processes",
         (
             *("restow.monitor.live_study", "restow.monitor.process", "restow.controller.process"),
+            "restow.controller.journal",
             *("restow.consumer.volume", "restow.consumer.process", "restow.dashboard.server"),
         ),
     ),

@@ -90,7 +90,7 @@ def _current(state: State, usable: tuple[ConsumerId, ...]) -> Assignment:
 
 
 def _renumbered(plan: Plan, state: State) -> Plan:
-    """New consumers get the lowest numbers that nobody has: one that is leaving or lost has its own until it is gone."""
+    """New consumers get the lowest numbers that nobody has; one that leaves or is lost has its own until it is gone."""
     usable = set(plan.problem.current.consumers)
     new = [consumer for consumer in plan.assignment.consumers if consumer not in usable]
     free = (ConsumerId(number) for number in count(FIRST_CONSUMER) if number not in state.consumers)

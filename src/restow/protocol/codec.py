@@ -12,7 +12,7 @@ from collections.abc import Callable, Mapping
 from dataclasses import MISSING, fields, is_dataclass
 from enum import StrEnum
 from functools import cache
-from types import NoneType, UnionType
+from types import GenericAlias, NoneType, UnionType
 from typing import Any, Final, Literal, NewType, TypeVar, Union, get_args, get_origin, get_type_hints, overload
 
 from restow.errors import InvalidInput
@@ -84,7 +84,9 @@ def form_of(kind: Any) -> Form:
         return one_of(inner)
     if origin is tuple and inner[1:] == (Ellipsis,):
         return PARTITIONS if inner[0] is TopicPartition else _array(form_of(inner[0]))
-    if origin is SortedMapping:
+    if origin is frozenset:
+        return _set(form_of(GenericAlias(tuple, (inner[0], Ellipsis))))
+    if origin in (SortedMapping, Mapping):
         return _mapping(*inner)
     if isinstance(kind, type) and issubclass(kind, StrEnum):
         return member_of(kind)
@@ -206,6 +208,13 @@ def _array(inner: Form) -> Form:
     return Form(write, read, words)
 
 
+def _set(inner: Form) -> Form:
+    """Without an order of its own, and written in one, so that the same set is the same text."""
+    return Form(
+        lambda values: inner.write(tuple(sorted(values))), lambda plain: frozenset(inner.read(plain)), inner.words
+    )
+
+
 def _mapping(key: Any, value: Any) -> Form:
     inner = form_of(value)
     if key is TopicPartition:
@@ -225,7 +234,8 @@ def _mapping(key: Any, value: Any) -> Form:
         found = {}
         for name, each in plain.items():
             try:
-                found[read_key(name)] = inner.read(each)
+                known = read_key(name)
+                found[known] = inner.read(each)
             except Wrong as inside:
                 inside.place.insert(0, key_shown(name))
                 raise

@@ -1,0 +1,85 @@
+"""`restow replay FILE`: runs a controller's event log through the same machine again, and tells its story."""
+
+import argparse
+import json
+import sys
+from collections import Counter
+from collections.abc import Iterator
+from pathlib import Path
+
+from restow.cli.common import Subparsers
+from restow.errors import InvalidInput
+
+DESCRIPTION = """\
+Runs an event log of `restow controller` through the same machine again and tells what happened, what was decided and why.
+Each step must come to the same effects as are recorded; where one doesn't, that is told and the exit code is 1.
+"""
+
+EPILOG = """\
+examples:
+  restow replay events.jsonl                     the story: transitions, decisions with their reasons, flags, commands
+  restow replay events.jsonl --only decision     decisions alone
+  restow replay events.jsonl --about orders-7    what concerns one partition or consumer ("consumer 3")
+  restow replay events.jsonl --json              one object a line, for other tools
+"""
+
+KINDS = ("transition", "decision", "flag", "consumer", "command", "platform")
+
+
+def add(commands: "Subparsers[argparse.ArgumentParser]") -> None:
+    parser = commands.add_parser(
+        "replay", help="run a controller's event log again and explain it", description=DESCRIPTION, epilog=EPILOG
+    )
+    parser.add_argument("file", type=Path, metavar="FILE", help="an event log")
+    parser.add_argument("--only", choices=KINDS, action="append", help="only this kind of line; may be given again")
+    parser.add_argument("--about", metavar="NAME", help="only lines that name this partition or consumer")
+    parser.add_argument("--json", action="store_true", help="one JSON object a line instead of a story")
+    parser.set_defaults(run=run)
+
+
+def run(args: argparse.Namespace) -> int:
+    from restow.controller.event_log import replay
+    from restow.controller.story import lines_of
+
+    counts: Counter[str] = Counter()
+    differing: list[int] = []
+    for step in replay(_lines(args.file)):
+        counts["events"] += 1
+        if not step.agrees:
+            differing.append(step.line)
+        for line in lines_of(step):
+            counts[line.kind] += 1
+            if (not args.only or line.kind in args.only) and _concerns(line, args.about):
+                sys.stdout.write(
+                    _json(line) if args.json else f"{line.time_s:12.1f} s  {line.kind:<10}  {line.words}\n"
+                )
+    summary = ", ".join(
+        f"{count:,} {kind}{'s' if count != 1 and kind != 'events' else ''}" for kind, count in counts.items()
+    )
+    sys.stderr.write(f"restow: replayed {summary}\n")
+    if differing:
+        sys.stderr.write(
+            f"restow: {len(differing)} steps came to something else than is recorded, the first in line {differing[0]}; "
+            "the log is of another version, or damaged\n"
+        )
+    return 1 if differing else 0
+
+
+def _concerns(line: "Line", name: str | None) -> bool:
+    return name is None or name in line.names
+
+
+def _json(line: "Line") -> str:
+    return (
+        json.dumps({"time_s": line.time_s, "kind": line.kind, "about": sorted(line.names), "words": line.words}) + "\n"
+    )
+
+
+def _lines(file: Path) -> Iterator[str]:
+    try:
+        with file.open(encoding="utf-8") as lines:
+            yield from lines
+    except OSError as error:
+        raise InvalidInput(f"{file} can't be read: {error.strerror}; name an event log") from None
+    except UnicodeDecodeError:
+        raise InvalidInput(f"{file} is not UTF-8 text; an event log is lines of JSON") from None

@@ -1,0 +1,213 @@
+"""The process behind `restow controller`: the machine, wired to Kafka and a platform. One loop, every wait has a limit.
+
+A round: read what has come, let the machine decide, commit what is to be sent together with the intention to change the
+platform, then change the platform. Killed anywhere in it, it leaves what the next controller's Synchronize repairs:
+nothing is kept here that can't be asked again.
+"""
+
+import os
+import socket
+import time
+from collections import deque
+from collections.abc import Callable, Iterable
+from typing import Final
+
+from restow.controller.effects import (
+    CreateConsumer,
+    DeleteConsumer,
+    Effect,
+    ListConsumers,
+    Moved,
+    Noted,
+    PlatformEffect,
+    RestartConsumer,
+    Send,
+)
+from restow.controller.events import (
+    ClockTicked,
+    ConsumersListed,
+    Event,
+    PlatformAction,
+    PlatformRefused,
+    Received,
+    ServiceChanged,
+    SpeedsMeasured,
+    TookOver,
+)
+from restow.controller.journal import Journal
+from restow.controller.machine import begin, step
+from restow.controller.state import Rules, State
+from restow.kafka.admin import Admin
+from restow.kafka.controller_channel import Addressed, ControllerChannel, Replaced, Say
+from restow.kafka.topics import ensure_topics, grow_topics
+from restow.model import SortedMapping
+from restow.monitor.publication import Publication
+from restow.packing import warm_up
+from restow.platform.interface import Platform, PlatformRefusal
+from restow.protocol.messages import (
+    ControllerStarted,
+    FromConsumer,
+    PlatformChangeIntended,
+    ServiceUpdate,
+    StateQuery,
+)
+from restow.protocol.records import PassedOver, Undecodable, common_version
+from restow.settings import Settings
+
+ROUND_S: Final = 0.2
+"""How long a round waits for something to come."""
+IN_CHARGE_FOR_S: Final = 0.5
+"""After a commit that is older than this, another one proves that we are still in charge before the platform is
+touched: a process may be stopped for any time between two instructions."""
+ACTIONS: Final[dict[type[PlatformEffect], PlatformAction]] = {
+    CreateConsumer: "create",
+    DeleteConsumer: "delete",
+    RestartConsumer: "restart",
+}
+
+
+class ControllerProcess:
+    def __init__(self, settings: Settings, platform: Platform, journal: Journal, say: Say) -> None:
+        self._settings, self._platform, self._journal, self._say = settings, platform, journal, say
+        self._admin = Admin(settings.kafka)
+        self._channel = ControllerChannel(settings, f"{socket.gethostname()}-{os.getpid()}", say)
+        self._state: State = begin(Rules(settings.controller, settings.consumer, settings.consume))
+        self._passed_over = PassedOver()
+        self._waiting: deque[Event] = deque()
+        self._room = 0
+        self._committed_s = 0.0
+
+    def run(self, told_to_stop: Callable[[float], bool]) -> None:
+        """Until it is told to stop. Raises Replaced when another controller takes over."""
+        warm_up()
+        ensure_topics(self._admin, self._settings.topics)
+        with self._channel, self._admin:
+            self._waiting.append(TookOver(self._channel.take_over()))
+            self._say(f"took over group {self._settings.group.name}")
+            self._read_services(told_to_stop)
+            while not told_to_stop(0.0):
+                self.round()
+
+    def round(self) -> None:
+        events, last = self._gathered()
+        effects: list[Effect] = []
+        for event in events:
+            before = self._state
+            self._state, done = step(before, event)
+            self._journal.write(before, event, done, self._state)
+            effects += done
+        self._tell(effects)
+        self._act(effects)
+        if last is not None:
+            self._channel.acted_on(last)
+
+    def _read_services(self, told_to_stop: Callable[[float], bool]) -> None:
+        """What the group consumes is known before anything is decided."""
+        while not self._channel.has_read_services and not told_to_stop(0.0):
+            for read in self._channel.read(ROUND_S):
+                event = self._event(read.offset, read.message)
+                if event is not None:
+                    self._waiting.append(event)
+
+    def _gathered(self) -> tuple[list[Event], int | None]:
+        """What happened since the last round, the clock first; and the last offset of partition 0 among it."""
+        came = list(self._channel.read(0.0 if self._waiting else ROUND_S))
+        events: list[Event] = [ClockTicked(time.monotonic(), self._channel.is_listening())]
+        events += self._waiting
+        self._waiting.clear()
+        last, newest = None, None
+        for read in came:
+            event = self._event(read.offset, read.message)
+            if isinstance(event, SpeedsMeasured):
+                newest = event
+            elif event is not None:
+                events.append(event)
+            if isinstance(event, Received):
+                last = read.offset
+        events += [newest] if newest is not None else []
+        return [*events, *self._platform.changes()], last
+
+    def _event(self, offset: int, message: object) -> Event | None:
+        match message:
+            case Undecodable():
+                if self._passed_over.is_news(message):
+                    self._say(str(message))
+            case Publication():
+                records = {partition: speed.records_per_s for partition, speed in message.partitions.items()}
+                return SpeedsMeasured(message.time, message.speeds, SortedMapping(records))
+            case ServiceUpdate():
+                return ServiceChanged(message)
+            case ControllerStarted(controller):
+                raise Replaced(f"{controller} has taken over this group; this one ends and changes nothing more")
+            case PlatformChangeIntended():
+                pass  # our own mark
+            case _ if isinstance(message, FromConsumer):
+                return Received(offset, message)
+        return None
+
+    def _tell(self, effects: Iterable[Effect]) -> None:
+        for effect in effects:
+            match effect:
+                case Moved(source, target, _, words):
+                    self._say(f"{source} -> {target}: {words}")
+                case Noted(_, subject, words):
+                    self._say(f"{subject}: {words}")
+                case _:
+                    pass
+
+    def _act(self, effects: Iterable[Effect]) -> None:
+        sends = [self._addressed(effect) for effect in effects if isinstance(effect, Send)]
+        changes = [effect for effect in effects if isinstance(effect, PlatformEffect)]
+        self._make_room(changes)
+        if sends or changes:
+            self._commit(sends, changes)
+        for change in changes:
+            if time.monotonic() - self._committed_s > IN_CHARGE_FOR_S:
+                self._commit((), (change,))
+            self._change(change)
+        if any(isinstance(effect, ListConsumers) for effect in effects):
+            self._list()
+
+    def _addressed(self, send: Send) -> Addressed:
+        view = self._state.consumers.get(send.consumer)
+        if view is None or isinstance(send.message, StateQuery):
+            return Addressed(send.consumer, send.message)
+        return Addressed(send.consumer, send.message, common_version(type(send.message), view.versions))
+
+    def _commit(self, sends: Iterable[Addressed], changes: Iterable[PlatformEffect]) -> None:
+        epoch = self._state.epoch
+        assert epoch is not None, "nothing is done before the group is taken over"
+        changes = tuple(changes)
+        intention = PlatformChangeIntended(
+            epoch,
+            create=tuple(change.consumer for change in changes if isinstance(change, CreateConsumer)),
+            delete=tuple(change.consumer for change in changes if isinstance(change, DeleteConsumer)),
+            restart=tuple(change.consumer for change in changes if isinstance(change, RestartConsumer)),
+        )
+        self._channel.send(tuple(sends), intention if changes else None)
+        self._committed_s = time.monotonic()
+
+    def _make_room(self, changes: Iterable[PlatformEffect]) -> None:
+        """A new consumer's partitions are there before it is."""
+        needed = max((change.consumer for change in changes if isinstance(change, CreateConsumer)), default=0)
+        if needed > self._room:
+            grow_topics(self._admin, self._settings.topics, max(needed, self._settings.topics.most_consumers))
+            self._room = max(needed, self._settings.topics.most_consumers)
+
+    def _change(self, change: PlatformEffect) -> None:
+        try:
+            match change:
+                case CreateConsumer(consumer, settings):
+                    self._platform.create(consumer, settings)
+                case RestartConsumer(consumer, settings):
+                    self._platform.restart(consumer, settings)
+                case DeleteConsumer(consumer):
+                    self._platform.delete(consumer)
+        except PlatformRefusal as refusal:
+            self._waiting.append(PlatformRefused(change.consumer, ACTIONS[type(change)], str(refusal)))
+
+    def _list(self) -> None:
+        try:
+            self._waiting.append(ConsumersListed(self._platform.list()))
+        except PlatformRefusal as refusal:
+            self._say(f"the platform doesn't tell who is there: {refusal}; it is asked again")

@@ -1,0 +1,240 @@
+"""The controller's way to Kafka: it takes over, it listens, and what it sends is all sent or nothing of it.
+
+It writes in transactions under one transactional id per group. A newer controller with that id fences the older one,
+whose next commit fails: it is replaced, and must end without touching anything else. The offset of its own
+ControllerStarted is its epoch. It reads partition 0 of the controller topic from there on, the service topic from its
+beginning, and of the monitor topic what comes from now on.
+"""
+
+import time
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass
+from types import TracebackType
+from typing import Any, Final, Self
+
+from confluent_kafka import OFFSET_BEGINNING, OFFSET_END, Consumer, KafkaError, KafkaException, Message, Producer
+from confluent_kafka import TopicPartition as KafkaTopicPartition
+
+from restow.errors import RestowError
+from restow.kafka.clients import make_consumer, make_producer
+from restow.kafka.errors import cause, explained
+from restow.model import ConsumerId
+from restow.monitor.publication import Publication
+from restow.protocol.channels import CONTROLLER, SERVICE, decode_measurement, decode_on
+from restow.protocol.messages import Command, ControllerStarted, PlatformChangeIntended, StateQuery
+from restow.protocol.messages import Message as ProtocolMessage
+from restow.protocol.records import Undecodable, encode, key_of
+from restow.settings import Settings
+
+ANSWER_WITHIN_S: Final = 10.0
+ALIVE_EVERY_S: Final = 1.0
+"""How often the leader of partition 0 is asked whether it is there, when nothing comes from it."""
+AT_ONCE: Final = 500
+SHORTEST_PAUSE_S: Final = 0.2
+LONGEST_PAUSE_S: Final = 5.0
+FENCED: Final = frozenset(
+    [
+        KafkaError._FENCED,
+        KafkaError.PRODUCER_FENCED,
+        KafkaError.INVALID_PRODUCER_EPOCH,
+        KafkaError.TRANSACTION_COORDINATOR_FENCED,
+    ]
+)
+
+Say = Callable[[str], None]
+
+
+class Replaced(RestowError):
+    """Another controller has taken over this group. This one ends, and touches nothing."""
+
+
+@dataclass(frozen=True, slots=True)
+class Read:
+    """A record, and where it stood."""
+
+    offset: int
+    message: ProtocolMessage | Publication | Undecodable
+
+
+@dataclass(frozen=True, slots=True)
+class Addressed:
+    consumer: ConsumerId
+    message: Command | StateQuery
+    version: int | None = None
+
+
+class ControllerChannel:
+    def __init__(self, settings: Settings, name: str, say: Say) -> None:
+        self._settings, self._topics, self._name, self._say = settings, settings.topics, name, say
+        own = f"{settings.group.name}-controller"
+        self._producer: Producer = make_producer(
+            settings.kafka,
+            {"transactional.id": own, "transaction.timeout.ms": 30_000, "linger.ms": 0, "acks": "all"},
+        )
+        self._consumer: Consumer = make_consumer(
+            settings.kafka,
+            {
+                "group.id": own,
+                "enable.auto.commit": False,
+                "enable.partition.eof": True,
+                "isolation.level": "read_committed",
+                "auto.offset.reset": "earliest",
+                "fetch.message.max.bytes": 10 << 20,
+            },
+        )
+        self._at_end: set[str] = set()
+        self._alive_s = 0.0
+        self._trouble = False
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        self._consumer.close()
+
+    def take_over(self) -> int:
+        """Fences every older controller of the group. Gives the epoch."""
+        self._until_done(lambda: self._producer.init_transactions(ANSWER_WITHIN_S), "take over the group")
+        epoch = self._transact([(self._topics.controller, 0, None, ControllerStarted(self._name))])[0]
+        self._consumer.assign(
+            [
+                KafkaTopicPartition(self._topics.controller, 0, epoch + 1),
+                KafkaTopicPartition(self._topics.service, 0, OFFSET_BEGINNING),
+                KafkaTopicPartition(self._topics.monitor, 0, OFFSET_END),
+            ]
+        )
+        return epoch
+
+    def send(self, messages: Sequence[Addressed], intention: PlatformChangeIntended | None) -> None:
+        """Returns when all of it is committed. Raises Replaced when another controller has taken over."""
+        records: list[tuple[str, int, int | None, ProtocolMessage]] = [
+            (
+                self._topics.query if isinstance(each.message, StateQuery) else self._topics.controller,
+                each.consumer,
+                each.version,
+                each.message,
+            )
+            for each in messages
+        ]
+        if intention is not None:
+            records.append((self._topics.controller, 0, None, intention))
+        self._transact(records)
+
+    def read(self, within_s: float) -> Iterator[Read]:
+        """What has come, in the order of each partition; waits for something so long at most."""
+        for record in self._consumer.consume(AT_ONCE, within_s):
+            error = record.error()
+            if error is None:
+                self._at_end.discard(record.topic() or "")
+                self._alive_s = time.monotonic()
+                yield Read(record.offset() or 0, self._decoded(record))
+            elif error.code() == KafkaError._PARTITION_EOF:
+                self._at_end.add(record.topic() or "")
+                self._alive_s = time.monotonic()
+
+    @property
+    def has_read_services(self) -> bool:
+        """Whether the service topic was read to its end."""
+        return self._topics.service in self._at_end
+
+    def is_listening(self) -> bool:
+        """Whether all that was written to partition 0 has been read, as far as its leader tells."""
+        if time.monotonic() - self._alive_s > ALIVE_EVERY_S:
+            try:
+                self._consumer.get_watermark_offsets(
+                    KafkaTopicPartition(self._topics.controller, 0), timeout=ALIVE_EVERY_S, cached=False
+                )
+            except KafkaException:
+                return False
+            self._alive_s = time.monotonic()
+        return self._topics.controller in self._at_end
+
+    def acted_on(self, offset: int) -> None:
+        """What was read up to here was acted on. For people's tools: a controller that starts begins at its epoch."""
+        place = KafkaTopicPartition(self._topics.controller, 0, offset + 1)
+        self._consumer.commit(offsets=[place], asynchronous=True)
+
+    def knows_partition(self, consumer: ConsumerId) -> bool:
+        """Whether the topics have room for it, by what the client knows or can find out."""
+        found = self._producer.list_topics(self._topics.controller, timeout=ANSWER_WITHIN_S)
+        return consumer in found.topics[self._topics.controller].partitions
+
+    def _decoded(self, record: Message) -> ProtocolMessage | Publication | Undecodable:
+        topic, partition, offset = record.topic(), record.partition() or 0, record.offset() or 0
+        headers: Any = record.headers()
+        value, key = record.value(), record.key()
+        content = None if value is None else bytes(value)
+        if topic == self._topics.monitor:
+            return decode_measurement(topic, partition, offset, content)
+        channel = SERVICE if topic == self._topics.service else CONTROLLER
+        return decode_on(
+            channel, self._topics, partition, offset, headers, content, None if key is None else bytes(key)
+        )
+
+    def _transact(self, records: Sequence[tuple[str, int, int | None, ProtocolMessage]]) -> list[int]:
+        """All or nothing. Gives the offset of each record."""
+        while True:
+            offsets: list[int] = []
+            try:
+                self._producer.begin_transaction()
+                for topic, partition, version, message in records:
+                    self._produce(topic, partition, version, message, offsets)
+                self._until_done(lambda: self._producer.commit_transaction(ANSWER_WITHIN_S), "commit what is sent")
+            except KafkaException as exception:
+                self._abort(cause(exception))
+                continue
+            return offsets
+
+    def _produce(
+        self, topic: str, partition: int, version: int | None, message: ProtocolMessage, offsets: list[int]
+    ) -> None:
+        headers, value = encode(message, self._name, version)
+
+        def delivered(error: KafkaError | None, record: Message) -> None:
+            if error is None:
+                offsets.append(record.offset() or 0)
+
+        self._producer.produce(
+            topic, value, key=key_of(message), partition=partition, headers=list(headers), on_delivery=delivered
+        )
+
+    def _abort(self, error: KafkaError) -> None:
+        """After a failure that only this transaction has to pay for; any other is raised."""
+        self._raise_if_final(error)
+        if not error.txn_requires_abort() and not error.retriable():
+            raise explained(error, "send", f"Write on the topic {self._topics.controller}", self._bootstrap)
+        self._until_done(lambda: self._producer.abort_transaction(ANSWER_WITHIN_S), "take back what is sent")
+
+    def _until_done(self, call: Callable[[], object], doing: str) -> None:
+        """While brokers don't answer it is tried again, after growing pauses; that is said once."""
+        pause_s = SHORTEST_PAUSE_S
+        while True:
+            try:
+                call()
+            except KafkaException as exception:
+                error = cause(exception)
+                self._raise_if_final(error)
+                if error.txn_requires_abort() or not error.retriable():
+                    raise
+                if not self._trouble:
+                    self._say(f"can't {doing}: {self._bootstrap} doesn't answer ({error.str()}); tries go on")
+                    self._trouble = True
+                time.sleep(pause_s)
+                pause_s = min(2 * pause_s, LONGEST_PAUSE_S)
+                continue
+            if self._trouble:
+                self._say("going on: the brokers answer again")
+                self._trouble = False
+            return
+
+    def _raise_if_final(self, error: KafkaError) -> None:
+        if error.code() in FENCED:
+            raise Replaced("another controller has taken over this group; this one ends and changes nothing more")
+        if error.fatal():
+            raise RestowError(f"Kafka's client can't go on: {error.str()}; start the controller again")
+
+    @property
+    def _bootstrap(self) -> str:
+        return self._settings.kafka.bootstrap
