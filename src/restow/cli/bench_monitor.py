@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, Final, TypeVar
 from rich.table import Column
 
 from restow.cli.common import Subparsers, list_of, note, print_json, right, show, table, whole_number
+from restow.errors import RestowError
 from restow.model import TopicPartition
 from restow.monitor.publication import encode, publication
 from restow.monitor.sample import Sample, whole_numbers
@@ -110,8 +111,6 @@ def _measured(bootstrap: str, admin: "Admin", count: int) -> Row:
 
 def _create(admin: "Admin", name: str, partitions: int, settings: Mapping[str, str] | None = None) -> None:
     """Waits longer than anybody should for a usual topic: thousands of partitions take a broker a while."""
-    from restow.errors import RestowError
-
     admin.create_topic(name, partitions, settings=settings)
     deadline = time.monotonic() + SHOWN_WITHIN_S
     while time.monotonic() < deadline:
@@ -184,13 +183,16 @@ class Recording:
     def topic_ids(self, topics: Iterable[str]) -> Mapping[str, str]:
         return dict.fromkeys(topics, "recorded")
 
-    def log_sizes(self, node: int, topics: Iterable[str] | None = None) -> Mapping[TopicPartition, int]:  # noqa: ARG002
+    def cleanup_policies(self, topics: Iterable[str]) -> Mapping[str, str | RestowError]:
+        return dict.fromkeys(topics, "delete")
+
+    def log_sizes(self, _node: int, _topics: Iterable[str] | None = None) -> Mapping[TopicPartition, int]:
         return self.answers
 
     def start_offsets(self, partitions: Iterable[TopicPartition]) -> Mapping[TopicPartition, int]:
         return dict.fromkeys(partitions, 0)
 
-    def end_offsets(self, partitions: Iterable[TopicPartition]) -> Mapping[TopicPartition, int]:  # noqa: ARG002
+    def end_offsets(self, _partitions: Iterable[TopicPartition]) -> Mapping[TopicPartition, int]:
         return self.answers
 
 

@@ -22,7 +22,8 @@ DESCRIPTION = """\
 Keeps the group just large enough: reads the speeds that `restow monitor` publishes, packs the partitions onto as few
 consumers as can carry them, starts and ends consumers, and moves partitions between them. It says what it does and why.
 
-Consumers run as processes on this machine and go on when the controller ends; the next one finds them again. If another controller of the group is running, this one takes over and the other ends. `restow down` ends everything.
+Consumers run as processes on this machine and go on when the controller ends; the next one finds them again.
+If another controller of the group is running, this one takes over and the other ends. `restow down` ends everything.
 """
 
 EPILOG = """\

@@ -6,13 +6,17 @@ import sys
 from collections import Counter
 from collections.abc import Iterator
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 from restow.cli.common import Subparsers
 from restow.errors import InvalidInput
 
+if TYPE_CHECKING:
+    from restow.controller.story import Line
+
 DESCRIPTION = """\
-Runs an event log of `restow controller` through the same machine again and tells what happened, what was decided and why.
-Each step must come to the same effects as are recorded; where one doesn't, that is told and the exit code is 1.
+Runs an event log of `restow controller` through the same machine again and tells what happened, what was decided and
+why. Each step must come to the same effects as are recorded; where one doesn't, that is told and the exit code is 1.
 """
 
 EPILOG = """\
@@ -59,8 +63,8 @@ def run(args: argparse.Namespace) -> int:
     sys.stderr.write(f"restow: replayed {summary}\n")
     if differing:
         sys.stderr.write(
-            f"restow: {len(differing)} steps came to something else than is recorded, the first in line {differing[0]}; "
-            "the log is of another version, or damaged\n"
+            f"restow: {len(differing)} steps came to something else than is recorded, the first in line "
+            f"{differing[0]}; the log is of another version, or damaged\n"
         )
     return 1 if differing else 0
 
