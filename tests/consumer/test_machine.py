@@ -37,7 +37,6 @@ from restow.consumer.events import (
     ReadySent,
     Refused,
 )
-from restow.consumer.machine import VERSIONS
 from restow.consumer.saved import Saved
 from restow.model import SortedMapping
 from restow.protocol.messages import (
@@ -49,6 +48,7 @@ from restow.protocol.messages import (
     StateQueryResponse,
     TopicService,
 )
+from restow.protocol.records import known_versions
 
 HELD = Saved(ME, epoch=EPOCH, clean=False, positions=offsets(a_0=10, b_0=20), topics=services("a", "b"))
 
@@ -74,7 +74,7 @@ def refusal(sequence: int | None, *partitions: object, kind: str, reason: str) -
 
 def test_one_without_a_volume_tells_that_it_is_ready_and_holds_nothing() -> None:
     world = World().begin()
-    assert world.done == [Tell(ConsumerReady(ME, True, (), SortedMapping(), VERSIONS))]
+    assert world.done == [Tell(ConsumerReady(ME, True, (), SortedMapping(), known_versions()))]
     assert world.happens(ReadySent(INCARNATION)) == (
         Save(Saved(ME, epoch=0, clean=False)),
         RunCycle(NOTHING, SortedMapping()),
@@ -84,7 +84,7 @@ def test_one_without_a_volume_tells_that_it_is_ready_and_holds_nothing() -> None
 def test_one_that_crashed_goes_on_with_its_partitions_where_their_tables_are() -> None:
     world = World(saved=HELD, table={A0: 15, B0: 20}).begin()
     definitions = SortedMapping({topic: service.digest for topic, service in HELD.topics.items()})
-    assert world.done == [Tell(ConsumerReady(ME, False, (A0, B0), definitions, VERSIONS))]
+    assert world.done == [Tell(ConsumerReady(ME, False, (A0, B0), definitions, known_versions()))]
     recover = ChangeAssignment((), begins(a_0=RECOVER, b_0=RECOVER), HELD.topics)
     assert world.happens(ReadySent(INCARNATION)) == (recover,)
     assert world.finish() == (RunCycle(offsets(a_0=15, b_0=20), HELD.topics),)
@@ -102,7 +102,7 @@ def test_what_it_cannot_open_again_is_given_up_and_told() -> None:
 
 def test_one_that_ended_cleanly_is_ready_and_holds_nothing() -> None:
     world = World(saved=Saved(ME, epoch=EPOCH)).begin()
-    assert world.announced == ConsumerReady(ME, True, (), SortedMapping(), VERSIONS)
+    assert world.announced == ConsumerReady(ME, True, (), SortedMapping(), known_versions())
 
 
 def test_an_epoch_of_a_log_that_was_deleted_counts_no_more() -> None:

@@ -7,7 +7,7 @@ or what is after it, and the controller has been told nothing that is not on it.
 """
 
 from dataclasses import replace
-from typing import Final, assert_never
+from typing import assert_never
 
 from restow.consumer.answers import Answer, Outcome, remember
 from restow.consumer.commands import Batch, named_start, plan
@@ -40,8 +40,7 @@ from restow.protocol.messages import (
     StopConsumingCommand,
     StopConsumingEvent,
 )
-
-VERSIONS: Final = SortedMapping({"StartConsumingCommand": 1, "StateQuery": 1, "StopConsumingCommand": 1})
+from restow.protocol.records import known_versions
 
 Step = tuple[State, tuple[Effect, ...]]
 Stopped = SortedMapping[TopicPartition, int | None]
@@ -59,7 +58,7 @@ def begin(consumer: ConsumerId, saved: Saved | None, report_every_s: float) -> S
         positions=saved.positions,
         topics=saved.topics,
     )
-    ready = ConsumerReady(consumer, saved.clean, tuple(saved.positions), state.definitions, VERSIONS)
+    ready = ConsumerReady(consumer, saved.clean, tuple(saved.positions), state.definitions, known_versions())
     return state, (Tell(ready),)
 
 
