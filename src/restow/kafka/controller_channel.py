@@ -12,7 +12,7 @@ from dataclasses import dataclass
 from types import TracebackType
 from typing import Any, Final, Self
 
-from confluent_kafka import OFFSET_BEGINNING, OFFSET_END, Consumer, KafkaError, KafkaException, Message, Producer
+from confluent_kafka import OFFSET_BEGINNING, Consumer, KafkaError, KafkaException, Message, Producer
 from confluent_kafka import TopicPartition as KafkaTopicPartition
 
 from restow.errors import RestowError
@@ -102,7 +102,7 @@ class ControllerChannel:
             [
                 KafkaTopicPartition(self._topics.controller, 0, epoch + 1),
                 KafkaTopicPartition(self._topics.service, 0, OFFSET_BEGINNING),
-                KafkaTopicPartition(self._topics.monitor, 0, OFFSET_END),
+                KafkaTopicPartition(self._topics.monitor, 0, self._end_of(self._topics.monitor)),
             ]
         )
         return epoch
@@ -161,6 +161,16 @@ class ControllerChannel:
         found = self._producer.list_topics(self._topics.controller, timeout=ANSWER_WITHIN_S)
         return consumer in found.topics[self._topics.controller].partitions
 
+    def _end_of(self, topic: str) -> int:
+        ends: list[int] = []
+
+        def ask() -> None:
+            _, end = self._consumer.get_watermark_offsets(KafkaTopicPartition(topic, 0), ANSWER_WITHIN_S, cached=False)
+            ends.append(end)
+
+        self._until_done(ask, f"read the end of {topic}", harmless=True)
+        return ends[-1]
+
     def _decoded(self, record: Message) -> ProtocolMessage | Publication | Undecodable:
         topic, partition, offset = record.topic(), record.partition() or 0, record.offset() or 0
         headers: Any = record.headers()
@@ -207,8 +217,9 @@ class ControllerChannel:
             raise explained(error, "send", f"Write on the topic {self._topics.controller}", self._bootstrap)
         self._until_done(lambda: self._producer.abort_transaction(ANSWER_WITHIN_S), "take back what is sent")
 
-    def _until_done(self, call: Callable[[], object], doing: str) -> None:
-        """While brokers don't answer it is tried again, after growing pauses; that is said once."""
+    def _until_done(self, call: Callable[[], object], doing: str, *, harmless: bool = False) -> None:
+        """While brokers don't answer it is tried again, after growing pauses; that is said once. What is `harmless` to
+        repeat is repeated after any failure, which the client doesn't mark as such where there is no transaction."""
         pause_s = SHORTEST_PAUSE_S
         while True:
             try:
@@ -216,7 +227,7 @@ class ControllerChannel:
             except KafkaException as exception:
                 error = cause(exception)
                 self._raise_if_final(error)
-                if error.txn_requires_abort() or not error.retriable():
+                if not harmless and (error.txn_requires_abort() or not error.retriable()):
                     raise
                 if not self._trouble:
                     self._say(f"can't {doing}: {self._bootstrap} doesn't answer ({error.str()}); tries go on")

@@ -1,0 +1,177 @@
+"""The controller's way to Kafka, on a real broker: who is in charge, what others see of it, and what it hears."""
+
+from collections.abc import Callable, Iterator
+
+import pytest
+from confluent_kafka import Consumer, Producer
+from confluent_kafka import TopicPartition as KafkaTopicPartition
+
+from restow.kafka.admin import Admin
+from restow.kafka.clients import make_consumer, make_producer
+from restow.kafka.controller_channel import Addressed, ControllerChannel, Read, Replaced
+from restow.kafka.topics import ensure_topics
+from restow.model import ConsumerId, SortedMapping, TopicPartition
+from restow.monitor.publication import Publication
+from restow.protocol.messages import (
+    ConsumerReady,
+    Message,
+    PlatformChangeIntended,
+    ServiceUpdate,
+    StateQuery,
+    StopConsumingCommand,
+    TopicService,
+)
+from restow.protocol.records import Undecodable, decode, encode, key_of
+from restow.settings import Group, Kafka, Settings, Topics
+
+ONE = ConsumerId(1)
+STOP = StopConsumingCommand(epoch=3, sequence=1, incarnation=7, partitions=(TopicPartition("orders", 0),))
+READY = ConsumerReady(ONE, clean=True, partitions=(), definitions=SortedMapping(), versions=SortedMapping())
+
+
+@pytest.fixture
+def settings(kafka: Kafka, admin: Admin, prefix: str) -> Settings:
+    settings = Settings(kafka, topics=Topics(prefix, most_consumers=3), group=Group(prefix))
+    ensure_topics(admin, settings.topics)
+    return settings
+
+
+@pytest.fixture
+def controller(settings: Settings) -> Iterator[Callable[[], ControllerChannel]]:
+    made: list[ControllerChannel] = []
+
+    def make() -> ControllerChannel:
+        made.append(ControllerChannel(settings, f"controller-{len(made)}", print))
+        return made[-1]
+
+    yield make
+    for channel in made:
+        channel.__exit__(None, None, None)
+
+
+@pytest.fixture
+def producer(kafka: Kafka) -> Producer:
+    return make_producer(kafka)
+
+
+def put(producer: Producer, topic: str, message: Message) -> None:
+    headers, value = encode(message, "somebody")
+    producer.produce(topic, value, key=key_of(message), partition=0, headers=list(headers))
+    producer.flush()
+
+
+def put_bytes(producer: Producer, topic: str, value: bytes) -> None:
+    producer.produce(topic, value, partition=0)
+    producer.flush()
+
+
+def committed(kafka: Kafka, topic: str, partition: int) -> list[Message | Undecodable]:
+    """What a reader of committed records finds on a partition."""
+    own = {"group.id": "reader", "enable.partition.eof": True, "isolation.level": "read_committed"}
+    reader: Consumer = make_consumer(kafka, own)
+    reader.assign([KafkaTopicPartition(topic, partition, 0)])
+    found: list[Message | Undecodable] = []
+    while True:
+        record = reader.poll(10.0)
+        assert record is not None, "the partition has no end"
+        if record.error() is not None:
+            reader.close()
+            return found
+        value = record.value()
+        found.append(decode(topic, partition, record.offset() or 0, None, None if value is None else bytes(value)))
+
+
+def heard(channel: ControllerChannel, eventually: Callable[[Callable[[], object]], None], count: int) -> list[Read]:
+    found: list[Read] = []
+
+    def enough() -> bool:
+        found.extend(channel.read(0.1))
+        return len(found) >= count
+
+    eventually(enough)
+    return found
+
+
+def test_the_epoch_grows_with_every_controller(controller: Callable[[], ControllerChannel]) -> None:
+    epochs = [controller().take_over() for _ in range(3)]
+    assert epochs == sorted(set(epochs))
+
+
+def test_what_is_sent_reaches_the_partition_of_its_consumer(
+    controller: Callable[[], ControllerChannel], settings: Settings
+) -> None:
+    channel = controller()
+    channel.take_over()
+    query = StateQuery(epoch=3, query=1)
+    channel.send([Addressed(ONE, STOP), Addressed(ConsumerId(2), query)], PlatformChangeIntended(3, create=(ONE,)))
+    assert committed(settings.kafka, settings.topics.controller, 1) == [STOP]
+    assert committed(settings.kafka, settings.topics.controller, 2) == []
+    assert committed(settings.kafka, settings.topics.query, 2) == [query]
+    assert committed(settings.kafka, settings.topics.controller, 0)[-1] == PlatformChangeIntended(3, create=(ONE,))
+
+
+def test_one_that_was_replaced_can_send_nothing(
+    controller: Callable[[], ControllerChannel], settings: Settings
+) -> None:
+    older, newer = controller(), controller()
+    older.take_over()
+    newer.take_over()
+    with pytest.raises(Replaced, match="another controller has taken over this group"):
+        older.send([Addressed(ONE, STOP)], None)
+    newer.send([Addressed(ONE, STOP)], None)
+    assert committed(settings.kafka, settings.topics.controller, 1) == [STOP]
+
+
+def test_it_hears_what_comes_after_it_took_over_and_all_that_is_wanted(
+    controller: Callable[[], ControllerChannel],
+    settings: Settings,
+    producer: Producer,
+    eventually: Callable[[Callable[[], object]], None],
+) -> None:
+    before = ServiceUpdate("add", "orders", TopicService())
+    put(producer, settings.topics.controller, READY)
+    put(producer, settings.topics.service, before)
+    channel = controller()
+    epoch = channel.take_over()
+    assert [read.message for read in heard(channel, eventually, 1)] == [before]
+    eventually(lambda: list(channel.read(0.1)) == [] and channel.has_read_services and channel.is_listening())
+    put(producer, settings.topics.controller, READY)
+    [read] = heard(channel, eventually, 1)
+    assert read.message == READY
+    assert read.offset > epoch
+    eventually(lambda: list(channel.read(0.1)) == [] and channel.is_listening())
+
+
+def test_what_cannot_be_read_is_told_and_passed_over(
+    controller: Callable[[], ControllerChannel],
+    settings: Settings,
+    producer: Producer,
+    eventually: Callable[[Callable[[], object]], None],
+) -> None:
+    channel = controller()
+    channel.take_over()
+    eventually(lambda: list(channel.read(0.1)) == [] and channel.is_listening())
+    put_bytes(producer, settings.topics.controller, b"\xff")
+    put(producer, settings.topics.controller, READY)
+    nonsense, ready = (read.message for read in heard(channel, eventually, 2))
+    assert isinstance(nonsense, Undecodable)
+    assert ready == READY
+
+
+def test_measurements_are_heard_from_now_on(
+    controller: Callable[[], ControllerChannel],
+    settings: Settings,
+    producer: Producer,
+    eventually: Callable[[Callable[[], object]], None],
+) -> None:
+    def measured(second: int) -> bytes:
+        return b'{"version":1,"time":"2026-03-01T12:00:0%d.000Z","window_s":1,"topics":{}}' % second
+
+    put_bytes(producer, settings.topics.monitor, measured(1))
+    channel = controller()
+    channel.take_over()
+    eventually(lambda: list(channel.read(0.1)) == [] and channel.is_listening())
+    put_bytes(producer, settings.topics.monitor, measured(2))
+    [read] = heard(channel, eventually, 1)
+    assert isinstance(read.message, Publication)
+    assert read.message.time == "2026-03-01T12:00:02.000Z"
