@@ -1,0 +1,322 @@
+"""The lines of "What must never happen", each a small class that watches the world itself, not what anybody believes.
+
+OneReader          1  a consumer is told to start a partition, or starts it, while another may still read it
+TakenOnce          1, 2  an offset is skipped, or taken twice by a table that knows its offsets
+NothingLost        3  a record of an ordinary sink is lost
+Progress           4  the group doesn't come right when the faults are over
+OnlyValidCommands  5  a stale or repeated command changes what is read
+OnlyIntended       5  the platform is touched by a controller that has not committed its intention while in charge
+OnlyMeasured       5  a bad measurement is believed
+
+`Watch` is what the processes tell; it passes each thing on to the checkers that want to know.
+"""
+
+from collections.abc import Callable
+from typing import TYPE_CHECKING, Final
+
+from restow.consumer.effects import ChangeAssignment
+from restow.controller.effects import PlatformEffect
+from restow.controller.state import State
+from restow.controller.transitions import Phase, Stage
+from restow.model import ConsumerId, TopicPartition
+from restow.protocol.messages import (
+    Command,
+    PlatformChangeIntended,
+    StartConsumingCommand,
+    StateQuery,
+    TopicService,
+)
+from restow.simulator.wire import Measured
+
+if TYPE_CHECKING:
+    from restow.simulator.consumer import ConsumerProcess
+    from restow.simulator.controller import ControllerProcess
+    from restow.simulator.world import World
+
+Say = Callable[[int, str], None]
+"""The number of the line, and what happened."""
+LATE_S: Final = 90.0
+"""Long enough for anything that is merely under way."""
+
+
+class OneReader:
+    """A consumer that was given up by forced handover may come back and read on: its table refuses what it writes. One that
+    the platform called gone may too: then the platform has lied. Nobody else."""
+
+    def __init__(self, say: Say) -> None:
+        self._say = say
+        self.readers: dict[TopicPartition, list[ConsumerProcess]] = {}
+        self._given_up: set[tuple[ConsumerId, TopicPartition]] = set()
+
+    def ready(self, process: "ConsumerProcess") -> None:
+        saved = process.volume.saved
+        kept = saved.positions if saved is not None else {}
+        self._given_up = {mark for mark in self._given_up if mark[0] != process.number or mark[1] in kept}
+
+    def started(self, controller: "ControllerProcess", consumer: ConsumerId, command: StartConsumingCommand) -> None:
+        lost = [number for number, view in controller.state.consumers.items() if view.phase is Phase.LOST]
+        for partition in command.partitions:
+            if command.topics[partition.topic].refuses_late_writes:
+                self._given_up.update((number, partition) for number in lost)
+            for other in self.readers.get(partition, ()):
+                is_meant = other.number == consumer and other.incarnation == command.incarnation
+                if not is_meant and not self._is_excused(other, partition):
+                    self._say(
+                        1, f"consumer {consumer} is told to start {partition}, which consumer {other.number} reads"
+                    )
+
+    def held(self, process: "ConsumerProcess", partition: TopicPartition) -> None:
+        readers = self.readers.setdefault(partition, [])
+        for other in readers:
+            if not self._is_excused(other, partition) and not self._is_excused(process, partition):
+                self._say(1, f"consumers {other.number} and {process.number} both read {partition}")
+        readers.append(process)
+
+    def released(self, process: "ConsumerProcess", partition: TopicPartition) -> None:
+        self.readers[partition].remove(process)
+        if process.is_alive:
+            self._given_up.discard((process.number, partition))
+
+    def _is_excused(self, process: "ConsumerProcess", partition: TopicPartition) -> bool:
+        return process.is_disowned or (process.number, partition) in self._given_up
+
+
+class TakenOnce:
+    def __init__(self, say: Say) -> None:
+        self._say = say
+        self._next: dict[tuple[str, TopicPartition], int] = {}
+
+    def stored(
+        self, process: "ConsumerProcess", partition: TopicPartition, service: TopicService, first: int, following: int
+    ) -> None:
+        if service.refuses_late_writes:
+            key = (service.table or "", partition)
+            expected = self._next.get(key, first)
+            if first != expected:
+                what = "twice" if first < expected else "after a gap"
+                self._say(
+                    2, f"consumer {process.number} stored {partition} from {first} in {key[0]} {what} ({expected})"
+                )
+            self._next[key] = following
+
+
+class NothingLost:
+    """Whatever the sink, and also where a topic's table changes: a write begins where the last one ended, or before."""
+
+    def __init__(self, say: Say) -> None:
+        self._say = say
+        self._reached: dict[TopicPartition, int] = {}
+
+    def begun(self, partition: TopicPartition, service: TopicService, position: int) -> None:
+        """The first time that anybody reads it."""
+        self._reached.setdefault(partition, position if service.start == "latest" else 0)
+
+    def stored(
+        self, process: "ConsumerProcess", partition: TopicPartition, service: TopicService, first: int, following: int
+    ) -> None:
+        reached = self._reached[partition]
+        if first > reached:
+            line = 2 if service.refuses_late_writes else 3
+            self._say(line, f"consumer {process.number} stored {partition} from {first}: {reached} to {first} is lost")
+        if following > reached:
+            self._reached[partition] = following
+
+
+class OnlyValidCommands:
+    """What changes was named by a command of the newest epoch to this very incarnation, read for the first time; or it is
+    what the volume had; or it is the end."""
+
+    def __init__(self, say: Say) -> None:
+        self._say = say
+        self._words: dict[ConsumerProcess, dict[TopicPartition, str]] = {}
+        self._epoch: dict[ConsumerProcess, int] = {}
+        self._read: dict[ConsumerProcess, set[tuple[int, int]]] = {}
+
+    def ready(self, process: "ConsumerProcess") -> None:
+        saved = process.volume.saved
+        self._words[process] = {} if saved is None else dict.fromkeys(saved.positions, "start")
+        self._epoch[process] = 0 if saved is None else saved.epoch
+        self._read[process] = set()
+
+    def told(self, process: "ConsumerProcess", command: Command) -> None:
+        number = (command.epoch, command.sequence)
+        is_meant = command.incarnation == process.incarnation and command.epoch >= self._epoch[process]
+        if not is_meant or number in self._read[process]:
+            return
+        self._raise(process, command.epoch)
+        self._read[process].add(number)
+        word = "start" if isinstance(command, StartConsumingCommand) else "stop"
+        self._words[process].update(dict.fromkeys(command.partitions, word))
+
+    def asked(self, process: "ConsumerProcess", query: StateQuery) -> None:
+        self._raise(process, query.epoch)
+
+    def changing(self, process: "ConsumerProcess", change: ChangeAssignment) -> None:
+        words = self._words[process]
+        for partition in change.start:
+            if words.get(partition) != "start":
+                self._say(5, f"consumer {process.number} starts {partition}, and no valid command says so")
+        if not process.told_to_end:
+            for partition in change.stop:
+                if words.get(partition) != "stop" and partition not in change.start:
+                    self._say(5, f"consumer {process.number} stops {partition}, and no valid command says so")
+        for partition in (*change.start, *change.stop):
+            words.pop(partition, None)
+
+    def died(self, process: "ConsumerProcess") -> None:
+        for known in (self._words, self._epoch, self._read):
+            known.pop(process, None)
+
+    def _raise(self, process: "ConsumerProcess", epoch: int) -> None:
+        """A new controller: what the one before it said, and wasn't done yet, counts no more."""
+        if epoch > self._epoch[process]:
+            self._epoch[process] = epoch
+            self._words[process].clear()
+
+
+class OnlyIntended:
+    def __init__(self, say: Say) -> None:
+        self._say = say
+        self._intended: dict[ControllerProcess, list[PlatformChangeIntended]] = {}
+
+    def intended(self, controller: "ControllerProcess", intention: PlatformChangeIntended) -> None:
+        self._intended[controller] = [*self._intended.get(controller, [])[-8:], intention]
+
+    def wished(self, controller: "ControllerProcess", wish: PlatformEffect) -> None:
+        intentions = self._intended.get(controller, ())
+        if not any(wish.consumer in (*each.create, *each.delete, *each.restart) for each in intentions):
+            self._say(5, f"{type(wish).__name__} of consumer {wish.consumer} without an intention in Kafka")
+
+
+class OnlyMeasured:
+    def __init__(self, say: Say) -> None:
+        self._say = say
+
+    def measured(self, record: Measured, before: State, after: State) -> None:
+        known = before.measured
+        if record.is_nonsense and after.measured is not known and not before.speeds_are_stale:
+            self._say(5, f"a bad measurement of {record.event.time} is believed")
+        fastest = after.rules.controller.fastest_partition_bytes_per_s
+        if after.measured is None or after.measured is known:
+            return
+        for partition, speed in after.measured.speeds.items():
+            if speed > fastest:
+                self._say(5, f"{partition} is believed to be written at {speed:g} bytes/s")
+        if known is not None and record.event.speeds.keys() != known.speeds.keys():
+            for partition in known.speeds.keys() - after.measured.speeds.keys():
+                if after.service_of(partition.topic) is not None:
+                    self._say(5, f"{partition} was not measured and counts as idle")
+
+
+class Progress:
+    """After the faults: every partition of interest is read by one consumer, what is written is stored, what had piled up
+    becomes less, nobody is left over, and the controller comes to rest."""
+
+    def __init__(self, say: Say) -> None:
+        self._say = say
+        self._rested_s = 0.0
+        self._read_by_one_s: dict[TopicPartition, float] = {}
+        self._reading_s: dict[ConsumerId, float] = {}
+        self._age_before_s: dict[TopicPartition, float] = {}
+
+    def look(self, world: "World") -> None:
+        now_s = world.agenda.now_s
+        controller = world.controller_in_charge()
+        if controller is not None and controller.state.stage is Stage.SENTINEL:
+            self._rested_s = now_s
+        busy = set()
+        for partition in world.of_interest():
+            readers = [each for each in world.watch.readers(partition) if not each.is_frozen]
+            if len(readers) == 1 and len(world.watch.readers(partition)) == 1:
+                self._read_by_one_s[partition] = now_s
+            busy.update(reader.number for reader in readers)
+        self._reading_s = {n: now_s if n in busy else self._reading_s.get(n, now_s) for n in world.platform.pods}
+
+    def remember(self, world: "World") -> None:
+        """How far behind each partition was when the quiet was half over."""
+        self._age_before_s = {partition: world.age_s(partition) for partition in world.of_interest()}
+
+    def end(self, world: "World") -> None:
+        now_s = world.agenda.now_s
+        if now_s - self._rested_s > LATE_S:
+            self._say(4, f"the controller has not been in Sentinel for {now_s - self._rested_s:.0f} s")
+        for partition in world.of_interest():
+            unread_s = now_s - self._read_by_one_s.get(partition, 0.0)
+            if unread_s > LATE_S:
+                readers = len(world.watch.readers(partition))
+                self._say(4, f"{partition} has been read by {readers} consumers instead of one for {unread_s:.0f} s")
+                continue
+            age_s = world.age_s(partition)
+            if age_s > max(LATE_S, 0.9 * self._age_before_s.get(partition, 0.0)):
+                self._say(
+                    4, f"{partition} is {age_s:.0f} s behind, and was {self._age_before_s.get(partition, 0):.0f} s"
+                )
+        for consumer, since_s in sorted(self._reading_s.items()):
+            if now_s - since_s > 2 * LATE_S:
+                self._say(4, f"consumer {consumer} has read nothing for {now_s - since_s:.0f} s and is still there")
+        for process in world.processes:
+            if process.is_alive and process.is_disowned:
+                self._say(4, f"a process of consumer {process.number} still runs, and the platform doesn't know of it")
+
+
+class Watch:
+    def __init__(self, world: "World") -> None:
+        self._world = world
+        say = world.violated
+        self.one_reader, self.taken_once, self.nothing_lost = OneReader(say), TakenOnce(say), NothingLost(say)
+        self.only_valid, self.only_intended, self.only_measured = (
+            OnlyValidCommands(say),
+            OnlyIntended(say),
+            OnlyMeasured(say),
+        )
+        self.progress = Progress(say)
+
+    def readers(self, partition: TopicPartition) -> "list[ConsumerProcess]":
+        return self.one_reader.readers.get(partition, [])
+
+    def ready(self, process: "ConsumerProcess") -> None:
+        self.one_reader.ready(process)
+        self.only_valid.ready(process)
+
+    def told(self, process: "ConsumerProcess", command: Command) -> None:
+        self.only_valid.told(process, command)
+
+    def asked(self, process: "ConsumerProcess", query: StateQuery) -> None:
+        self.only_valid.asked(process, query)
+
+    def changing(self, process: "ConsumerProcess", change: ChangeAssignment) -> None:
+        self.only_valid.changing(process, change)
+
+    def held(self, process: "ConsumerProcess", partition: TopicPartition, service: TopicService) -> None:
+        world = self._world
+        position = process.positions[partition]
+        self.one_reader.held(process, partition)
+        self.nothing_lost.begun(partition, service, position)
+        world.measures.begun(world.data.index[partition], position, world.agenda.now_s)
+        world.measures.held(partition, process.number, world.agenda.now_s)
+
+    def released(self, process: "ConsumerProcess", partition: TopicPartition) -> None:
+        self.one_reader.released(process, partition)
+        if not self.readers(partition):
+            self._world.measures.released(partition, self._world.agenda.now_s)
+
+    def died(self, process: "ConsumerProcess") -> None:
+        self.only_valid.died(process)
+
+    def stored(
+        self, process: "ConsumerProcess", partition: TopicPartition, service: TopicService, first: int, following: int
+    ) -> None:
+        self.taken_once.stored(process, partition, service, first, following)
+        self.nothing_lost.stored(process, partition, service, first, following)
+
+    def started(self, controller: "ControllerProcess", consumer: ConsumerId, command: StartConsumingCommand) -> None:
+        self.one_reader.started(controller, consumer, command)
+
+    def intended(self, controller: "ControllerProcess", intention: PlatformChangeIntended) -> None:
+        self.only_intended.intended(controller, intention)
+
+    def wished(self, controller: "ControllerProcess", wish: PlatformEffect) -> None:
+        self.only_intended.wished(controller, wish)
+
+    def measured(self, controller: "ControllerProcess", record: Measured, before: State) -> None:
+        self.only_measured.measured(record, before, controller.state)

@@ -1,0 +1,338 @@
+"""A consumer process: the real machine, with simulated Kafka, volume and sinks around it.
+
+It does what the machine wants, effect by effect, and may die or stand still after each: between Save and Tell, between the
+commits of two tables, between a table's commit and the end of the cycle. The platform starts and ends it.
+"""
+
+import random
+from collections import deque
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Final
+
+from restow.consumer import machine
+from restow.consumer.effects import ChangeAssignment, Effect, End, RunCycle, Save, Tell
+from restow.consumer.events import (
+    AssignmentChanged,
+    ClockTicked,
+    CommandRead,
+    CommandsReadTo,
+    CycleEnded,
+    EndRequested,
+    Event,
+    QueryRead,
+    ReadySent,
+    Refused,
+)
+from restow.consumer.saved import Saved
+from restow.consumer.state import State
+from restow.model import ConsumerId, SortedMapping, TopicPartition
+from restow.protocol.messages import (
+    ConsumerReady,
+    StartConsumingCommand,
+    StateQuery,
+    StopConsumingCommand,
+    TopicService,
+)
+from restow.simulator.data import RECORD_BYTES
+from restow.simulator.processes import Process
+from restow.simulator.topics import Reader, Topic
+
+if TYPE_CHECKING:
+    from restow.simulator.world import World
+
+BROKEN_TRANSFORM: Final = "broken:transform"
+"""A transform that can't be imported."""
+
+
+@dataclass(slots=True)
+class Volume:
+    saved: Saved | None = None
+
+
+@dataclass(slots=True)
+class Range:
+    """What a cycle reads of one partition."""
+
+    partition: TopicPartition
+    row: int
+    first: int
+    following: int
+    left: int
+    """Records that are there and don't fit."""
+
+
+class ConsumerProcess(Process):
+    def __init__(self, world: "World", number: ConsumerId, volume: Volume, rng: random.Random) -> None:
+        super().__init__(world, rng)
+        self.number, self.volume = number, volume
+        self.incarnation: int | None = None
+        self.positions: dict[TopicPartition, int] = {}
+        """What it reads, in truth, and the next offset of each."""
+        self.is_disowned = False
+        """The platform says that it is gone, and it isn't."""
+        self.state: State | None = None
+        self._effects: deque[Effect] = deque()
+        self.told_to_end = False
+        self._cycle_began_s = 0.0
+        self._cycle: RunCycle | None = None
+        self._ranges: list[Range] = []
+        self._ended: CycleEnded | None = None
+        """How the cycle went, while it waits for data and commands."""
+        self._speed = world.scenario.capacity_bytes_per_s * rng.uniform(1.02, 1.2)
+
+    def begin(self) -> None:
+        """From the ends of its partitions on: whatever was said before was said to others."""
+        if not self.world.kafka.is_up:
+            self.at(self.world.kafka.down_until_s, self.begin)
+            return
+        if self.told_to_end:
+            self.exit()
+            return
+        kafka = self.world.kafka
+        commands, queries = kafka.log(Topic.CONTROLLER, self.number), kafka.log(Topic.QUERY, self.number)
+        self.commands = Reader(kafka, commands, commands.end, self._wake)
+        self.queries = Reader(kafka, queries, queries.end, self._wake)
+        settings = self.world.scenario.consumer
+        self.state, effects = machine.begin(self.number, self.volume.saved, settings.report_every_s)
+        self._effects.extend(effects)
+        self._go_on()
+
+    # How it ends.
+
+    def terminate(self) -> None:
+        """SIGTERM."""
+        self.told_to_end = True
+        if self.state is None:
+            self.at(self.now_s, self.exit)
+        else:
+            self._wake(self.now_s)
+
+    def die(self) -> None:
+        """kill -9, or a crash."""
+        if self.is_alive:
+            self.is_alive = False
+            self.world.watch.died(self)
+            if self.state is not None:
+                self.commands.close()
+                self.queries.close()
+            for partition in sorted(self.positions):
+                self._release(partition)
+            self.world.platform.exited(self)
+
+    def exit(self) -> None:
+        self.die()
+
+    # What it does.
+
+    def _step(self, event: Event) -> None:
+        assert self.state is not None
+        self.state, effects = machine.step(self.state, event)
+        self._effects.extend(effects)
+        self.world.coverage.consumer(event, effects)
+
+    def _go_on(self) -> None:
+        while self._effects and self.is_alive:
+            if self.is_frozen:
+                self.at(self.frozen_until_s, self._go_on)
+                return
+            effect = self._effects[0]
+            if isinstance(effect, Tell) and not self.world.kafka.is_up:
+                self.at(self.world.kafka.down_until_s + self.rng.random(), self._go_on)
+                return
+            self._effects.popleft()
+            self._do(effect)
+            if not self.passes():
+                if self.is_alive:
+                    self.at(self.frozen_until_s, self._go_on)
+                return
+
+    def _do(self, effect: Effect) -> None:
+        match effect:
+            case Tell(message):
+                offset = self.world.kafka.append(Topic.CONTROLLER, 0, self.world.wire.seal(message))
+                self.world.trace("tell", self.number, message)
+                if isinstance(message, ConsumerReady):
+                    self.incarnation = offset
+                    self.world.watch.ready(self)
+                    self._step(ReadySent(offset))
+            case Save(saved):
+                self.volume.saved = saved
+            case ChangeAssignment():
+                self.world.watch.changing(self, effect)
+                self.at(self.now_s + 0.05 + 0.4 * self.rng.random(), lambda: self._change(effect))
+            case RunCycle():
+                self._run(effect)
+            case End():
+                self.exit()
+
+    def _change(self, effect: ChangeAssignment) -> None:
+        if not self.world.kafka.is_up:
+            self.at(self.world.kafka.down_until_s, lambda: self._change(effect))
+            return
+        stopped = {partition: self.positions[partition] for partition in effect.stop}
+        for partition in effect.stop:
+            self._release(partition)
+        started: dict[TopicPartition, int] = {}
+        refused: list[Refused] = []
+        for partition, start in effect.start.items():
+            service = effect.topics[partition.topic]
+            reason = self._refusal(partition.topic, service)
+            if reason is not None:
+                refused.append(Refused((partition,), *reason))
+                continue
+            data = self.world.data
+            end = data.end_offset(data.index[partition], self.now_s)
+            started[partition] = self.world.sinks.position(partition, service, start, end)
+            self.positions[partition] = started[partition]
+            self.world.watch.held(self, partition, service)
+        self._step(AssignmentChanged(SortedMapping(started), SortedMapping(stopped), tuple(refused)))
+        self.world.trace("changed", self.number, started, stopped)
+        if self.passes():
+            self._go_on()
+        else:
+            self.at(self.frozen_until_s, self._go_on)
+
+    def _refusal(self, topic: str, service: TopicService) -> tuple[str, str] | None:
+        if service.transform == BROKEN_TRANSFORM:
+            return "transform", f"{BROKEN_TRANSFORM} can't be imported"
+        if self.world.sinks.is_broken(topic, self.now_s):
+            return "table", f"the table of {topic} can't be opened"
+        return None
+
+    def _release(self, partition: TopicPartition) -> None:
+        del self.positions[partition]
+        self.world.watch.released(self, partition)
+
+    # A cycle: plan and read, store, wait for more.
+
+    def _run(self, effect: RunCycle) -> None:
+        if not self.world.kafka.is_up:
+            self.at(self.world.kafka.down_until_s + self.rng.random(), lambda: self._run(effect))
+            return
+        self._cycle, self._cycle_began_s, self._ended = effect, self.now_s, None
+        self._ranges = self._planned(effect)
+        size = RECORD_BYTES * sum(each.following - each.first for each in self._ranges)
+        if self._ranges:
+            self.at(self.now_s + self.world.scenario.overhead_s + size / self._speed, self._store)
+        else:
+            self._store()
+
+    def _planned(self, effect: RunCycle) -> list[Range]:
+        data, now_s = self.world.data, self.now_s
+        index, end_offset = data.index, data.end_offset
+        ranges = []
+        wanted = 0
+        for partition, first in effect.positions.items():
+            row = index[partition]
+            end = end_offset(row, now_s)
+            if end > first and not self.world.sinks.is_broken(partition.topic, now_s):
+                ranges.append(Range(partition, row, first, end, 0))
+                wanted += end - first
+        most = self.world.scenario.consumer.cycle_bytes // RECORD_BYTES
+        if wanted > most:
+            for each in ranges:
+                count = max(1, (each.following - each.first) * most // wanted)
+                each.left = each.following - each.first - count
+                each.following = each.first + count
+        return ranges
+
+    def _store(self) -> None:
+        """One commit a table, then the group's offsets; it may die between any two of them."""
+        cycle, world = self._cycle, self.world
+        assert cycle is not None
+        positions = dict(cycle.positions)
+        dropped: list[TopicPartition] = []
+        records, left, topic = 0, 0, None
+        taken: list[Range] = []
+        for each in self._ranges:
+            if each.partition.topic != topic:
+                if topic is not None and not self.passes() and not self.is_alive:
+                    return
+                topic = each.partition.topic
+            service = cycle.topics[topic]
+            left += each.left
+            if world.sinks.take(each.partition, service, each.first, each.following):
+                world.watch.stored(self, each.partition, service, each.first, each.following)
+                positions[each.partition] = each.following
+                records += each.following - each.first
+                taken.append(each)
+            else:
+                dropped.append(each.partition)
+                del positions[each.partition]
+        world.measures.stored(taken, self._cycle_began_s, self.now_s)
+        if not self.passes() and not self.is_alive:
+            return
+        if world.kafka.is_up:  # if not, the data goes on without it
+            for each in taken:
+                world.sinks.commit(each.partition, each.following)
+        lags = {each.partition: each.left for each in self._ranges}
+        self._ended = CycleEnded(
+            SortedMapping(positions),
+            SortedMapping({partition: lags.get(partition, 0) for partition in positions}),
+            records,
+            records * RECORD_BYTES,
+            self.now_s - self._cycle_began_s,
+            saturated=left > 0,
+            dropped=(Refused(tuple(dropped), "replaced", "the table has gone on without us"),) if dropped else (),
+        )
+        for partition in dropped:
+            self._release(partition)
+        self.positions.update(positions)
+        until_s = self._cycle_began_s + world.scenario.consumer.cycle_s
+        if not self.passes():
+            if self.is_alive:
+                self.at(self.frozen_until_s, self._end_cycle)
+        elif left or dropped or self.now_s >= until_s:
+            self._end_cycle()
+        else:
+            ended = self._ended
+            self.at(until_s, lambda: self._end_cycle() if self._ended is ended else None)
+
+    def _end_cycle(self) -> None:
+        ended = self._ended
+        if ended is None:
+            return
+        self._hear()
+        self._ended = None
+        self._step(ended)
+        self._go_on()
+
+    # What reaches it.
+
+    def _wake(self, time_s: float) -> None:
+        self.at(time_s, self._woken)
+
+    def _woken(self) -> None:
+        """A command never waits for an idle pause to end."""
+        if self._ended is None or self._effects:
+            return
+        self._hear()
+        assert self.state is not None
+        if self._effects:
+            self._go_on()
+        if self.state.wants_a_word and self.is_alive and not self.is_frozen:
+            self._end_cycle()
+
+    def _hear(self) -> None:
+        now_s = self.now_s
+        self._step(ClockTicked(now_s))
+        if self.rng.random() < 0.5:  # two partitions have no order between them
+            self._hear_queries(now_s)
+        before = self.commands.position
+        for offset, record in self.commands.read(now_s):
+            command = self.world.wire.open(Topic.CONTROLLER, self.number, offset, record)
+            if isinstance(command, StartConsumingCommand | StopConsumingCommand):
+                self.world.watch.told(self, command)
+                self._step(CommandRead(offset, command))
+        if self.commands.position != before or self.queries.position < self.queries.log.end:
+            self._step(CommandsReadTo(self.commands.position))
+        self._hear_queries(now_s)
+        if self.told_to_end and self.state is not None and not self.state.ending:
+            self._step(EndRequested())
+
+    def _hear_queries(self, now_s: float) -> None:
+        for offset, record in self.queries.read(now_s):
+            query = self.world.wire.open(Topic.QUERY, self.number, offset, record)
+            if isinstance(query, StateQuery):
+                self.world.watch.asked(self, query)
+                self._step(QueryRead(query, self.commands.log.end))

@@ -1,0 +1,247 @@
+"""A controller process: the real machine, with simulated Kafka and platform around it.
+
+What a step wants sent goes into one transaction with the intention to touch the platform; then the platform is touched; then
+it is asked who is there. The process may die or stand still between any two of these, and a newer one may be in charge when
+it comes back.
+"""
+
+import random
+from collections import deque
+from collections.abc import Callable
+from functools import partial
+from typing import TYPE_CHECKING, Final
+
+from restow.controller import machine
+from restow.controller.effects import (
+    CreateConsumer,
+    DeleteConsumer,
+    Effect,
+    ListConsumers,
+    PlatformEffect,
+    RestartConsumer,
+    Send,
+)
+from restow.controller.events import (
+    ClockTicked,
+    ConsumersListed,
+    Event,
+    PlatformAction,
+    PlatformRefused,
+    Received,
+    ServiceChanged,
+    TookOver,
+)
+from restow.model import ConsumerId
+from restow.platform.interface import PlatformRefusal
+from restow.protocol.messages import (
+    ControllerStarted,
+    FromConsumer,
+    PlatformChangeIntended,
+    ServiceUpdate,
+    StartConsumingCommand,
+    StateQuery,
+)
+from restow.simulator.platform import PlatformClient
+from restow.simulator.processes import Process
+from restow.simulator.topics import Fenced, Reader, Topic
+from restow.simulator.wire import Measured
+
+if TYPE_CHECKING:
+    from restow.simulator.world import World
+
+Todo = tuple[bool, Callable[[], None]]
+"""Whether it needs the brokers, and what it is."""
+
+LOOP_S: Final = 0.1
+"""The shortest time between two rounds of its loop."""
+TICK_S: Final = 1.0
+"""And the longest."""
+BEHIND_S: Final = 2.0
+"""A record that was written so long ago and is not read yet: we are not listening."""
+
+
+class ControllerProcess(Process):
+    def __init__(self, world: "World", rng: random.Random) -> None:
+        super().__init__(world, rng)
+        self.state = machine.begin(world.rules)
+        self.platform = PlatformClient(world.platform)
+        self.epoch: int | None = None
+        self._todo: deque[Todo] = deque()
+        self._due_s: float | None = None
+        self._last_s = -LOOP_S
+
+    def begin(self) -> None:
+        """Takes over: whoever wrote under our transactional id before can write no more."""
+        kafka = self.world.kafka
+        if not kafka.is_up:
+            self.at(kafka.down_until_s + self.rng.random(), self.begin)
+            return
+        kafka.take_over(self)
+        started = self.world.wire.seal(ControllerStarted(f"simulated-{self.rng.randrange(10**6)}"))
+        [self.epoch] = kafka.commit(self, [(Topic.CONTROLLER, 0, started)])
+        if not self.passes():
+            if self.is_alive:
+                self.at(self.frozen_until_s, self.begin_to_read)
+            return
+        self.begin_to_read()
+
+    def begin_to_read(self) -> None:
+        kafka = self.world.kafka
+        assert self.epoch is not None
+        self.commands = Reader(kafka, kafka.log(Topic.CONTROLLER, 0), self.epoch + 1, self._wake)
+        self.services = Reader(kafka, kafka.log(Topic.SERVICE, 0), 0, self._wake)
+        newest = kafka.log(Topic.MONITOR, 0)
+        self.speeds = Reader(kafka, newest, max(0, newest.end - 1), self._wake)
+        self.platform.changes()
+        self._feed(ClockTicked(self.now_s))
+        self._hear_services()  # all that is known of the topics, before anything is decided
+        self._feed(TookOver(self.epoch))
+        self._go_on()
+        self._wake(self.now_s)
+
+    def readers(self) -> list[Reader]:
+        return [self.commands, self.services, self.speeds] if hasattr(self, "commands") else []
+
+    def die(self) -> None:
+        if self.is_alive:
+            self.is_alive = False
+            for reader in self.readers():
+                reader.close()
+            self.world.controller_ended(self)
+
+    # Its loop: read what is there, then act on it, one thing after the other.
+
+    def _wake(self, time_s: float) -> None:
+        """Look no later than this; not again before a moment has passed since the last time."""
+        time_s = max(time_s, self._last_s + LOOP_S)
+        if self._due_s is None or time_s < self._due_s:
+            self._due_s = time_s
+            self.at(time_s, self._look)
+
+    def _look(self) -> None:
+        now_s = self.now_s
+        if self._due_s is None or now_s < self._due_s:
+            return  # an appointment that was moved
+        self._due_s, self._last_s = None, now_s
+        if not self._todo:
+            self._read(now_s)
+            self._go_on()
+        self._wake(now_s + TICK_S)
+
+    def _read(self, now_s: float) -> None:
+        received = self.commands.read(now_s)
+        listening = self.world.kafka.is_up and not self.commands.is_behind(now_s, BEHIND_S)
+        self._feed(ClockTicked(now_s, listening))
+        for offset, record in received:
+            message = self.world.wire.open(Topic.CONTROLLER, 0, offset, record)
+            if isinstance(message, FromConsumer):
+                self._feed(Received(offset, message))
+        self._hear_services()
+        for _, record in self.speeds.read(now_s)[-1:]:
+            if isinstance(record, Measured):
+                self._todo.append((False, partial(self._measured, record)))
+        for change in self.platform.changes():
+            self._feed(change)
+
+    def _hear_services(self) -> None:
+        for offset, record in self.services.read(self.now_s):
+            update = self.world.wire.open(Topic.SERVICE, 0, offset, record)
+            if isinstance(update, ServiceUpdate):
+                self._feed(ServiceChanged(update))
+
+    def _feed(self, event: Event) -> None:
+        self._todo.append((False, partial(self._take, event)))
+
+    def _go_on(self) -> None:
+        """With what is to be done, in order. While we stand still, or can't send what comes next, all of it waits."""
+        while self._todo and self.is_alive:
+            needs_kafka, act = self._todo[0]
+            if self.is_frozen:
+                self.at(self.frozen_until_s, self._go_on)
+                return
+            if needs_kafka and not self.world.kafka.is_up:
+                self.at(self.world.kafka.down_until_s + self.rng.random(), self._go_on)
+                return
+            self._todo.popleft()
+            act()
+
+    def _measured(self, record: Measured) -> None:
+        before = self.state
+        self._take(record.event)
+        self.world.watch.measured(self, record, before)
+
+    def _take(self, event: Event) -> None:
+        before = self.state
+        self.state, effects = machine.step(before, event)
+        self.world.coverage.controller(before, event, self.state, effects)
+        if effects:
+            self.world.trace("controller", event, effects)
+            self._plan(effects)
+
+    # What it does.
+
+    def _plan(self, effects: tuple[Effect, ...]) -> None:
+        """Before anything else that has been read: the transaction, the platform, the question."""
+        sends = [effect for effect in effects if isinstance(effect, Send)]
+        wishes = [effect for effect in effects if isinstance(effect, PlatformEffect)]
+        steps: list[Todo] = []
+        if sends or wishes:
+            steps.append((True, partial(self._commit, sends, wishes)))
+        steps += [(False, partial(self._wish, wish)) for wish in wishes]
+        if any(isinstance(effect, ListConsumers) for effect in effects):
+            steps.append((False, lambda: self._take(ConsumersListed(self.platform.list()))))
+        self._todo.extendleft(reversed(steps))
+        self.passes()
+
+    def _commit(self, sends: list[Send], wishes: list[PlatformEffect]) -> None:
+        world = self.world
+        assert self.epoch is not None
+        records = []
+        for send in sends:
+            topic = Topic.QUERY if isinstance(send.message, StateQuery) else Topic.CONTROLLER
+            records.append((topic, int(send.consumer), world.wire.seal(send.message)))
+        intention = _intention(self.epoch, wishes)
+        if wishes:
+            records.append((Topic.CONTROLLER, 0, world.wire.seal(intention)))
+        try:
+            world.kafka.commit(self, records)
+        except Fenced:
+            self.die()
+            return
+        world.watch.intended(self, intention)
+        for send in sends:
+            if isinstance(send.message, StartConsumingCommand):
+                world.watch.started(self, send.consumer, send.message)
+        self.passes()
+
+    def _wish(self, wish: PlatformEffect) -> None:
+        try:
+            match wish:
+                case CreateConsumer(consumer, settings):
+                    self.platform.create(consumer, settings)
+                case DeleteConsumer(consumer):
+                    self.platform.delete(consumer)
+                case RestartConsumer(consumer, settings):
+                    self.platform.restart(consumer, settings)
+        except PlatformRefusal as refusal:
+            self._take(PlatformRefused(wish.consumer, _action(wish), str(refusal)))
+        else:
+            self.world.watch.wished(self, wish)
+        self.passes()
+
+
+def _action(wish: PlatformEffect) -> PlatformAction:
+    match wish:
+        case CreateConsumer():
+            return "create"
+        case DeleteConsumer():
+            return "delete"
+        case RestartConsumer():
+            return "restart"
+
+
+def _intention(epoch: int, wishes: list[PlatformEffect]) -> PlatformChangeIntended:
+    def those(kind: type[PlatformEffect]) -> tuple[ConsumerId, ...]:
+        return tuple(wish.consumer for wish in wishes if isinstance(wish, kind))
+
+    return PlatformChangeIntended(epoch, those(CreateConsumer), those(DeleteConsumer), those(RestartConsumer))

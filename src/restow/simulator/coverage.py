@@ -1,0 +1,71 @@
+"""What has occurred in a run: events, effects, transitions, faults. A search over seeds that never met something has not
+tried it; the tests assert that everything was met.
+"""
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+
+from restow.consumer.effects import Effect as ConsumerEffect
+from restow.consumer.events import AssignmentChanged, CycleEnded
+from restow.consumer.events import Event as ConsumerEvent
+from restow.controller.effects import Effect as ControllerEffect
+from restow.controller.effects import Moved
+from restow.controller.events import Event as ControllerEvent
+from restow.controller.state import State, View
+from restow.controller.transitions import Cause, Phase, Stage
+from restow.model import ConsumerId
+
+NOBODY: Mapping[ConsumerId, View] = {}
+
+
+@dataclass
+class Coverage:
+    controller_events: set[type] = field(default_factory=set)
+    controller_effects: set[type] = field(default_factory=set)
+    consumer_events: set[type] = field(default_factory=set)
+    consumer_effects: set[type] = field(default_factory=set)
+    transitions: set[tuple[Stage, Stage, Cause]] = field(default_factory=set)
+    phases: set[tuple[Phase | None, Phase | None]] = field(default_factory=set)
+    faults: dict[str, int] = field(default_factory=dict)
+    refusals: set[str] = field(default_factory=set)
+    nonsense: set[str] = field(default_factory=set)
+
+    def controller(
+        self, before: State, event: ControllerEvent, after: State, effects: tuple[ControllerEffect, ...]
+    ) -> None:
+        self.controller_events.add(type(event))
+        for effect in effects:
+            self.controller_effects.add(type(effect))
+            if isinstance(effect, Moved):
+                self.transitions.add((effect.source, effect.target, effect.cause))
+        if before.consumers is not after.consumers:
+            self._phases(before.consumers, after.consumers)
+
+    def _phases(self, before: Mapping[ConsumerId, View], after: Mapping[ConsumerId, View]) -> None:
+        for consumer, view in after.items():
+            known = before.get(consumer)
+            if known is None or known.phase is not view.phase:
+                self.phases.add((known and known.phase, view.phase))
+        if len(after) <= len(before):
+            self.phases.update((view.phase, None) for consumer, view in before.items() if consumer not in after)
+
+    def consumer(self, event: ConsumerEvent, effects: tuple[ConsumerEffect, ...]) -> None:
+        self.consumer_events.add(type(event))
+        for effect in effects:
+            self.consumer_effects.add(type(effect))
+        if isinstance(event, AssignmentChanged):
+            self.refusals.update(refused.kind for refused in event.refused)
+        elif isinstance(event, CycleEnded) and event.dropped:
+            self.refusals.update(refused.kind for refused in event.dropped)
+
+    def fault(self, name: str) -> None:
+        self.faults[name] = self.faults.get(name, 0) + 1
+
+    def add(self, other: "Coverage") -> None:
+        for name in (
+            *("controller_events", "controller_effects", "consumer_events", "consumer_effects"),
+            *("transitions", "phases", "refusals", "nonsense"),
+        ):
+            getattr(self, name).update(getattr(other, name))
+        for name, count in other.faults.items():
+            self.faults[name] = self.faults.get(name, 0) + count

@@ -1,0 +1,71 @@
+"""The data itself: what producers have written to each partition so far, and when a record was written.
+
+Nobody makes records here; a partition is its speed over time, and offsets follow from that, a kilobyte each. Consumers ask
+for the end of a partition, the measures ask how old a record is.
+"""
+
+from collections.abc import Sequence
+from typing import Final
+
+import numpy as np
+from numpy.typing import NDArray
+
+from restow.model import TopicPartition
+from restow.simulator.workloads import STEP_S, Table
+
+RECORD_BYTES: Final = 1000
+
+
+class Data:
+    def __init__(self, partitions: Sequence[TopicPartition], speeds: Table) -> None:
+        """A row of `speeds` a partition, a column a step."""
+        self.partitions = list(partitions)
+        self.index = {partition: row for row, partition in enumerate(partitions)}
+        self._speeds = speeds
+        self._written = self._sums(speeds)
+        self.speeds_now: list[float] = []
+        self._written_before: list[float] = []
+        self._step_s = 0.0
+        self.advance(0.0)
+
+    @staticmethod
+    def _sums(speeds: Table) -> NDArray[np.float64]:
+        """Bytes before each step."""
+        return np.concatenate([np.zeros((len(speeds), 1)), np.cumsum(speeds * STEP_S, axis=1)], axis=1)
+
+    def advance(self, now_s: float) -> None:
+        """To the step of this time; called once a step."""
+        step = min(int(now_s / STEP_S), self._speeds.shape[1] - 1)
+        self._step_s = step * STEP_S
+        self.speeds_now = self._speeds[:, step].tolist()
+        self._written_before = self._written[:, step].tolist()
+
+    def add(self, partition: TopicPartition, like: TopicPartition, now_s: float) -> None:
+        """A partition that begins now, as fast as another one."""
+        row = self._speeds[self.index[like]].copy()
+        row[: int(now_s / STEP_S) + 1] = 0.0
+        self.index[partition] = len(self.partitions)
+        self.partitions.append(partition)
+        self._speeds = np.vstack([self._speeds, row])
+        self._written = np.vstack([self._written, self._sums(row[None, :])])
+        self.advance(now_s)
+
+    def end_offset(self, row: int, now_s: float) -> int:
+        written = self._written_before[row] + self.speeds_now[row] * (now_s - self._step_s)
+        return int(written / RECORD_BYTES)
+
+    def end_offsets(self, now_s: float) -> NDArray[np.int64]:
+        speeds = np.array(self.speeds_now)
+        written = np.array(self._written_before) + speeds * (now_s - self._step_s)
+        return (written / RECORD_BYTES).astype(np.int64)
+
+    def written_s(self, row: int, offset: int) -> float:
+        """When the record before this offset was written: all before it is as old or older."""
+        sums = self._written[row]
+        size = offset * RECORD_BYTES
+        step = int(np.searchsorted(sums, size, side="left")) - 1
+        if step < 0:
+            return 0.0
+        step = min(step, self._speeds.shape[1] - 1)
+        speed = float(self._speeds[row, step])
+        return step * STEP_S + ((size - float(sums[step])) / speed if speed else STEP_S)

@@ -1,0 +1,308 @@
+"""What goes wrong, when, and for how long: drawn from the seed, done to the world. All of it ends before the quiet begins."""
+
+import random
+from collections.abc import Callable
+from dataclasses import replace
+from enum import StrEnum
+from typing import TYPE_CHECKING, Final
+
+from restow.model import TopicPartition
+from restow.protocol.messages import ConsumerSettings, ServiceUpdate
+from restow.simulator.consumer import BROKEN_TRANSFORM, ConsumerProcess, Volume
+from restow.simulator.scenario import Level
+from restow.simulator.wire import Garbage
+
+if TYPE_CHECKING:
+    from restow.simulator.world import World
+
+FIRST_S: Final = 45.0
+EVERY_S: Final = {Level.SOME: 55.0, Level.MANY: 28.0}
+MOST_STEPS: Final = 12
+"""A process dies or stands still within so many of its next steps."""
+GARBAGE: Final = (b"", b"{", b"[]", b"null", b'{"type": "StopConsumingCommand", "version": 99}', b"\xff\xfe", b"0" * 64)
+
+
+class Fault(StrEnum):
+    DELAY = "messages are delayed"
+    REPEATS = "records are sent twice"
+    REORDERING = "one partition is read late, others aren't"
+    CONTROLLER_CRASHES = "the controller crashes"
+    CONSUMER_CRASHES = "a consumer crashes"
+    MONITOR_CRASHES = "the monitor crashes"
+    SLOW_STARTS = "consumers start slowly"
+    FAILED_STARTS = "consumers don't start"
+    CONSUMER_VANISHES = "a consumer vanishes"
+    CONSUMER_HANGS = "a consumer hangs"
+    ZOMBIE = "a consumer that can't be ended hangs and comes back"
+    LOST_VOLUME = "a consumer crashes and loses its volume"
+    GONE_TOO_EARLY = "the platform says gone too early"
+    PLATFORM_REFUSES = "the platform refuses"
+    OUTAGE = "the brokers are down"
+    MONITOR_GAP = "no speeds are published"
+    NONSENSE = "nonsense is published"
+    TWO_CONTROLLERS = "a controller is replaced while it stands still"
+    NEW_PARTITIONS = "a topic gets more partitions"
+    TOPIC_REMOVED = "a topic is removed, and added again"
+    TOPIC_CHANGED = "a topic's table is changed"
+    BROKEN_TRANSFORM = "a topic's transform can't be imported"
+    BROKEN_TABLE = "a table can't be used"
+    NEW_SETTINGS = "the consumers' settings change"
+    UNDECODABLE = "something that can't be read is on the topics"
+    SIGTERM = "somebody else ends a consumer"
+
+
+class Faults:
+    def __init__(self, world: "World", rng: random.Random) -> None:
+        self.world, self.rng = world, rng
+        self._end_s = world.scenario.duration_s - world.scenario.quiet_s
+        self._versions = 0
+
+    def plan(self) -> None:
+        """Every kind in turn, in a new order each time, so that a run meets most of them."""
+        scenario = self.world.scenario
+        if scenario.faults is Level.NONE:
+            return
+        count = int((self._end_s - FIRST_S) / EVERY_S[scenario.faults])
+        times = sorted(self.rng.uniform(FIRST_S, self._end_s - 1) for _ in range(count))
+        kinds: list[Fault] = []
+        for time_s in times:
+            if not kinds:
+                kinds = list(Fault)
+                self.rng.shuffle(kinds)
+            self.world.agenda.at(time_s, lambda kind=kinds.pop(): self._strike(kind))  # type: ignore[misc]
+
+    def _strike(self, kind: Fault) -> None:
+        """Where it can't be, nobody being there to befall, something else happens instead."""
+        others = list(Fault)
+        self.rng.shuffle(others)
+        for each in (kind, *others):
+            if self._try(each):
+                self.world.coverage.fault(each.name)
+                self.world.trace("fault", each.name)
+                return
+
+    def _try(self, kind: Fault) -> bool:
+        act: Callable[[], bool | None] = getattr(self, f"_{kind.name.lower()}")
+        return act() is not False
+
+    # Help.
+
+    def _until(self, least_s: float, most_s: float) -> float:
+        return min(self.world.agenda.now_s + self.rng.uniform(least_s, most_s), self._end_s)
+
+    def _steps(self) -> int:
+        return self.rng.randint(0, MOST_STEPS)
+
+    def _consumer(self) -> ConsumerProcess | None:
+        running = [process for process in self.world.processes if process.is_alive and not process.is_disowned]
+        running = [process for process in running if process.number in self.world.platform.pods]
+        return self.rng.choice(running) if running else None
+
+    def _topic(self) -> str | None:
+        wanted = [topic for topic, service in sorted(self.world.services.items()) if service is not None]
+        return self.rng.choice(wanted) if wanted else None
+
+    def _later(self, time_s: float, act: Callable[[], None]) -> None:
+        self.world.agenda.at(time_s, act)
+
+    # Kafka.
+
+    def _delay(self) -> None:
+        until_s, extra_s = self._until(10, 60), self.rng.uniform(1, 10)
+        for place in self.world.kafka.places():
+            log = self.world.kafka.log(*place)
+            log.extra_until_s, log.extra_delay_s = until_s, extra_s
+
+    def _repeats(self) -> None:
+        self.world.kafka.repeats_until_s = self._until(20, 90)
+
+    def _reordering(self) -> bool:
+        controller = self.world.controller_in_charge()
+        readers = [] if controller is None else controller.readers()
+        process = self._consumer()
+        if process is not None and process.state is not None:
+            readers += [process.commands, process.queries]
+        if not readers:
+            return False
+        self.rng.choice(readers).block(self._until(3, 40))
+        return True
+
+    def _outage(self) -> None:
+        self.world.kafka.down_until_s = self._until(3, 60)
+
+    def _undecodable(self) -> bool:
+        if not self.world.kafka.is_up:
+            return False
+        for _ in range(self.rng.randint(1, 4)):
+            topic, partition = self.rng.choice(self.world.kafka.places())
+            self.world.kafka.append(topic, partition, Garbage(self.rng.choice(GARBAGE)))
+        return True
+
+    # Processes.
+
+    def _controller_crashes(self) -> bool:
+        controller = self.world.controller_in_charge()
+        if controller is None:
+            return False
+        controller.befall(controller.die, self._steps())
+        return True
+
+    def _two_controllers(self) -> bool:
+        controller = self.world.controller_in_charge()
+        if controller is None:
+            return False
+        until_s = self._until(10, 90)
+
+        def replace_it() -> None:
+            controller.freeze(until_s)
+            self.world.start_controller()
+
+        controller.befall(replace_it, self._steps())
+        return True
+
+    def _monitor_crashes(self) -> None:
+        self.world.monitor.befall(self.world.monitor.die, self.rng.randint(0, 2))
+
+    def _monitor_gap(self) -> None:
+        self.world.monitor.silent_until_s = self._until(20, 120)
+
+    def _nonsense(self) -> None:
+        self.world.monitor.nonsense_until_s = self._until(10, 60)
+
+    def _consumer_crashes(self) -> bool:
+        process = self._consumer()
+        if process is None:
+            return False
+        process.befall(process.die, self._steps())
+        return True
+
+    def _lost_volume(self) -> bool:
+        process = self._consumer()
+        if process is None:
+            return False
+
+        def lose() -> None:
+            self.world.volumes[process.number] = Volume()
+            process.die()
+
+        process.befall(lose, self._steps())
+        return True
+
+    def _consumer_hangs(self) -> bool:
+        process = self._consumer()
+        if process is None:
+            return False
+        until_s = self._until(15, 200)
+        process.befall(lambda: process.freeze(until_s), self._steps())
+        return True
+
+    def _zombie(self) -> bool:
+        process = self._consumer()
+        if process is None:
+            return False
+        pod = self.world.platform.pods[process.number]
+        pod.stuck_until_s = self._until(120, 400)
+        until_s = min(pod.stuck_until_s, self._until(60, 300))
+        process.befall(lambda: process.freeze(until_s), self._steps())
+        return True
+
+    def _sigterm(self) -> bool:
+        process = self._consumer()
+        if process is None:
+            return False
+        process.terminate()
+        return True
+
+    # The platform.
+
+    def _slow_starts(self) -> None:
+        self.world.platform.slow_until_s = self._until(30, 120)
+
+    def _failed_starts(self) -> None:
+        self.world.platform.fails_until_s = self._until(20, 90)
+
+    def _platform_refuses(self) -> None:
+        self.world.platform.refuses_until_s = self._until(10, 60)
+
+    def _consumer_vanishes(self) -> bool:
+        process = self._consumer()
+        if process is None:
+            return False
+        self.world.platform.vanish(process.number)
+        return True
+
+    def _gone_too_early(self) -> bool:
+        process = self._consumer()
+        if process is None:
+            return False
+        # What it goes on writing to is no longer the volume of whoever gets its number next.
+        self.world.volumes[process.number] = replace(process.volume)
+        self.world.platform.disown(process.number)
+        if self.rng.random() < 0.5:
+            process.freeze(self._until(5, 60))
+        self._later(self._until(20, 200), process.die)
+        return True
+
+    # What is wanted.
+
+    def _new_partitions(self) -> bool:
+        topic = self._topic()
+        if topic is None:
+            return False
+        there = [partition for partition in self.world.data.partitions if partition.topic == topic]
+        for _ in range(self.rng.randint(1, 2)):
+            self.world.add_partition(TopicPartition(topic, len(there)), like=self.rng.choice(there))
+            there.append(TopicPartition(topic, len(there)))
+        return True
+
+    def _topic_removed(self) -> bool:
+        topic = self._topic()
+        wanted = [service for service in self.world.services.values() if service is not None]
+        if topic is None or len(wanted) < 2:
+            return False
+        service = self.world.services[topic]
+        self._update(ServiceUpdate("remove", topic))
+        self._later(self._until(5, 150), lambda: self._update(ServiceUpdate("add", topic, service)))
+        return True
+
+    def _topic_changed(self) -> bool:
+        topic = self._topic()
+        service = None if topic is None else self.world.services[topic]
+        if service is None:
+            return False
+        self._versions += 1
+        table = service.table if self.rng.random() < 0.5 else f"lake/{topic}-{self._versions}"
+        changed = replace(service, table=table, transform=f"module:version_{self._versions}")
+        self._update(ServiceUpdate("change", topic, changed))
+        return True
+
+    def _broken_transform(self) -> bool:
+        topic = self._topic()
+        service = None if topic is None else self.world.services[topic]
+        if service is None:
+            return False
+        self._update(ServiceUpdate("change", topic, replace(service, transform=BROKEN_TRANSFORM)))
+        self._later(self._until(10, 60), lambda: self._update(ServiceUpdate("change", topic, service)))
+        return True
+
+    def _broken_table(self) -> bool:
+        topic = self._topic()
+        if topic is None:
+            return False
+        self.world.sinks.broken_until_s[topic] = self._until(10, 90)
+        return True
+
+    def _new_settings(self) -> None:
+        self._versions += 1
+        settings = ConsumerSettings(image=f"restow:{self._versions}", memory_mb=self.rng.choice((1024, 2048)))
+        self._update(ServiceUpdate("consumers", consumers=settings))
+
+    def _update(self, update: ServiceUpdate) -> None:
+        """People try again until the brokers have it."""
+        if not self.world.kafka.is_up:
+            self._later(self.world.kafka.down_until_s, lambda: self._update(update))
+            return
+        self.world.update(update)
+
+
+assert all(hasattr(Faults, f"_{fault.name.lower()}") for fault in Fault)

@@ -1,0 +1,84 @@
+"""A monitor process: publishes how fast each partition is written, a little wrong as every measurement is."""
+
+import random
+from datetime import UTC, datetime, timedelta
+from typing import TYPE_CHECKING, Final
+
+from restow.controller.events import SpeedsMeasured
+from restow.model import SortedMapping, Speeds, TopicPartition
+from restow.simulator.data import RECORD_BYTES
+from restow.simulator.processes import Process
+from restow.simulator.topics import Topic
+from restow.simulator.wire import Garbage, Measured
+
+if TYPE_CHECKING:
+    from restow.simulator.world import World
+
+BEGINNING: Final = datetime(2026, 3, 1, tzinfo=UTC)
+NOISE: Final = 0.02
+IMPOSSIBLE_BYTES_PER_S: Final = 1e15
+NONSENSE: Final = ("impossible", "empty", "older", "partial", "garbage")
+
+
+def time_text(now_s: float) -> str:
+    moment = BEGINNING + timedelta(milliseconds=round(now_s * 1000))
+    return moment.isoformat(timespec="milliseconds").replace("+00:00", "Z")
+
+
+class MonitorProcess(Process):
+    def __init__(self, world: "World", rng: random.Random) -> None:
+        super().__init__(world, rng)
+        self.silent_until_s = 0.0
+        self.nonsense_until_s = 0.0
+        self._names: tuple[TopicPartition, ...] = ()
+
+    def begin(self) -> None:
+        self.at(self.now_s, self._measure)
+
+    def die(self) -> None:
+        if self.is_alive:
+            self.is_alive = False
+            self.world.monitor_ended()
+
+    def _measure(self) -> None:
+        if self.world.kafka.is_up and self.now_s >= self.silent_until_s:
+            self._publish()
+        if self.passes():
+            self.at(self.now_s + self.world.scenario.measure_every_s, self._measure)
+
+    def _publish(self) -> None:
+        record: object = Measured(self._measurement())
+        if self.now_s < self.nonsense_until_s:
+            record = self._nonsense(record)
+        self.world.kafka.append(Topic.MONITOR, 0, record)
+
+    def _measurement(self) -> SpeedsMeasured:
+        data = self.world.data
+        low, span = 1 - NOISE, 2 * NOISE
+        random = self.rng.random
+        speeds = [float(round(speed * (low + span * random()))) for speed in data.speeds_now]
+        return SpeedsMeasured(
+            time_text(self.now_s),
+            Speeds(zip(data.partitions, speeds, strict=True)),
+            SortedMapping(zip(data.partitions, [speed / RECORD_BYTES for speed in speeds], strict=True)),
+        )
+
+    def _nonsense(self, true: Measured) -> object:
+        event = true.event
+        kind = self.rng.choice(NONSENSE)
+        self.world.coverage.nonsense.add(kind)
+        match kind:
+            case "impossible":
+                partition = self.rng.choice(sorted(event.speeds))
+                speeds = Speeds({**event.speeds, partition: IMPOSSIBLE_BYTES_PER_S})
+                return Measured(SpeedsMeasured(event.time, speeds, event.records_per_s), is_nonsense=True)
+            case "empty":
+                return Measured(SpeedsMeasured(event.time, Speeds()), is_nonsense=True)
+            case "older":
+                high = Speeds({partition: 3 * speed for partition, speed in event.speeds.items()})
+                return Measured(SpeedsMeasured(time_text(max(0.0, self.now_s - 3600)), high), is_nonsense=True)
+            case "partial":
+                kept = [partition for partition in event.speeds if self.rng.random() < 0.5]
+                return Measured(SpeedsMeasured(event.time, Speeds({p: event.speeds[p] for p in kept})))
+            case _:
+                return Garbage(b'{"version": 1, "time": "yesterday", "topics": {"orders": {"0": {"bytes_per_s": -1}}}}')

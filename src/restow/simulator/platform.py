@@ -1,0 +1,220 @@
+"""A simulated platform: starts consumers after a while, restarts those that crash, ends those that are told to go.
+
+`SimulatedPlatform` is the place, with its clock and its faults; each controller has a `PlatformClient` to it, which is what
+`platform/interface.py` asks for and passes the same contract as the real ones.
+"""
+
+import random
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Final, Protocol
+
+from restow.model import ConsumerId
+from restow.platform.interface import (
+    ConsumerFailing,
+    ConsumerGone,
+    ConsumerUp,
+    Listed,
+    PlatformChange,
+    PlatformRefusal,
+)
+from restow.protocol.messages import ConsumerSettings
+from restow.simulator.agenda import Agenda
+
+FAILURES_TOLD: Final = 3
+"""So many in a row, and the platform says that it fails."""
+LONGEST_BACKOFF_S: Final = 20.0
+STEADY_AFTER_S: Final = 60.0
+"""One that has run for so long is not failing any more."""
+
+
+class Runnable(Protocol):
+    """A process, as its platform sees it. It tells the platform when it has ended, with `exited`."""
+
+    is_disowned: bool
+
+    def begin(self) -> None: ...
+
+    def terminate(self) -> None: ...
+
+    def die(self) -> None: ...
+
+
+@dataclass(slots=True, eq=False)
+class Pod:
+    consumer: ConsumerId
+    settings: ConsumerSettings
+    process: Runnable | None = None
+    leaving: bool = False
+    restarting: bool = False
+    failures: int = 0
+    started_s: float = 0.0
+    stuck_until_s: float = 0.0
+    """Its machine doesn't answer: what runs there can't be ended."""
+
+
+class SimulatedPlatform:
+    def __init__(
+        self,
+        agenda: Agenda,
+        rng: random.Random,
+        spawn: Callable[[ConsumerId, ConsumerSettings], Runnable],
+        grace_s: float,
+        start_s: tuple[float, float] = (2.0, 8.0),
+    ) -> None:
+        self._agenda, self._rng, self._spawn, self._grace_s, self._start_s = agenda, rng, spawn, grace_s, start_s
+        self.pods: dict[ConsumerId, Pod] = {}
+        self.told: list[PlatformChange] = []
+        """All changes so far; clients remember how much of it they have seen."""
+        self.refuses_until_s = 0.0
+        self.slow_until_s = 0.0
+        self.fails_until_s = 0.0
+
+    # What a client wishes.
+
+    def list(self) -> tuple[Listed, ...]:
+        return tuple(Listed(consumer, self.pods[consumer].leaving) for consumer in sorted(self.pods))
+
+    def create(self, consumer: ConsumerId, settings: ConsumerSettings) -> None:
+        self._may_refuse()
+        pod = self.pods.get(consumer)
+        if pod is not None and pod.leaving:
+            raise PlatformRefusal(f"consumer {consumer} is still leaving; create it when it is gone")
+        if pod is None:
+            pod = self.pods[consumer] = Pod(consumer, settings)
+            self._start(pod)
+
+    def delete(self, consumer: ConsumerId) -> None:
+        self._may_refuse()
+        pod = self.pods.get(consumer)
+        if pod is not None and not pod.leaving:
+            pod.leaving, pod.restarting = True, False
+            self._end(pod)
+
+    def restart(self, consumer: ConsumerId, settings: ConsumerSettings) -> None:
+        self._may_refuse()
+        pod = self.pods.get(consumer)
+        if pod is None or pod.leaving:
+            raise PlatformRefusal(f"consumer {consumer} is not there to be restarted; create it")
+        pod.settings, pod.failures = settings, 0
+        if not pod.restarting:
+            pod.restarting = True
+            self._end(pod)
+
+    def exited(self, process: Runnable) -> None:
+        """A process has ended, by itself or by force."""
+        pod = next((pod for pod in self.pods.values() if pod.process is process), None)
+        if pod is None:
+            return
+        pod.process = None
+        if pod.leaving or pod.restarting:
+            self._ended(pod)
+            return
+        if self._agenda.now_s - pod.started_s >= STEADY_AFTER_S:
+            pod.failures = 0
+        self._failed(pod, "it ended by itself")
+
+    # What befalls it.
+
+    def vanish(self, consumer: ConsumerId) -> None:
+        """The consumer is gone, with no wish of ours: its machine was taken away."""
+        pod = self.pods.pop(consumer)
+        process, pod.process = pod.process, None
+        if process is not None:
+            process.die()
+        self.told.append(ConsumerGone(consumer))
+
+    def disown(self, consumer: ConsumerId) -> Runnable | None:
+        """It says that a consumer is gone, and it isn't. Gives the process that goes on."""
+        pod = self.pods.pop(consumer)
+        process, pod.process = pod.process, None
+        if process is not None:
+            process.is_disowned = True
+        self.told.append(ConsumerGone(consumer))
+        return process
+
+    # How things go.
+
+    def _may_refuse(self) -> None:
+        if self._agenda.now_s < self.refuses_until_s:
+            raise PlatformRefusal("the platform is busy; try again later")
+
+    def _start(self, pod: Pod) -> None:
+        delay_s = self._rng.uniform(*self._start_s)
+        if self._agenda.now_s < self.slow_until_s:
+            delay_s += 90 * self._rng.random()
+        self._agenda.after(delay_s, lambda: self._come_up(pod))
+
+    def _come_up(self, pod: Pod) -> None:
+        if not self._is_there(pod) or pod.process is not None or pod.leaving or pod.restarting:
+            return
+        if self._agenda.now_s < self.fails_until_s:
+            self._failed(pod, "it can't be started")
+            return
+        pod.started_s = self._agenda.now_s
+        pod.process = self._spawn(pod.consumer, pod.settings)
+        self.told.append(ConsumerUp(pod.consumer))
+        pod.process.begin()
+
+    def _failed(self, pod: Pod, reason: str) -> None:
+        pod.failures += 1
+        if pod.failures == FAILURES_TOLD:
+            self.told.append(ConsumerFailing(pod.consumer, reason))
+        backoff_s = min(2.0 ** min(pod.failures - 1, 10), LONGEST_BACKOFF_S)
+        self._agenda.after(backoff_s, lambda: self._start(pod) if self._is_there(pod) else None)
+
+    def _end(self, pod: Pod) -> None:
+        process = pod.process
+        if process is None:
+            self._ended(pod)
+            return
+        process.terminate()
+        self._agenda.after(self._grace_s, lambda: self._kill(pod, process))
+
+    def _kill(self, pod: Pod, process: Runnable) -> None:
+        if pod.process is process:
+            if self._agenda.now_s < pod.stuck_until_s:
+                self._agenda.at(pod.stuck_until_s, lambda: self._kill(pod, process))
+            else:
+                process.die()
+
+    def _ended(self, pod: Pod) -> None:
+        """As it was told to."""
+        if pod.restarting:
+            pod.restarting = False
+            self._start(pod)
+        else:
+            self._agenda.after(self._rng.random(), lambda: self._gone(pod))
+
+    def _gone(self, pod: Pod) -> None:
+        if self._is_there(pod):
+            del self.pods[pod.consumer]
+            self.told.append(ConsumerGone(pod.consumer))
+
+    def _is_there(self, pod: Pod) -> bool:
+        return self.pods.get(pod.consumer) is pod
+
+
+class PlatformClient:
+    """What one controller has of it: it sees what happens from when it begins to look."""
+
+    def __init__(self, platform: SimulatedPlatform) -> None:
+        self._platform = platform
+        self._seen: int | None = None
+
+    def list(self) -> tuple[Listed, ...]:
+        return self._platform.list()
+
+    def create(self, consumer: ConsumerId, settings: ConsumerSettings) -> None:
+        self._platform.create(consumer, settings)
+
+    def delete(self, consumer: ConsumerId) -> None:
+        self._platform.delete(consumer)
+
+    def restart(self, consumer: ConsumerId, settings: ConsumerSettings) -> None:
+        self._platform.restart(consumer, settings)
+
+    def changes(self) -> tuple[PlatformChange, ...]:
+        seen = len(self._platform.told) if self._seen is None else self._seen
+        self._seen = len(self._platform.told)
+        return tuple(self._platform.told[seen:])

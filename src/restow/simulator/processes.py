@@ -1,0 +1,56 @@
+"""What the simulated processes have in common: they can die or stand still after any step, and come back late."""
+
+import random
+from collections.abc import Callable
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from restow.simulator.world import World
+
+
+class Process:
+    """A subclass calls `passes` after each step that the world can see, and goes on only if that holds."""
+
+    def __init__(self, world: "World", rng: random.Random) -> None:
+        self.world, self.rng = world, rng
+        self.is_alive = True
+        self.frozen_until_s = 0.0
+        self._fuse: tuple[int, Callable[[], None]] | None = None
+
+    @property
+    def now_s(self) -> float:
+        return self.world.agenda.now_s
+
+    @property
+    def is_frozen(self) -> bool:
+        return self.now_s < self.frozen_until_s
+
+    def befall(self, what: Callable[[], None], after_steps: int) -> None:
+        """Have something happen to it between two of its next steps."""
+        self._fuse = (after_steps, what)
+
+    def freeze(self, until_s: float) -> None:
+        """As SIGSTOP does: it neither reads nor writes nor notices."""
+        self.frozen_until_s = max(self.frozen_until_s, until_s)
+
+    def passes(self) -> bool:
+        if self._fuse is not None:
+            steps, what = self._fuse
+            self._fuse = (steps - 1, what)
+            if steps <= 0:
+                self._fuse = None
+                what()
+        return self.is_alive and not self.is_frozen
+
+    def at(self, time_s: float, action: Callable[[], None]) -> None:
+        """Do it then, or when it is awake again; not if it has died."""
+
+        def act() -> None:
+            if not self.is_alive:
+                return
+            if self.is_frozen:
+                self.world.agenda.at(self.frozen_until_s, act)
+            else:
+                action()
+
+        self.world.agenda.at(time_s, act)

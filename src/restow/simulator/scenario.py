@@ -1,0 +1,138 @@
+"""What a run is about: how long, how much, which topics and settings. What isn't given is drawn from the seed, so that a
+search over seeds meets small and large groups, both kinds of sinks, patient and impatient settings.
+"""
+
+import random
+from collections.abc import Sequence
+from dataclasses import dataclass
+from enum import StrEnum
+from math import ceil
+from typing import Final
+
+from restow.controller.state import Rules
+from restow.model import SortedMapping, Speeds, TopicPartition
+from restow.protocol.messages import TopicService
+from restow.settings import Consumer, Controller
+from restow.simulator.workloads import GENERATORS, STEP_S, Table, generated, recorded
+
+HOUR_S: Final = 3600.0
+LARGE: Final = 1000
+"""Partitions from which on consumers and monitor take their time, as they do in large groups."""
+PARTITIONS_PER_CONSUMER: Final = 20
+PARTITIONS_PER_CONSUMER_DRAWN: Final = (3, 4, 5, 6)
+
+
+class Level(StrEnum):
+    NONE = "none"
+    SOME = "some"
+    MANY = "many"
+
+
+@dataclass(frozen=True)
+class Scenario:
+    seed: int
+    hours: float
+    workload: str
+    faults: Level
+    partitions: tuple[TopicPartition, ...]
+    per_consumer: int
+    """How many partitions one consumer carries, about, in the mean over time."""
+    rules: Rules
+    measure_every_s: float = 5.0
+    overhead_s: float = 0.4
+    """What a cycle takes before it reads anything."""
+    trace: tuple[Speeds, ...] | None = None
+    encodes: bool = False
+    """Whether records are the bytes of the protocol, or the messages themselves."""
+
+    @property
+    def duration_s(self) -> float:
+        return self.hours * HOUR_S
+
+    @property
+    def quiet_s(self) -> float:
+        """The time at the end in which no fault happens, so that everything must have come right."""
+        return min(480.0, 0.4 * self.duration_s)
+
+    @property
+    def capacity_bytes_per_s(self) -> float:
+        return self.rules.consumer.capacity_bytes_per_s
+
+    @property
+    def consumer(self) -> Consumer:
+        return self.rules.consumer
+
+    def random(self, purpose: str) -> random.Random:
+        """A generator of its own for each purpose: what one part draws changes nothing for the others."""
+        return random.Random(f"{self.seed}/{purpose}")
+
+    def speeds(self) -> Table:
+        steps = ceil(self.duration_s / STEP_S) + 1
+        if self.trace is not None:
+            return recorded(self.trace, self.partitions, steps)
+        mean = self.capacity_bytes_per_s * 0.8 / self.per_consumer
+        return generated(self.workload, self.random("workload"), len(self.partitions), steps, mean)
+
+
+def scenario(
+    seed: int,
+    hours: float = 0.5,
+    partitions: int | None = None,
+    workload: str | None = None,
+    faults: Level = Level.NONE,
+    trace: Sequence[Speeds] | None = None,
+    capacity_bytes_per_s: float = 1_000_000.0,
+) -> Scenario:
+    rng = random.Random(f"{seed}/scenario")
+    count = rng.randint(8, 24)
+    per_consumer = rng.choice(PARTITIONS_PER_CONSUMER_DRAWN)
+    drawn = rng.choice(sorted(GENERATORS))
+    topics = rng.randint(2, 4)
+    if partitions is not None:
+        count, per_consumer, topics = partitions, PARTITIONS_PER_CONSUMER, min(4, partitions)
+    names = tuple(sorted(TopicPartition(f"topic-{n % topics}", n // topics) for n in range(count)))
+    if trace is not None:
+        names = tuple(sorted({partition for speeds in trace for partition in speeds}))
+    large = len(names) >= LARGE
+    consumer = Consumer(
+        capacity_bytes_per_s=capacity_bytes_per_s,
+        report_every_s=10.0 if large else 5.0,
+        grace_s=10.0,
+        cycle_s=10.0 if large else 4.0,
+        cycle_bytes=int(capacity_bytes_per_s * (20.0 if large else 8.0)),
+    )
+    return Scenario(
+        seed,
+        hours,
+        "a trace" if trace is not None else workload or drawn,
+        faults,
+        names,
+        per_consumer,
+        Rules(_controller(rng, large), consumer, _services(rng, names)),
+        measure_every_s=10.0 if large else 5.0,
+        trace=None if trace is None else tuple(trace),
+        encodes=not large and rng.random() < 0.2,
+    )
+
+
+def _controller(rng: random.Random, large: bool) -> Controller:
+    """Impatient, so that half an hour sees every wait run out and everything come right again."""
+    return Controller(
+        answer_within_s=30.0 if large else rng.uniform(6, 12),
+        most_tries=rng.randint(2, 3),
+        ready_within_s=180.0 if large else rng.uniform(40, 70),
+        silent_after_s=60.0 if large else rng.uniform(20, 30),
+        create_again_after_s=5.0,
+        refused_again_after_s=3.0,
+        list_every_s=rng.uniform(10, 20),
+    )
+
+
+def _services(rng: random.Random, partitions: Sequence[TopicPartition]) -> SortedMapping[str, TopicService]:
+    """The first topic's table refuses late writes; of the others some do, and some know nothing of offsets."""
+    services = {}
+    for number, topic in enumerate(dict.fromkeys(partition.topic for partition in partitions)):
+        refuses = number == 0 or rng.random() < 0.6
+        start = "latest" if rng.random() < 0.2 else "earliest"
+        services[topic] = TopicService(f"lake/{topic}", None, start, refuses)
+    return SortedMapping(services)

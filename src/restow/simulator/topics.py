@@ -1,0 +1,160 @@
+"""Simulated Kafka: the four topics of the protocol, with transactions, fencing, delays, repeats and outages.
+
+Whoever appends gets an offset; whoever reads gets what is visible by now, in order. A transaction leaves a marker on each
+partition it wrote to, which takes an offset as Kafka's does. What a record is made of is the business of `wire.py`.
+"""
+
+import random
+from collections.abc import Callable, Iterable
+from enum import StrEnum
+from typing import Final
+
+from restow.simulator.agenda import Agenda
+
+LEAST_DELAY_S: Final = 0.002
+USUAL_DELAY_S: Final = 0.04
+MARKER: Final = object()
+"""What a transaction leaves behind: it takes an offset and is nothing to a reader."""
+
+
+class Topic(StrEnum):
+    CONTROLLER = "controller"
+    QUERY = "query"
+    SERVICE = "service"
+    MONITOR = "monitor"
+
+
+Place = tuple[Topic, int]
+
+
+class Fenced(Exception):
+    """A newer controller has taken over the transactional id."""
+
+
+class Log:
+    """One partition."""
+
+    __slots__ = ("appended_s", "extra_delay_s", "extra_until_s", "listeners", "records", "visible_s")
+
+    def __init__(self) -> None:
+        self.records: list[object] = []
+        self.appended_s: list[float] = []
+        self.visible_s: list[float] = []
+        self.listeners: list[Callable[[float], None]] = []
+        """Called with the time from which something new can be read."""
+        self.extra_delay_s = 0.0
+        self.extra_until_s = 0.0
+
+    @property
+    def end(self) -> int:
+        return len(self.records)
+
+    def append(self, record: object, now_s: float, visible_s: float) -> int:
+        offset = len(self.records)
+        if self.visible_s and self.visible_s[-1] > visible_s:
+            visible_s = self.visible_s[-1]  # one partition is read in order, however long one record takes
+        self.records.append(record)
+        self.appended_s.append(now_s)
+        self.visible_s.append(visible_s)
+        if record is not MARKER:
+            for listener in tuple(self.listeners):
+                listener(visible_s)
+        return offset
+
+
+class Kafka:
+    def __init__(self, agenda: Agenda, rng: random.Random) -> None:
+        self._agenda, self._rng = agenda, rng
+        self._logs: dict[Place, Log] = {}
+        self._in_charge: object = None
+        self.down_until_s = 0.0
+        self.repeats_until_s = 0.0
+        """Until then a record that is not part of a transaction may come twice: an answer was lost, and it was sent
+        again."""
+
+    @property
+    def is_up(self) -> bool:
+        return self._agenda.now_s >= self.down_until_s
+
+    def log(self, topic: Topic, partition: int) -> Log:
+        place = (topic, partition)
+        found = self._logs.get(place)
+        if found is None:
+            found = self._logs[place] = Log()
+        return found
+
+    def places(self) -> list[Place]:
+        return sorted(self._logs)
+
+    def append(self, topic: Topic, partition: int, record: object) -> int:
+        """Gives the offset of the copy that was confirmed: the last one."""
+        log = self.log(topic, partition)
+        offset = self._append(log, record)
+        if self._agenda.now_s < self.repeats_until_s and self._rng.random() < 0.5:
+            offset = self._append(log, record)
+        return offset
+
+    def take_over(self, producer: object) -> None:
+        """From now on the transactions of any other are refused."""
+        self._in_charge = producer
+
+    def is_in_charge(self, producer: object) -> bool:
+        return self._in_charge is producer
+
+    def commit(self, producer: object, records: Iterable[tuple[Topic, int, object]]) -> list[int]:
+        """All of them or none; gives their offsets."""
+        if producer is not self._in_charge:
+            raise Fenced
+        logs: dict[Place, Log] = {}
+        offsets = []
+        for topic, partition, record in records:
+            log = logs[(topic, partition)] = self.log(topic, partition)
+            offsets.append(self._append(log, record))
+        for log in logs.values():
+            self._append(log, MARKER)
+        return offsets
+
+    def _append(self, log: Log, record: object) -> int:
+        assert self.is_up, "nobody can send while the brokers are down"
+        now_s = self._agenda.now_s
+        delay_s = LEAST_DELAY_S + USUAL_DELAY_S * self._rng.random()
+        if now_s < log.extra_until_s:
+            delay_s += log.extra_delay_s * self._rng.random()
+        return log.append(record, now_s, now_s + delay_s)
+
+
+class Reader:
+    """Reads one partition from an offset on. It is woken when there is something new."""
+
+    def __init__(self, kafka: Kafka, log: Log, position: int, wake: Callable[[float], None]) -> None:
+        self._kafka, self.log, self._wake = kafka, log, wake
+        self.position = position
+        self.blocked_until_s = 0.0
+        log.listeners.append(wake)
+
+    def close(self) -> None:
+        if self._wake in self.log.listeners:
+            self.log.listeners.remove(self._wake)
+
+    def block(self, until_s: float) -> None:
+        """Nothing reaches this reader until then."""
+        self.blocked_until_s = max(self.blocked_until_s, until_s)
+        self._wake(self.blocked_until_s)
+
+    def read(self, now_s: float) -> list[tuple[int, object]]:
+        log = self.log
+        if now_s < self.blocked_until_s or now_s < self._kafka.down_until_s:
+            return []
+        found = []
+        position, end = self.position, len(log.records)
+        while position < end and log.visible_s[position] <= now_s:
+            record = log.records[position]
+            if record is not MARKER:
+                found.append((position, record))
+            position += 1
+        self.position = position
+        return found
+
+    def is_behind(self, now_s: float, by_s: float) -> bool:
+        """Whether something that was written so long ago has not been read."""
+        return self.position < len(self.log.records) and self.log.appended_s[self.position] < now_s - by_s

@@ -1,0 +1,59 @@
+"""What a record is made of: the message itself, or the very bytes that the real processes send and read.
+
+Encoding takes most of a simulated process's time, so only some seeds do it; what can't be decoded is on the topics in both.
+"""
+
+from dataclasses import dataclass
+from typing import Protocol
+
+from restow.controller.events import SpeedsMeasured
+from restow.protocol.channels import CONTROLLER, QUERY, SERVICE, Channel, decode_on
+from restow.protocol.messages import Message
+from restow.protocol.records import Undecodable, encode, key_of
+from restow.settings import Topics
+from restow.simulator.topics import Topic
+
+NAMES = Topics(prefix="simulated")
+CHANNELS: dict[Topic, Channel] = {Topic.CONTROLLER: CONTROLLER, Topic.QUERY: QUERY, Topic.SERVICE: SERVICE}
+
+
+@dataclass(frozen=True, slots=True)
+class Garbage:
+    """Bytes that nobody can read."""
+
+    value: bytes
+
+
+class Wire(Protocol):
+    def seal(self, message: Message) -> object: ...
+
+    def open(self, topic: Topic, partition: int, offset: int, record: object) -> Message | None:
+        """None: it can't be read, and is passed over."""
+
+
+class AsValues:
+    def seal(self, message: Message) -> object:
+        return message
+
+    def open(self, topic: Topic, partition: int, offset: int, record: object) -> Message | None:
+        if isinstance(record, Garbage):
+            return AsBytes().open(topic, partition, offset, record)
+        return record  # type: ignore[return-value]  # what was sealed
+
+
+class AsBytes:
+    def seal(self, message: Message) -> object:
+        return (*encode(message, "simulator"), key_of(message))
+
+    def open(self, topic: Topic, partition: int, offset: int, record: object) -> Message | None:
+        headers, value, key = ((), record.value, None) if isinstance(record, Garbage) else record  # type: ignore[misc]
+        message = decode_on(CHANNELS[topic], NAMES, partition, offset, headers, value, key)
+        return None if isinstance(message, Undecodable) else message
+
+
+@dataclass(frozen=True, slots=True)
+class Measured:
+    """A record of the monitor topic, and what only the world knows of it."""
+
+    event: SpeedsMeasured
+    is_nonsense: bool = False

@@ -1,0 +1,99 @@
+"""How fast each partition is written, over time: a daily wave, bursts, skew, growth, or a recorded trace.
+
+A workload is a table of speeds, one row a partition and one column a step of `STEP_S`; every speed is a whole number of
+bytes/s, so that it is the same on every machine. All randomness comes from the generator that is passed in.
+"""
+
+import math
+import random
+from collections.abc import Callable, Sequence
+from typing import Final
+
+import numpy as np
+from numpy.typing import NDArray
+
+from restow.model import Speeds, TopicPartition
+
+STEP_S: Final = 10.0
+DAY_S: Final = 86_400.0
+
+Table = NDArray[np.float64]
+Generator = Callable[[random.Random, int, int], Table]
+"""Shares of the mean speed, for so many partitions and steps."""
+
+
+def uniform(rng: random.Random, *shape: int) -> Table:
+    """From 0 to 1; many at once, from a generator that gives the same on every machine."""
+    count = math.prod(shape)
+    drawn = np.frombuffer(rng.randbytes(4 * count), dtype="<u4").astype(np.float64)
+    return (drawn / 2**32).reshape(shape)
+
+
+def noise(rng: random.Random, partitions: int, steps: int, share: float) -> Table:
+    """Around 1, and near to what it was a step ago."""
+    walk = np.empty((partitions, steps))
+    now = np.zeros(partitions)
+    for step, kick in enumerate(uniform(rng, steps, partitions) - 0.5):
+        now = 0.9 * now + kick
+        walk[:, step] = now
+    return np.clip(1 + share * walk, 0.1, None)
+
+
+def daily(rng: random.Random, partitions: int, steps: int) -> Table:
+    """Quiet nights and busy days. A run that is shorter than a day sees a whole one, faster."""
+    day = min(DAY_S / STEP_S, float(steps))
+    own_hour = 0.08 * uniform(rng, partitions, 1)
+    phase = np.arange(steps)[None, :] / day - own_hour
+    wave = 1 - 0.7 * np.cos(2 * np.pi * phase)
+    return _sizes(rng, partitions, 3.0) * wave * noise(rng, partitions, steps, 0.15)
+
+
+def bursts(rng: random.Random, partitions: int, steps: int) -> Table:
+    """An even stream, in which some partitions become several times as fast for some minutes."""
+    table = noise(rng, partitions, steps, 0.1)
+    for _ in range(max(3, steps // 40)):
+        begin, length = rng.randrange(steps), rng.randint(6, 36)
+        first, count = rng.randrange(partitions), max(1, partitions // rng.randint(3, 8))
+        hit = [(first + n) % partitions for n in range(count)]
+        table[hit, begin : begin + length] *= rng.uniform(2.0, 3.5)
+    return _sizes(rng, partitions, 2.0) * table
+
+
+def skew(rng: random.Random, partitions: int, steps: int) -> Table:
+    """A few partitions carry most of it (Zipf), and now and then two change places."""
+    ranks = list(range(1, partitions + 1))
+    rng.shuffle(ranks)
+    share = 1 / np.array(ranks, float) ** 0.6
+    table = np.empty((partitions, steps))
+    for step in range(steps):
+        if rng.random() < 0.03:
+            one, other = rng.randrange(partitions), rng.randrange(partitions)
+            share[[one, other]] = share[[other, one]]
+        table[:, step] = share
+    return table * noise(rng, partitions, steps, 0.15)
+
+
+def growth(rng: random.Random, partitions: int, steps: int) -> Table:
+    """Three times as much at the end as at the beginning."""
+    return _sizes(rng, partitions, 3.0) * np.linspace(0.5, 1.5, steps)[None, :] * noise(rng, partitions, steps, 0.1)
+
+
+GENERATORS: Final[dict[str, Generator]] = {"daily": daily, "bursts": bursts, "skew": skew, "growth": growth}
+
+
+def generated(name: str, rng: random.Random, partitions: int, steps: int, mean_bytes_per_s: float) -> Table:
+    """None is faster than eight times the mean: one that no consumer could carry is another question."""
+    table = GENERATORS[name](rng, partitions, steps)
+    table *= mean_bytes_per_s / table.mean()
+    return np.rint(np.clip(table, 0, 8 * mean_bytes_per_s))
+
+
+def recorded(trace: Sequence[Speeds], partitions: Sequence[TopicPartition], steps: int) -> Table:
+    """A step of the trace is a step here; it is repeated from its beginning if it is too short."""
+    columns = [[speeds.get(partition, 0.0) for partition in partitions] for speeds in trace]
+    return np.rint(np.array([columns[step % len(columns)] for step in range(steps)], float).T)
+
+
+def _sizes(rng: random.Random, partitions: int, ratio: float) -> Table:
+    """Partitions differ by up to this ratio."""
+    return 1 + (ratio - 1) * uniform(rng, partitions, 1)

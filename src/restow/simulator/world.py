@@ -1,0 +1,180 @@
+"""The seeded world: simulated Kafka, platform, sinks, clock and data around the real machines, and what befalls them.
+
+`run(scenario)` plays a scenario to its end and gives its outcome. `restow simulate` and the tests call it.
+"""
+
+import hashlib
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass
+from typing import Final
+
+from restow.controller.state import Rules
+from restow.model import ConsumerId, TopicPartition
+from restow.protocol.messages import ConsumerSettings, ServiceUpdate, TopicService
+from restow.simulator.agenda import Agenda
+from restow.simulator.checkers import Watch
+from restow.simulator.consumer import ConsumerProcess, Volume
+from restow.simulator.controller import ControllerProcess
+from restow.simulator.coverage import Coverage
+from restow.simulator.data import Data
+from restow.simulator.faults import Faults
+from restow.simulator.measures import SAMPLE_S, Measures
+from restow.simulator.monitor import MonitorProcess
+from restow.simulator.platform import SimulatedPlatform
+from restow.simulator.scenario import Scenario
+from restow.simulator.sinks import Sinks
+from restow.simulator.topics import Kafka, Topic
+from restow.simulator.wire import AsBytes, AsValues, Wire
+from restow.simulator.workloads import STEP_S
+
+LOOK_S: Final = 5.0
+MOST_VIOLATIONS: Final = 20
+"""One that nothing is done about is seen again and again."""
+CALM_S: Final = 240.0
+"""Liveness is asked of runs that are at least this long."""
+
+Tracer = Callable[[str], None]
+
+
+@dataclass(frozen=True)
+class Outcome:
+    scenario: Scenario
+    measures: Measures
+    coverage: Coverage
+    violations: tuple[str, ...]
+
+
+class World:
+    def __init__(self, scenario: Scenario, tracer: Tracer | None = None) -> None:
+        self.scenario = scenario
+        self.rules: Rules = scenario.rules
+        self.agenda = Agenda()
+        self.wire: Wire = AsBytes() if scenario.encodes else AsValues()
+        self.kafka = Kafka(self.agenda, scenario.random("kafka"))
+        self.data = Data(scenario.partitions, scenario.speeds())
+        self.sinks = Sinks()
+        self.measures = Measures(self.data)
+        self.coverage = Coverage()
+        self.violations: list[str] = []
+        self.watch = Watch(self)
+        self.volumes: dict[ConsumerId, Volume] = {}
+        self.processes: list[ConsumerProcess] = []
+        self.platform = SimulatedPlatform(
+            self.agenda, scenario.random("platform"), self._spawn, scenario.consumer.grace_s
+        )
+        self.services: dict[str, TopicService | None] = dict(scenario.rules.consume)
+        """What is wanted, in truth."""
+        self.controllers: list[ControllerProcess] = []
+        self.monitor = MonitorProcess(self, scenario.random("monitor"))
+        self._tracer = tracer
+        self._started = 0
+        self._rng = scenario.random("world")
+
+    def play(self) -> None:
+        scenario = self.scenario
+        self.agenda.every(STEP_S, lambda: self.data.advance(self.agenda.now_s))
+        self.agenda.every(SAMPLE_S, self._sample)
+        self.monitor.begin()
+        self.start_controller()
+        Faults(self, scenario.random("faults")).plan()
+        end_s, quiet_s = scenario.duration_s, scenario.quiet_s
+        if end_s < CALM_S:
+            self.agenda.run_until(end_s)
+            return
+        self.agenda.run_until(end_s - quiet_s)
+        self.agenda.every(LOOK_S, lambda: self.watch.progress.look(self))
+        self.agenda.run_until(end_s - quiet_s / 2)
+        self.watch.progress.remember(self)
+        self.agenda.run_until(end_s)
+        self.watch.progress.end(self)
+
+    # Who is there.
+
+    def start_controller(self) -> None:
+        self._started += 1
+        controller = ControllerProcess(self, self.scenario.random(f"controller/{self._started}"))
+        self.controllers.append(controller)
+        controller.at(self.agenda.now_s, controller.begin)
+
+    def controller_in_charge(self) -> ControllerProcess | None:
+        """The last that has started, if it is there."""
+        newest = self.controllers[-1] if self.controllers else None
+        return newest if newest is not None and newest.is_alive else None
+
+    def controller_ended(self, controller: ControllerProcess) -> None:
+        if controller is self.controllers[-1]:
+            self.agenda.after(self._rng.uniform(1, 20), self._succeed)
+
+    def _succeed(self) -> None:
+        if self.controller_in_charge() is None:
+            self.start_controller()
+
+    def monitor_ended(self) -> None:
+        self._started += 1
+        self.monitor = MonitorProcess(self, self.scenario.random(f"monitor/{self._started}"))
+        self.agenda.after(self._rng.uniform(1, 30), self.monitor.begin)
+
+    def _spawn(self, number: ConsumerId, settings: ConsumerSettings) -> ConsumerProcess:
+        self._started += 1
+        volume = self.volumes.setdefault(number, Volume())
+        process = ConsumerProcess(self, number, volume, self.scenario.random(f"consumer/{self._started}"))
+        self.processes = [process for process in self.processes if process.is_alive]
+        self.processes.append(process)
+        return process
+
+    # What is wanted.
+
+    def update(self, update: ServiceUpdate) -> None:
+        self.kafka.append(Topic.SERVICE, 0, self.wire.seal(update))
+        if update.topic is not None:
+            self.services[update.topic] = update.service
+            self.measures.forget(update.topic)
+
+    def add_partition(self, partition: TopicPartition, like: TopicPartition) -> None:
+        self.data.add(partition, like, self.agenda.now_s)
+        self.measures.grown()
+
+    def of_interest(self) -> Iterator[TopicPartition]:
+        for partition in self.data.partitions:
+            if self.services[partition.topic] is not None:
+                yield partition
+
+    # What is seen.
+
+    def age_s(self, partition: TopicPartition) -> float:
+        """How long the oldest record that is not stored has been waiting."""
+        return self.measures.waiting_s(partition, self.agenda.now_s)
+
+    def violated(self, line: int, words: str) -> None:
+        if len(self.violations) < MOST_VIOLATIONS:
+            self.violations.append(f"{line}: at {self.agenda.now_s:.1f} s, {words}")
+        self.trace("violation", line, words)
+
+    def trace(self, kind: str, *what: object) -> None:
+        if self._tracer is not None:
+            self._tracer(f"{self.agenda.now_s:.6f} {kind} {' '.join(map(repr, what))}")
+
+    def _sample(self) -> None:
+        speeds, index = self.data.speeds_now, self.data.index
+        loads = [
+            sum(speeds[index[partition]] for partition in process.positions)
+            for process in self.processes
+            if process.is_alive
+        ]
+        rows = [index[partition] for partition in self.of_interest()]
+        self.measures.sample(
+            self.agenda.now_s, len(self.platform.pods), loads, self.scenario.capacity_bytes_per_s, rows
+        )
+
+
+def run(scenario: Scenario, tracer: Tracer | None = None) -> Outcome:
+    world = World(scenario, tracer)
+    world.play()
+    return Outcome(scenario, world.measures, world.coverage, tuple(world.violations))
+
+
+def digest(scenario: Scenario) -> str:
+    """Of all that happened: the same for the same scenario, on every machine."""
+    sha = hashlib.sha256()
+    run(scenario, lambda line: sha.update(line.encode()))
+    return sha.hexdigest()
