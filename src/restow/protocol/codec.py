@@ -225,8 +225,8 @@ def _mapping(key: Any, value: Any) -> Form:
     read_key: Callable[[str], Any] = read_text if key is str else read_consumer_key
     words = f"for each {names[key]} {inner.words}"
 
-    def write(values: SortedMapping[Any, Any]) -> dict[str, Any]:
-        return {str(name): inner.write(each) for name, each in values.items()}
+    def write(values: Mapping[Any, Any]) -> dict[str, Any]:
+        return {str(name): inner.write(values[name]) for name in sorted(values)}
 
     def read(plain: object) -> SortedMapping[Any, Any]:
         if type(plain) is not dict:

@@ -78,14 +78,16 @@ def read_text(plain: object) -> str:
 
 
 def read_whole(plain: object) -> int:
-    if type(plain) is not int or not -GREATEST_WHOLE <= plain <= GREATEST_WHOLE:
+    if type(plain) is not int:
         raise wrong(plain, WHOLE.words)
+    if not -GREATEST_WHOLE <= plain <= GREATEST_WHOLE:
+        raise wrong(plain, "below 2^63")
     return plain
 
 
 def read_number(plain: object) -> float:
-    if type(plain) is int and -GREATEST_WHOLE <= plain <= GREATEST_WHOLE:
-        return float(plain)
+    if type(plain) is int:
+        return float(read_whole(plain))
     if type(plain) is not float or not math.isfinite(plain):
         raise wrong(plain, NUMBER.words)
     return plain

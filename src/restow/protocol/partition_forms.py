@@ -69,8 +69,9 @@ def by_partition(inner: Form) -> Form:
 
     def write(values: Mapping[TopicPartition, Any]) -> dict[str, dict[str, Any]]:
         by_topic: dict[str, dict[str, Any]] = {}
-        for (topic, number), value in values.items():
-            by_topic.setdefault(topic, {})[str(number)] = write_inner(value)
+        for partition in sorted(values):
+            topic, number = partition
+            by_topic.setdefault(topic, {})[str(number)] = write_inner(values[partition])
         return by_topic
 
     def read(plain: object) -> SortedMapping[TopicPartition, Any]:

@@ -68,7 +68,7 @@ def encode(
     number = versions.highest[kind] if version is None else version
     form = versions.get(kind, number)
     if form is None:
-        raise InvalidInput(f"there is no version {number} of {kind.__name__}; known are {versions.numbers(kind)}")
+        raise InvalidInput(f"there is no version {number} of {kind.__name__}; known: {_known(kind, versions)}")
     headers = ((TAG, kind.__name__), (VERSION, str(number)), (SENDER, sender))
     value = {TAG: kind.__name__, VERSION: number, **form.write(message)}
     return tuple((name, text.encode(errors="replace")) for name, text in headers), as_json(value)
@@ -122,13 +122,16 @@ def _message(headers: Headers, value: bytes, versions: Versions) -> Message:
         raise InvalidInput(f"{TAG} is {shown(name)}; it must be the name of a message")
     form = versions.get(kind, number) if type(number) is int else None
     if form is None:
-        known = " or ".join(map(str, versions.numbers(kind)))
-        raise InvalidInput(f"{VERSION} of {kind.__name__} is {shown(number)}; it must be {known}")
+        raise InvalidInput(f"{VERSION} of {kind.__name__} is {shown(number)}; it must be {_known(kind, versions)}")
     for header, wanted in ((TAG, kind.__name__), (VERSION, str(number))):
         if said.get(header, wanted) != wanted:
             raise InvalidInput(f"the header {header} is {shown(said[header])}; it must be {wanted}, as in the value")
     message: Message = form.read(plain)
     return message
+
+
+def _known(kind: type[Message], versions: Versions) -> str:
+    return " or ".join(map(str, versions.numbers(kind)))
 
 
 def _tombstone(key: bytes | None) -> ServiceUpdate:

@@ -1,0 +1,102 @@
+"""Which message stands where, and the records of the monitor topic."""
+
+from collections import Counter
+
+import pytest
+
+from restow.kafka.topics import wanted_topics
+from restow.model import SortedMapping
+from restow.monitor.publication import Publication, encode
+from restow.protocol import records
+from restow.protocol.channels import (
+    CHANNELS,
+    CONTROLLER,
+    MONITOR,
+    QUERY,
+    SERVICE,
+    Channel,
+    decode_measurement,
+    decode_on,
+)
+from restow.protocol.examples import EXAMPLES, MEASUREMENT
+from restow.protocol.messages import Message, ServiceUpdate
+from restow.protocol.records import Undecodable
+from restow.protocol.versions import MESSAGES
+from restow.settings import Topics
+
+TOPICS = Topics("shop")
+
+
+def test_every_message_stands_on_one_topic_in_one_direction() -> None:
+    placed = Counter(kind for channel in CHANNELS for lane in channel.lanes for kind in lane.messages)
+    assert placed == Counter([*MESSAGES, Publication])
+
+
+def test_the_channels_are_the_topics_that_are_made() -> None:
+    made = wanted_topics(TOPICS, most_consumers=4)
+    assert {channel.topic(TOPICS) for channel in CHANNELS} == set(made)
+    for channel in CHANNELS:
+        by_consumer = any(lane.partition == "i" for lane in channel.lanes)
+        assert made[channel.topic(TOPICS)].partitions == (5 if by_consumer else 1)
+
+
+@pytest.mark.parametrize("message", EXAMPLES, ids=lambda message: type(message).__name__)
+def test_a_message_is_read_where_it_belongs_and_refused_elsewhere(message: Message) -> None:
+    headers, value = records.encode(message, "somebody")
+
+    def read(channel: Channel, partition: int) -> Message | Undecodable:
+        return decode_on(channel, TOPICS, partition, 7, headers, value)
+
+    for channel in (CONTROLLER, QUERY, SERVICE):
+        for partition in (0, 3):
+            belongs = type(message) in channel.expected(partition)
+            here = (channel.topic(TOPICS), partition, 7)
+            out_of_place = Undecodable(*here, f"a {type(message).__name__} does not belong here")
+            assert read(channel, partition) == (message if belongs else out_of_place)
+    assert sum(type(message) in channel.expected(p) for channel in CHANNELS for p in (0, 3)) == 1
+
+
+def test_a_tombstone_counts_on_the_service_topic_alone() -> None:
+    assert decode_on(SERVICE, TOPICS, 0, 7, None, None, b"orders") == ServiceUpdate("remove", "orders")
+    assert decode_on(CONTROLLER, TOPICS, 0, 7, None, None, b"orders") == Undecodable(
+        "shop-controller", 0, 7, "a ServiceUpdate does not belong here"
+    )
+
+
+def test_a_measurement_is_read_from_the_monitor_topic() -> None:
+    assert decode_measurement(MONITOR.topic(TOPICS), 0, 7, encode(MEASUREMENT)) == MEASUREMENT
+
+
+TIME = '"time":"2026-03-01T12:00:00.250Z","window_s":'
+
+
+@pytest.mark.parametrize(
+    ("value", "reason"),
+    [
+        (None, "there is no value; it must be a measurement"),
+        (b"{", "a measurement must be JSON, and this is not: b'{'"),
+        (b"{}", "a measurement of version None can't be read; known is 1"),
+        (
+            b'{"version":1,"time":"zzz","window_s":1,"topics":{}}',
+            'time is "zzz"; it must be a time in UTC, like 2026-03-01T12:00:00.250Z',
+        ),
+        (
+            f'{{"version":1,{TIME}{10**4000},"topics":{{}}}}'.encode(),
+            "a number is too long, or it is nested too deeply",
+        ),
+        (
+            encode(
+                Publication(
+                    MEASUREMENT.time,
+                    30.0,
+                    SortedMapping({p._replace(topic="\ud800"): s for p, s in MEASUREMENT.partitions.items()}),
+                )
+            ),
+            'topics has "\\ud800"; it must be a topic\'s name',
+        ),
+    ],
+)
+def test_a_measurement_that_cannot_be_read_is_told_with_its_place_and_a_reason(
+    value: bytes | None, reason: str
+) -> None:
+    assert decode_measurement("shop-monitor", 0, 7, value) == Undecodable("shop-monitor", 0, 7, reason)

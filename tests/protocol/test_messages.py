@@ -1,0 +1,133 @@
+"""Messages that can't be meant can't be made."""
+
+from collections.abc import Callable
+
+import pytest
+
+from restow.errors import InvalidInput
+from restow.model import ConsumerId, SortedMapping, TopicPartition
+from restow.protocol.messages import (
+    ConsumerReady,
+    ConsumerReport,
+    ConsumerSettings,
+    ConsumingRefused,
+    PlatformChangeIntended,
+    ServiceUpdate,
+    StartConsumingCommand,
+    StateQuery,
+    StopConsumingCommand,
+    StopConsumingEvent,
+    TopicService,
+)
+
+O0, O1 = TopicPartition("orders", 0), TopicPartition("orders", 1)
+ONE = ConsumerId(1)
+SERVICE = SortedMapping({"orders": TopicService()})
+
+
+def ready(partitions: tuple[TopicPartition, ...], versions: dict[str, int] | None = None) -> ConsumerReady:
+    return ConsumerReady(ONE, True, partitions, SortedMapping(), SortedMapping(versions or {}))
+
+
+def report(lag: int = 0, records_per_s: float = 0.0, cycle_s_max: float = 0.0) -> ConsumerReport:
+    return ConsumerReport(
+        ONE, 5, SortedMapping({O0: lag}), SortedMapping(), records_per_s, 0.0, False, 0.0, cycle_s_max
+    )
+
+
+def test_messages_that_name_the_same_partitions_are_equal_whatever_the_order() -> None:
+    assert StopConsumingCommand(8, 1, 5, (O1, O0)) == StopConsumingCommand(8, 1, 5, (O0, O1))
+    assert ready((O1, O0)) == ready((O0, O1))
+    assert ConsumingRefused(ONE, 5, 8, None, (O1, O0), "table", "").partitions == (O0, O1)
+
+
+@pytest.mark.parametrize(
+    ("made", "message"),
+    [
+        (lambda: StopConsumingCommand(-1, 1, 5, (O0,)), "epoch is -1; it must be 0 or more"),
+        (lambda: StopConsumingCommand(8, 0, 5, (O0,)), "sequence is 0; it must be 1 or more"),
+        (lambda: StopConsumingCommand(8, 1, -5, (O0,)), "incarnation is -5; it must be 0 or more"),
+        (lambda: StopConsumingCommand(8, 1, 5, ()), "partitions is empty; it must name one or more"),
+        (lambda: StopConsumingCommand(8, 1, 5, (O0, O1, O0)), "partitions has orders-0 twice; it must be there once"),
+        (
+            lambda: StartConsumingCommand(8, 1, 5, SERVICE, SortedMapping({O0: -1})),
+            "partitions.orders.0 is -1; it must be 0 or more, or recover",
+        ),
+        (
+            lambda: StartConsumingCommand(8, 1, 5, SortedMapping(), SortedMapping({O0: 1})),
+            "topics and partitions name different topics; each topic must be in both",
+        ),
+        (
+            lambda: StopConsumingEvent(ONE, 5, 8, None, SortedMapping({O0: None, O1: -2})),
+            "partitions.orders.1 is -2; it must be 0 or more",
+        ),
+        (lambda: StopConsumingEvent(ConsumerId(0), 5, 8, None, SortedMapping()), "consumer is 0; it must be 1 or more"),
+        (lambda: PlatformChangeIntended(-1), "epoch is -1; it must be 0 or more"),
+        (lambda: PlatformChangeIntended(8, delete=(ONE, ConsumerId(0))), "delete[1] is 0; it must be 1 or more"),
+        (lambda: ready((), {"least": 0}), "versions.least is 0; it must be 1 or more"),
+        (lambda: StateQuery(8, 0), "query is 0; it must be 1 or more"),
+        (lambda: report(lag=-1), "lag_records.orders.0 is -1; it must be 0 or more"),
+        (lambda: report(records_per_s=float("nan")), "records_per_s is nan; it must be a finite number, 0 or more"),
+        (lambda: report(cycle_s_max=float("inf")), "cycle_s_max is inf; it must be a finite number, 0 or more"),
+        (lambda: ConsumerSettings(memory_mb=0), "memory_mb is 0; it must be 1 or more"),
+        (lambda: ConsumerSettings(cores=0.0), "cores is 0.0; it must be a number above 0"),
+        (
+            lambda: ConsumerSettings(env=SortedMapping({"A=B": "c"})),
+            "env has 'A=B'; it must be the name of a variable, like LOG_LEVEL",
+        ),
+        (lambda: ConsumerSettings(env=SortedMapping({"A": "\0"})), "env.A has a NUL in it; it must be text without"),
+        (lambda: ServiceUpdate("add", "orders"), "action add needs 'service'"),
+        (lambda: ServiceUpdate("remove", "orders", TopicService()), "action remove has no 'service'"),
+        (lambda: ServiceUpdate("consumers"), "action consumers needs 'consumers'"),
+        (lambda: ServiceUpdate("remove", "a b"), "topic is 'a b'; it must be a topic's name"),
+        (lambda: ServiceUpdate("remove", ".."), "topic is '..'; it must be a topic's name"),
+    ],
+)
+def test_a_message_that_cannot_be_meant_is_refused(made: Callable[[], object], message: str) -> None:
+    with pytest.raises(InvalidInput) as refused:
+        made()
+    assert str(refused.value) == message
+
+
+@pytest.mark.parametrize("start", ["earliest", "latest", "2026-03-01T12:00:00Z", "2024-02-29T23:59:59.123456Z"])
+def test_a_start_is_a_word_or_a_moment_in_utc(start: str) -> None:
+    assert TopicService(start=start).start == start
+
+
+@pytest.mark.parametrize(
+    "start",
+    [
+        *("", "Earliest", "2026-03-01", "2026-03-01T12:00:00", "2026-03-01T12:00:00+01:00", "2026-03-01T12:00:00Z\n"),
+        *("2026-02-29T00:00:00Z", "1900-02-29T00:00:00Z", "2026-04-31T00:00:00Z", "2026-13-01T00:00:00Z"),
+        *("2026-03-01T24:00:00Z", "2026-03-01T12:60:00Z", "0000-01-01T00:00:00Z", "٢٠٢٦-03-01T12:00:00Z"),
+    ],
+)
+def test_a_start_that_never_was_is_refused(start: str) -> None:
+    with pytest.raises(InvalidInput) as refused:
+        TopicService(start=start)
+    assert str(refused.value) == f"start is '{start}'; it must be earliest, latest or a time like 2026-03-01T12:00:00Z"
+
+
+@pytest.mark.parametrize("transform", ["shop:orders", "shop.tables:Orders.rows", "größe:größe"])
+def test_a_transform_is_a_function_of_a_module(transform: str) -> None:
+    assert TopicService(transform=transform).transform == transform
+
+
+@pytest.mark.parametrize(
+    "transform", ["", "shop", "shop:", ":rows", "..:..", "shop.:rows", "1shop:rows", "a:b:c", "a b:c"]
+)
+def test_a_transform_that_could_not_be_imported_is_refused(transform: str) -> None:
+    with pytest.raises(InvalidInput) as refused:
+        TopicService(transform=transform)
+    assert str(refused.value) == f"transform is '{transform}'; it must be module:function"
+
+
+def test_a_digest_differs_where_a_running_partition_must_start_again() -> None:
+    service = TopicService("lake/orders", "shop:orders")
+    others = (
+        TopicService("lake/other", "shop:orders"),
+        TopicService("lake/orders", "shop:other"),
+        TopicService("lake/orders", "shop:orders", refuses_late_writes=False),
+    )
+    assert len({service.digest, *(other.digest for other in others)}) == 4
+    assert TopicService("lake/orders", "shop:orders", start="latest").digest == service.digest

@@ -1,0 +1,40 @@
+"""docs/protocol.md says what the code says."""
+
+import inspect
+import json
+import re
+from pathlib import Path
+
+from restow.monitor import publication
+from restow.protocol import messages, reference
+from restow.protocol.examples import MEASUREMENT
+from restow.protocol.versions import MESSAGES
+
+PAGE = Path(__file__).parents[2] / "docs" / "protocol.md"
+WRITTEN = reference.page(map(inspect.getsource, (messages, publication)))
+
+
+def test_the_page_is_what_the_code_says() -> None:
+    assert PAGE.read_text(encoding="utf-8") == WRITTEN, "docs/protocol.md is old; write it anew with: make docs"
+
+
+def test_the_page_has_every_message_and_an_example_that_is_read_as_one() -> None:
+    headings = re.findall(r"^### (\w+)$", WRITTEN, re.MULTILINE)
+    parts = [part.__name__ for part in reference.PARTS]
+    assert sorted(headings) == sorted([kind.__name__ for kind in MESSAGES] + parts + ["Measurement"])
+    examples = [json.loads(text) for text in re.findall(r"^```json\n(.*?)^```$", WRITTEN, re.MULTILINE | re.DOTALL)]
+    types = [example.get("type", "Measurement") for example in examples]
+    assert sorted(types) == sorted([kind.__name__ for kind in MESSAGES] + ["Measurement", "ServiceUpdate"])
+
+
+def test_every_field_has_a_meaning() -> None:
+    rows = re.findall(r"^\| `(\w+)` \| (.*?) \| (.*) \|$", WRITTEN, re.MULTILINE)
+    assert len(rows) > 60
+    assert [name for name, words, meaning in rows if not words or not meaning.endswith(".")] == []
+
+
+def test_the_fields_of_a_measurement_are_those_that_are_sent() -> None:
+    [section] = re.findall(r"^### Measurement$.*?^```json", WRITTEN, re.MULTILINE | re.DOTALL)
+    sent = json.loads(publication.encode(MEASUREMENT))
+    of_partition = sent["topics"]["orders"]["1"]
+    assert re.findall(r"^\| `(\w+)` ", section, re.MULTILINE) == [*list(sent)[1:], *of_partition]
