@@ -33,7 +33,7 @@ class ConsumerUp:
 
 @dataclass(frozen=True, slots=True)
 class ConsumerFailing:
-    """It doesn't come up, or falls again and again; the platform goes on trying."""
+    """It doesn't come up, or has fallen again; the platform goes on trying, after growing pauses."""
 
     consumer: ConsumerId
     reason: str
@@ -54,13 +54,20 @@ class Platform(Protocol):
         """The group's consumers, by number: those that run, that start, that are restarted, and that are leaving."""
 
     def create(self, consumer: ConsumerId, settings: ConsumerSettings) -> None:
-        """One that is there already, and is not leaving, is left as it is."""
+        """One that is there already is left as it is; one that is still leaving is refused, with PlatformRefusal."""
 
     def delete(self, consumer: ConsumerId) -> None:
         """Asks it to end, and ends it by force after its grace time. One that isn't there is no error."""
 
     def restart(self, consumer: ConsumerId, settings: ConsumerSettings) -> None:
-        """Ends it as `delete` does and starts it again on its own volume, with these settings."""
+        """Ends it as `delete` does and starts it again at once, on its own volume, with these settings.
+
+        One that isn't there, or is leaving, is refused, with PlatformRefusal.
+        """
 
     def changes(self) -> tuple[PlatformChange, ...]:
-        """What happened since the last call, in order; does not wait. The first call tells nothing of the past."""
+        """What happened since the last call, in order; does not wait.
+
+        The first call tells what happened since this object was made: what was before that, `list` shows. Of
+        several falls and starts between two calls the last is told.
+        """
