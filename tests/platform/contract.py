@@ -1,0 +1,232 @@
+"""What every platform keeps to. An implementation's tests subclass `PlatformContract` and give it a `platform_maker`.
+
+Time is the maker's: a real platform waits, the simulator's moves its own clock.
+"""
+
+from collections.abc import Callable, Hashable
+from typing import Protocol
+
+import pytest
+
+from restow.model import ConsumerId
+from restow.platform.interface import (
+    ConsumerFailing,
+    ConsumerGone,
+    ConsumerUp,
+    Listed,
+    Platform,
+    PlatformChange,
+    PlatformRefusal,
+)
+from restow.protocol.messages import ConsumerSettings
+
+GROUP, OTHER_GROUP = "a", "a-consumer-1"
+"""The other's consumers have names that begin like those of the first."""
+
+ONE, TWO, TEN = ConsumerId(1), ConsumerId(2), ConsumerId(10)
+
+
+class PlatformMaker(Protocol):
+    """A place for consumers, and what can be done there behind the platform's back."""
+
+    well: ConsumerSettings
+    """Of a consumer that runs until it is told to end."""
+    stubborn: ConsumerSettings
+    """Of one that ends only when its grace time is over."""
+    failing: ConsumerSettings
+    """Of one that falls whenever it is started."""
+
+    def make(self, group: str = GROUP) -> Platform:
+        """Another object for the same place."""
+
+    def advance(self, condition: Callable[[], object]) -> None:
+        """Lets time pass until the condition holds; fails when it doesn't for long."""
+
+    def process(self, consumer: ConsumerId) -> Hashable | None:
+        """Which process of the group's consumer is at its work, if one is."""
+
+    def crash(self, consumer: ConsumerId) -> None: ...
+
+    def write(self, consumer: ConsumerId, text: str) -> None:
+        """To its volume."""
+
+    def read(self, consumer: ConsumerId) -> str:
+        """From its volume."""
+
+
+class Watched:
+    """A platform, and all that it has told."""
+
+    def __init__(self, maker: PlatformMaker, group: str = GROUP) -> None:
+        self.platform = maker.make(group)
+        self.told: list[PlatformChange] = []
+        self._maker = maker
+
+    def until_told(self, *changes: PlatformChange) -> None:
+        """Exactly these, since it was made."""
+        self.until(lambda: len(self.told) >= len(changes))
+        assert self.told == [*changes]
+
+    def until(self, condition: Callable[[], object]) -> None:
+        def look() -> object:
+            self.told += self.platform.changes()
+            return condition()
+
+        self._maker.advance(look)
+
+    def until_works(self, consumer: ConsumerId, instead_of: Hashable | None = None) -> Hashable:
+        """Its process, when that is at its work."""
+        self.until(lambda: self._maker.process(consumer) not in (None, instead_of))
+        return self._maker.process(consumer)
+
+
+class PlatformContract:
+    @pytest.fixture
+    def watched(self, platform_maker: PlatformMaker) -> Watched:
+        return Watched(platform_maker)
+
+    def test_nothing_is_there_at_first(self, watched: Watched) -> None:
+        assert watched.platform.list() == ()
+        assert watched.platform.changes() == ()
+
+    def test_what_is_created_is_listed_at_once_and_comes_up(
+        self, watched: Watched, platform_maker: PlatformMaker
+    ) -> None:
+        watched.platform.create(ONE, platform_maker.well)
+        assert watched.platform.list() == (Listed(ONE),)
+        watched.until_works(ONE)
+        assert watched.told == [ConsumerUp(ONE)]
+        assert watched.platform.list() == (Listed(ONE),)
+
+    def test_what_is_created_twice_is_there_once(self, watched: Watched, platform_maker: PlatformMaker) -> None:
+        watched.platform.create(ONE, platform_maker.well)
+        watched.platform.create(ONE, platform_maker.well)
+        process = watched.until_works(ONE)
+        watched.platform.create(ONE, platform_maker.failing)
+        watched.platform.create(TWO, platform_maker.well)
+        watched.until_told(ConsumerUp(ONE), ConsumerUp(TWO))
+        assert platform_maker.process(ONE) == process
+        assert watched.platform.list() == (Listed(ONE), Listed(TWO))
+
+    def test_what_is_deleted_is_leaving_until_it_is_gone(self, watched: Watched, platform_maker: PlatformMaker) -> None:
+        watched.platform.create(ONE, platform_maker.stubborn)
+        watched.until_works(ONE)
+        watched.platform.delete(ONE)
+        assert watched.platform.list() == (Listed(ONE, leaving=True),)
+        assert platform_maker.process(ONE) is not None
+        watched.until_told(ConsumerUp(ONE), ConsumerGone(ONE))
+        assert platform_maker.process(ONE) is None
+        assert watched.platform.list() == ()
+
+    def test_what_is_leaving_can_be_deleted_again_and_nothing_else(
+        self, watched: Watched, platform_maker: PlatformMaker
+    ) -> None:
+        watched.platform.create(ONE, platform_maker.stubborn)
+        watched.until_works(ONE)
+        watched.platform.delete(ONE)
+        watched.platform.delete(ONE)
+        with pytest.raises(PlatformRefusal):
+            watched.platform.create(ONE, platform_maker.well)
+        with pytest.raises(PlatformRefusal):
+            watched.platform.restart(ONE, platform_maker.well)
+        watched.until_told(ConsumerUp(ONE), ConsumerGone(ONE))
+
+    def test_what_is_not_there_can_be_deleted_but_not_restarted(
+        self, watched: Watched, platform_maker: PlatformMaker
+    ) -> None:
+        watched.platform.delete(ONE)
+        with pytest.raises(PlatformRefusal):
+            watched.platform.restart(ONE, platform_maker.well)
+        assert watched.platform.list() == ()
+        assert watched.platform.changes() == ()
+
+    def test_a_restart_gives_a_new_process_on_the_old_volume(
+        self, watched: Watched, platform_maker: PlatformMaker
+    ) -> None:
+        watched.platform.create(ONE, platform_maker.well)
+        process = watched.until_works(ONE)
+        platform_maker.write(ONE, "kept")
+        watched.platform.restart(ONE, platform_maker.well)
+        watched.until_told(ConsumerUp(ONE), ConsumerUp(ONE))
+        watched.until_works(ONE, instead_of=process)
+        assert platform_maker.read(ONE) == "kept"
+        assert watched.platform.list() == (Listed(ONE),)
+
+    def test_a_restart_brings_new_settings(self, watched: Watched, platform_maker: PlatformMaker) -> None:
+        watched.platform.create(ONE, platform_maker.failing)
+        watched.until(lambda: any(isinstance(change, ConsumerFailing) for change in watched.told))
+        watched.platform.restart(ONE, platform_maker.well)
+        watched.told.clear()
+        watched.until_works(ONE)
+        watched.platform.create(TWO, platform_maker.well)
+        watched.until(lambda: ConsumerUp(TWO) in watched.told)
+        assert watched.told[-2:] == [ConsumerUp(ONE), ConsumerUp(TWO)]
+
+    def test_what_crashed_comes_up_again_with_its_volume(self, watched: Watched, platform_maker: PlatformMaker) -> None:
+        watched.platform.create(ONE, platform_maker.well)
+        process = watched.until_works(ONE)
+        platform_maker.write(ONE, "kept")
+        platform_maker.crash(ONE)
+        watched.until_told(ConsumerUp(ONE), ConsumerUp(ONE))
+        watched.until_works(ONE, instead_of=process)
+        assert platform_maker.read(ONE) == "kept"
+
+    def test_what_falls_again_and_again_is_told_to_be_failing_and_stays_listed(
+        self, watched: Watched, platform_maker: PlatformMaker
+    ) -> None:
+        watched.platform.create(ONE, platform_maker.failing)
+        watched.until(lambda: any(isinstance(change, ConsumerFailing) for change in watched.told))
+        assert watched.platform.list() == (Listed(ONE),)
+        watched.platform.delete(ONE)
+        watched.until(lambda: ConsumerGone(ONE) in watched.told)
+        assert watched.told[-1] == ConsumerGone(ONE)
+        assert watched.platform.list() == ()
+
+    def test_what_happens_to_one_touches_no_other(self, watched: Watched, platform_maker: PlatformMaker) -> None:
+        for consumer in (TEN, TWO, ONE):
+            watched.platform.create(consumer, platform_maker.well)
+        assert watched.platform.list() == (Listed(ONE), Listed(TWO), Listed(TEN))
+        processes = watched.until_works(ONE), watched.until_works(TEN)
+        watched.platform.delete(TWO)
+        watched.until(lambda: ConsumerGone(TWO) in watched.told)
+        assert watched.platform.list() == (Listed(ONE), Listed(TEN))
+        assert (platform_maker.process(ONE), platform_maker.process(TEN)) == processes
+
+    def test_a_number_can_be_used_again_when_its_last_owner_is_gone(
+        self, watched: Watched, platform_maker: PlatformMaker
+    ) -> None:
+        for _ in range(2):
+            watched.platform.create(ONE, platform_maker.well)
+            watched.until(lambda: ConsumerUp(ONE) in watched.told)
+            watched.platform.delete(ONE)
+            watched.until(lambda: ConsumerGone(ONE) in watched.told)
+            assert watched.told == [ConsumerUp(ONE), ConsumerGone(ONE)]
+            watched.told.clear()
+
+    def test_another_group_is_invisible(self, watched: Watched, platform_maker: PlatformMaker) -> None:
+        other = Watched(platform_maker, OTHER_GROUP)
+        other.platform.create(ONE, platform_maker.well)
+        other.until_told(ConsumerUp(ONE))
+        watched.platform.create(TWO, platform_maker.well)
+        watched.until_told(ConsumerUp(TWO))
+        watched.platform.delete(ONE)
+        assert (watched.platform.list(), other.platform.list()) == ((Listed(TWO),), (Listed(ONE),))
+        watched.platform.delete(TWO)
+        watched.until_told(ConsumerUp(TWO), ConsumerGone(TWO))
+        assert other.platform.changes() == ()
+        other.platform.delete(ONE)
+        other.until_told(ConsumerUp(ONE), ConsumerGone(ONE))
+
+    def test_a_second_object_sees_the_same_and_hears_of_what_comes(
+        self, watched: Watched, platform_maker: PlatformMaker
+    ) -> None:
+        watched.platform.create(ONE, platform_maker.well)
+        watched.until_told(ConsumerUp(ONE))
+        second = Watched(platform_maker)
+        assert second.platform.list() == watched.platform.list() == (Listed(ONE),)
+        second.platform.create(TWO, platform_maker.well)
+        watched.until_told(ConsumerUp(ONE), ConsumerUp(TWO))
+        watched.platform.delete(ONE)
+        second.until_told(ConsumerUp(TWO), ConsumerGone(ONE))
+        watched.until_told(ConsumerUp(ONE), ConsumerUp(TWO), ConsumerGone(ONE))
+        assert second.platform.list() == watched.platform.list() == (Listed(TWO),)

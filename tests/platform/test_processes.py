@@ -1,0 +1,303 @@
+"""What is special to consumers as processes: they outlive their controller, are never mistaken, and leave nothing."""
+
+import dataclasses
+import os
+import signal
+import stat
+import subprocess
+import sys
+from pathlib import Path
+from typing import cast
+
+import pytest
+from tests.platform.conftest import GROUP, ProcessMaker, behaving
+from tests.platform.contract import Watched
+
+from restow.errors import RestowError
+from restow.model import ConsumerId
+from restow.platform.interface import ConsumerFailing, ConsumerGone, ConsumerUp, Listed, PlatformRefusal
+from restow.platform.processes.disk import locked
+from restow.platform.processes.files import MARK, Home, Status
+from restow.platform.processes.linux import Process, is_alive, marked, process, send
+from restow.platform.processes.spawning import spawn
+
+ONE = ConsumerId(1)
+
+OWNER = """
+import os, pathlib, sys
+from restow.platform.processes.consumers import LocalProcesses
+from tests.platform.conftest import ProcessMaker
+
+maker = ProcessMaker(pathlib.Path(sys.argv[1]), lambda condition: None)
+platform = maker.make()
+platform.create(1, maker.well)
+print("created", flush=True)
+sys.stdin.read()
+"""
+
+
+@pytest.fixture
+def watched(processes: ProcessMaker) -> Watched:
+    return Watched(processes)
+
+
+def home(processes: ProcessMaker, consumer: ConsumerId = ONE) -> Home:
+    return Home(processes.directory / "run" / GROUP / f"{GROUP}-consumer-{consumer}")
+
+
+def all_processes(processes: ProcessMaker) -> tuple[Process, ...]:
+    return marked(MARK, str(home(processes).path))
+
+
+def keeper_of(processes: ProcessMaker) -> Process:
+    status = home(processes).status()
+    assert status
+    return status.keeper
+
+
+def log(processes: ProcessMaker) -> str:
+    return (processes.volume(ONE) / "consumer.log").read_text()
+
+
+def test_consumers_outlive_their_controller_and_are_found_again(processes: ProcessMaker) -> None:
+    root = Path(__file__).parents[2]
+    command = [sys.executable, "-c", OWNER, str(processes.directory)]
+    with subprocess.Popen(
+        command, cwd=root, env={**os.environ, "PYTHONPATH": str(root)}, stdin=subprocess.PIPE, stdout=subprocess.PIPE
+    ) as owner:
+        assert owner.stdout
+        assert owner.stdout.readline() == b"created\n"
+        consumer = processes.until_works(ONE)
+        owner.kill()
+    assert os.getsid(consumer.pid) not in (os.getsid(0), owner.pid)
+    successor = Watched(processes)
+    assert successor.platform.list() == (Listed(ONE),)
+    assert successor.platform.changes() == ()
+    processes.crash(ONE)
+    processes.until_works(ONE, instead_of=consumer)
+    successor.until_told(ConsumerUp(ONE))
+    successor.platform.delete(ONE)
+    successor.until_told(ConsumerUp(ONE), ConsumerGone(ONE))
+
+
+def test_a_wish_whose_writer_died_before_it_started_a_keeper_is_fulfilled_by_the_next(
+    processes: ProcessMaker, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    class Died(BaseException): ...
+
+    def die(_: Path) -> None:
+        raise Died
+
+    with monkeypatch.context() as patched:
+        patched.setattr("restow.platform.processes.keepers.spawn", die)
+        with pytest.raises(Died):
+            processes.make().create(ONE, processes.well)
+    successor = Watched(processes)
+    assert successor.platform.list() == (Listed(ONE),)
+    successor.until_told(ConsumerUp(ONE))
+
+
+def test_what_is_leaving_is_finished_without_any_controller(processes: ProcessMaker) -> None:
+    platform = processes.make()
+    platform.create(ONE, processes.stubborn)
+    processes.until_works(ONE)
+    platform.delete(ONE)
+    processes.advance(lambda: not all_processes(processes))  # nobody looks at the platform meanwhile
+    assert processes.make().list() == ()
+
+
+def test_what_is_leaving_is_finished_by_a_successor_when_its_keeper_dies_too(processes: ProcessMaker) -> None:
+    platform = processes.make()
+    platform.create(ONE, behaving("parent", ORPHAN=str(processes.directory / "orphan")))
+    processes.until_works(ONE)
+    keeper = keeper_of(processes)
+    send(keeper, signal.SIGSTOP)
+    platform.delete(ONE)
+    send(keeper, signal.SIGKILL)
+    processes.advance(lambda: not is_alive(keeper))
+    successor = Watched(processes)
+    assert successor.platform.list() == (Listed(ONE, leaving=True),), "the orphan is still there"
+    successor.until_told(ConsumerGone(ONE))
+    assert all_processes(processes) == ()
+
+
+def test_a_consumer_whose_keeper_is_killed_dies_with_it_and_comes_back_with_another(
+    processes: ProcessMaker, watched: Watched
+) -> None:
+    watched.platform.create(ONE, processes.well)
+    consumer = cast("Process", watched.until_works(ONE))
+    send(keeper_of(processes), signal.SIGKILL)
+    processes.advance(lambda: not is_alive(consumer))
+    watched.until_told(ConsumerUp(ONE), ConsumerFailing(ONE, "its keeper was ended by SIGKILL"), ConsumerUp(ONE))
+
+
+def test_a_consumer_that_ignores_sigterm_is_killed_after_its_grace_time(
+    processes: ProcessMaker, watched: Watched
+) -> None:
+    watched.platform.create(ONE, processes.stubborn)
+    watched.until_works(ONE)
+    watched.platform.delete(ONE)
+    watched.until_told(ConsumerUp(ONE), ConsumerGone(ONE))
+    assert "killing it, 0.5 s after it was told to end" in log(processes)
+
+
+@pytest.mark.parametrize("way", ["crash", "delete"])
+def test_nothing_that_a_consumer_started_is_left_over(processes: ProcessMaker, watched: Watched, way: str) -> None:
+    orphan_file = processes.directory / "orphan"
+    watched.platform.create(ONE, behaving("parent", ORPHAN=str(orphan_file)))
+    watched.until_works(ONE)
+    processes.advance(lambda: orphan_file.exists() and orphan_file.read_text())
+    orphan = process(int(orphan_file.read_text()))
+    assert orphan
+    assert os.getsid(orphan.pid) == orphan.pid, "it has a session of its own, and another parent"
+    if way == "crash":
+        processes.crash(ONE)
+        watched.until_told(ConsumerUp(ONE), ConsumerUp(ONE))
+    else:
+        watched.platform.delete(ONE)
+        watched.until_told(ConsumerUp(ONE), ConsumerGone(ONE))
+        assert all_processes(processes) == ()
+    assert not is_alive(orphan)
+
+
+def test_why_a_consumer_fails_is_told_without_what_it_was_given(processes: ProcessMaker, watched: Watched) -> None:
+    watched.platform.create(ONE, processes.failing)
+    watched.until(lambda: any(isinstance(change, ConsumerFailing) for change in watched.told))
+    assert ConsumerFailing(ONE, "it ended with exit code 1; its log ends: no table at ***") in watched.told
+    assert "hush-hush" not in (home(processes).path / "status.json").read_text()
+    assert "hush-hush" not in repr(home(processes).wish())
+
+
+def test_one_that_ends_by_itself_with_exit_code_0_has_fallen(watched: Watched) -> None:
+    watched.platform.create(ONE, behaving("finished"))
+    watched.until(lambda: any(isinstance(change, ConsumerFailing) for change in watched.told))
+    assert ConsumerFailing(ONE, "it ended with exit code 0, though nobody told it to end") in watched.told
+
+
+def test_a_command_that_is_not_there_is_told(processes: ProcessMaker) -> None:
+    class Elsewhere(ProcessMaker):
+        def command(self, *_: object) -> tuple[str, ...]:
+            return ("no-such-program",)
+
+    watched = Watched(Elsewhere(processes.directory, processes.advance))
+    watched.platform.create(ONE, processes.well)
+    watched.until(lambda: any(isinstance(change, ConsumerFailing) for change in watched.told))
+    [failing, *_] = [change for change in watched.told if isinstance(change, ConsumerFailing)]
+    assert failing.reason.startswith("it ended with exit code 127; its log ends: no-such-program can't be started in ")
+
+
+def test_a_record_of_an_id_that_belongs_to_another_process_now_is_not_believed(processes: ProcessMaker) -> None:
+    platform = processes.make()
+    platform.create(ONE, processes.well)
+    processes.until_works(ONE)
+    platform.delete(ONE)
+    processes.advance(lambda: not all_processes(processes))
+    wish = home(processes).wish()
+    with subprocess.Popen(["sleep", "1000"]) as bystander:
+        known = process(bystander.pid)
+        assert known
+        assert wish
+        for forged in (known._replace(started=known.started - 1), known._replace(boot="another")):
+            home(processes).path.mkdir(parents=True, exist_ok=True)
+            home(processes).set_wish(wish)
+            home(processes).set_status(Status(forged, forged))
+            successor = processes.make()
+            assert successor.list() == ()
+            successor.delete(ONE)
+            assert not home(processes).path.exists()
+            send(forged, signal.SIGKILL)
+        assert is_alive(known)
+        bystander.kill()
+
+
+def test_a_torn_status_is_written_again_and_no_news(processes: ProcessMaker, watched: Watched) -> None:
+    watched.platform.create(ONE, processes.well)
+    watched.until_works(ONE)
+    file = home(processes).path / "status.json"
+    whole = file.read_text()
+    file.write_text(whole[: len(whole) // 2])
+    assert watched.platform.list() == (Listed(ONE),)
+    watched.until(lambda: file.read_text() == whole)
+    assert watched.told == [ConsumerUp(ONE)]
+
+
+def test_a_consumer_whose_wish_is_torn_is_ended_and_told_gone(processes: ProcessMaker, watched: Watched) -> None:
+    watched.platform.create(ONE, processes.well)
+    consumer = cast("Process", watched.until_works(ONE))
+    file = home(processes).path / "wish.json"
+    file.write_text(file.read_text()[:-1])
+    watched.until_told(ConsumerUp(ONE), ConsumerGone(ONE))
+    assert not is_alive(consumer)
+
+
+def test_a_second_keeper_sees_that_there_is_one_and_ends(processes: ProcessMaker, watched: Watched) -> None:
+    watched.platform.create(ONE, processes.well)
+    consumer = watched.until_works(ONE)
+    second = spawn(home(processes).path)
+    processes.advance(lambda: not second.is_running)
+    assert second.trouble() is None
+    assert processes.process(ONE) == consumer
+    assert watched.platform.changes() == ()
+
+
+def test_a_change_that_somebody_holds_up_is_refused(processes: ProcessMaker, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("restow.platform.processes.keepers.LOCKED_WITHIN_S", 0.05)
+    platform = processes.make()
+    with locked(home(processes).path, 0.0), pytest.raises(PlatformRefusal, match="a-consumer-1 is being changed"):
+        platform.create(ONE, processes.well)
+    platform.create(ONE, processes.well)
+
+
+@pytest.mark.parametrize("keep", [True, False])
+def test_a_volume_stays_unless_it_is_to_be_removed(processes: ProcessMaker, keep: bool) -> None:
+    watched = Watched(ProcessMaker(processes.directory, processes.advance, keep_volumes=keep))
+    watched.platform.create(ONE, processes.well)
+    watched.until_works(ONE)
+    watched.platform.delete(ONE)
+    watched.until_told(ConsumerUp(ONE), ConsumerGone(ONE))
+    assert processes.volume(ONE).exists() == keep
+
+
+def test_a_lost_volume_is_made_anew(processes: ProcessMaker, watched: Watched) -> None:
+    watched.platform.create(ONE, processes.well)
+    consumer = watched.until_works(ONE)
+    for file in processes.volume(ONE).iterdir():
+        file.unlink()
+    processes.volume(ONE).rmdir()
+    watched.platform.restart(ONE, processes.well)
+    watched.until_told(ConsumerUp(ONE), ConsumerUp(ONE))
+    watched.until_works(ONE, instead_of=consumer)
+
+
+def test_a_consumer_is_told_its_name_memory_and_cores_and_has_no_more_cores(
+    processes: ProcessMaker, watched: Watched
+) -> None:
+    settings = dataclasses.replace(processes.well, memory_mb=700, cores=0.5)
+    watched.platform.create(ONE, settings)
+    consumer = cast("Process", watched.until_works(ONE))
+    environment = dict(
+        entry.split("=", 1) for entry in Path(f"/proc/{consumer.pid}/environ").read_text().split("\0") if entry
+    )
+    told = {name: value for name, value in environment.items() if name.startswith("RESTOW_")}
+    assert told == {
+        "RESTOW_CONSUMER": "a-consumer-1",
+        "RESTOW_MEMORY_MB": "700",
+        "RESTOW_CORES": "0.5",
+        MARK: str(home(processes).path),
+    }
+    assert len(os.sched_getaffinity(consumer.pid)) == 1
+    assert Path(f"/proc/{consumer.pid}/fd/0").readlink() == Path(os.devnull)
+
+
+def test_nobody_else_can_read_what_a_consumer_was_given(processes: ProcessMaker, watched: Watched) -> None:
+    watched.platform.create(ONE, processes.failing)
+    for path in (home(processes).path, home(processes).path / "wish.json"):
+        assert stat.S_IMODE(path.stat().st_mode) & 0o077 == 0
+    watched.platform.delete(ONE)
+    assert not home(processes).path.exists() or "hush-hush" not in (home(processes).path / "wish.json").read_text()
+
+
+def test_it_says_where_it_can_not_run(processes: ProcessMaker, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(sys, "platform", "darwin")
+    with pytest.raises(RestowError, match="need Linux, and this is darwin"):
+        processes.make()
