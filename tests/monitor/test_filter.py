@@ -22,7 +22,7 @@ def driven(
     constant = np.zeros(len(partitions), np.int64)
     meter = Meter(settings)
     found = [
-        meter.take(Sample(every_s * second, partitions, {}, constant, constant, size, size))
+        meter.take(Sample(every_s * second, partitions, {}, constant, constant, size, size, constant > 1))
         for second, size in enumerate(sizes)
     ]
     kept = [one for one in found if one is not None]

@@ -5,21 +5,23 @@ Each answer is of the moment it was asked; nothing is remembered. A failure is o
 about many partitions or nodes, those without an answer are left out, so that the others go on.
 """
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from types import TracebackType
-from typing import Any, Self
+from typing import Any, Self, TypeVar
 
 from confluent_kafka import KafkaError, KafkaException, TopicCollection
 from confluent_kafka import TopicPartition as KafkaTopicPartition
-from confluent_kafka.admin import NewPartitions, NewTopic, OffsetSpec
+from confluent_kafka.admin import ConfigResource, NewPartitions, NewTopic, OffsetSpec, ResourceType
 
 from restow.errors import RestowError
 from restow.kafka.clients import make_admin_client
-from restow.kafka.errors import UNAUTHENTICATED, NoAnswer, cause, explained
+from restow.kafka.errors import UNAUTHENTICATED, NoAnswer, NoSuchTopic, Refused, cause, explained
 from restow.kafka.log_dirs import LogDirs
 from restow.model import TopicPartition
 from restow.settings import Kafka
+
+Key = TypeVar("Key")
 
 ANSWER_WITHIN_S = 10.0
 
@@ -78,7 +80,9 @@ class Admin:
     def topic_ids(self, topics: Iterable[str]) -> dict[str, str]:
         """A topic that is deleted and made again has another id. Topics that aren't there are left out."""
         asked = self._client.describe_topics(TopicCollection(sorted(topics)), request_timeout=self._within_s)
-        return {name: str(topic.topic_id) for name, topic in self._answers(asked, "describe topics").items()}
+        answers, failures = self._answered(asked, "describe topics")
+        _raise_if_silent(answers, failures)
+        return {name: str(topic.topic_id) for name, topic in answers.items()}
 
     def start_offsets(self, partitions: Iterable[TopicPartition]) -> dict[TopicPartition, int]:
         return self._offsets(partitions, OffsetSpec.earliest())
@@ -86,6 +90,14 @@ class Admin:
     def end_offsets(self, partitions: Iterable[TopicPartition]) -> dict[TopicPartition, int]:
         """The offset that the next record gets. Partitions whose leader gives no answer are left out."""
         return self._offsets(partitions, OffsetSpec.latest())
+
+    def cleanup_policies(self, topics: Iterable[str]) -> dict[str, str | RestowError]:
+        """Each topic's cleanup.policy: delete, compact, or both with a comma; or why there is no answer."""
+        resources = [ConfigResource(ResourceType.TOPIC, name) for name in sorted(topics)]
+        if not resources:
+            return {}
+        asked = self._client.describe_configs(resources, request_timeout=self._within_s)
+        return {resource.name: self._policy(resource.name, future) for resource, future in asked.items()}
 
     def log_sizes(self, node: int, topics: Iterable[str] | None = None) -> dict[TopicPartition, int]:
         """Bytes of the logs on one node, whether it leads or follows them."""
@@ -120,24 +132,44 @@ class Admin:
 
     def _offsets(self, partitions: Iterable[TopicPartition], which: OffsetSpec) -> dict[TopicPartition, int]:
         wanted = [KafkaTopicPartition(topic, number) for topic, number in partitions]
+        answers, failures = self._asked_for_offsets(wanted, which)
+        # "No leaders found" is no better: librdkafka says so when it knows none of the partitions.
+        unknown = [place for place, error in failures.items() if isinstance(error, NoSuchTopic | Refused)]
+        if unknown:
+            # librdkafka remembers for long that a topic was not there. All topics are looked at anew, not these alone:
+            # to ask for a topic by its name may make it.
+            self.cluster()
+            late, still = self._asked_for_offsets(unknown, which)
+            answers, failures = answers | late, failures | still
+        _raise_if_silent(answers, failures)
+        return {TopicPartition(place.topic, place.partition): answer.offset for place, answer in answers.items()}
+
+    def _asked_for_offsets(
+        self, wanted: Sequence[KafkaTopicPartition], which: OffsetSpec
+    ) -> tuple[dict[KafkaTopicPartition, Any], dict[KafkaTopicPartition, RestowError]]:
         asked: dict[KafkaTopicPartition, Any] = {}
         for start in range(0, len(wanted), OFFSETS_AT_ONCE):
             some = dict.fromkeys(wanted[start : start + OFFSETS_AT_ONCE], which)
             asked |= self._client.list_offsets(some, request_timeout=self._within_s)
-        answers = self._answers(asked, "read offsets")
-        return {TopicPartition(key.topic, key.partition): answer.offset for key, answer in answers.items()}
+        return self._answered(asked, "read offsets")
 
-    def _answers(self, asked: "Mapping[Any, Any]", doing: str) -> dict[Any, Any]:
-        """Those that came. When none came for want of a broker, that is the answer."""
-        answers, failures = {}, []
+    def _policy(self, topic: str, future: Any) -> str | RestowError:
+        try:
+            return str(future.result()["cleanup.policy"].value)
+        except KafkaException as exception:
+            doing, right = f"read the cleanup.policy of {topic}", f"DescribeConfigs on the topic {topic}"
+            return self._explained(exception, doing, right)
+
+    def _answered(self, asked: Mapping[Key, Any], doing: str) -> tuple[dict[Key, Any], dict[Key, RestowError]]:
+        """The answers that came, and why the others did not."""
+        answers: dict[Key, Any] = {}
+        failures: dict[Key, RestowError] = {}
         for key, future in asked.items():
             try:
                 answers[key] = future.result()
             except KafkaException as exception:
-                failures.append(self._explained(exception, doing, "Describe on the topics"))
-        if failures and not answers and isinstance(failures[0], NoAnswer):
-            raise failures[0]
-        return answers
+                failures[key] = self._explained(exception, doing, "Describe on the topics")
+        return answers, failures
 
     def _do(self, future: Any, doing: str, right: str, *, unless: int) -> bool:
         """Whether it was done; not so when the brokers answer `unless`: it was done before."""
@@ -158,3 +190,10 @@ class Admin:
     def _note(self, error: KafkaError) -> None:
         if error.code() in UNAUTHENTICATED:
             self._not_let_in = error
+
+
+def _raise_if_silent(answers: Mapping[Key, Any], failures: Mapping[Key, RestowError]) -> None:
+    """When no answer came for want of a broker, that is the answer."""
+    first = next(iter(failures.values()), None)
+    if not answers and isinstance(first, NoAnswer):
+        raise first

@@ -27,8 +27,11 @@ SET_PARENT_DEATH_SIGNAL = 1  # PR_SET_PDEATHSIG of Linux's prctl
 def main(lifeline: int, doomed: str, command: list[str]) -> int:
     os.set_inheritable(lifeline, False)
     _allow_many_files()
-    # There is one thread yet, so that running code between fork and exec is safe.
-    child = subprocess.Popen(command, stdin=subprocess.DEVNULL, preexec_fn=_die_with(os.getpid()))  # noqa: PLW1509
+    child = subprocess.Popen(
+        command,
+        stdin=subprocess.DEVNULL,
+        preexec_fn=_die_with(os.getpid()),  # noqa: PLW1509  unsafe beside other threads; there is one thread yet
+    )
     signal.signal(signal.SIGTERM, lambda *_: child.terminate())
     signal.signal(signal.SIGUSR1, lambda *_: child.kill())
     orphaned = threading.Event()

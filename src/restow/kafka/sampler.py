@@ -9,9 +9,12 @@ import time
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import Protocol
 
+import numpy as np
+
 from restow.errors import RestowError
 from restow.kafka.admin import NO_LEADER, Cluster
-from restow.kafka.errors import NoAnswer
+from restow.kafka.errors import NoAnswer, NotAllowed
+from restow.kafka.policies import Policies
 from restow.model import TopicPartition
 from restow.monitor.sample import NO_ANSWER, UNREADABLE, Sample, whole_numbers
 
@@ -22,10 +25,11 @@ class Source(Protocol):
     """What a sampler asks: an Admin, or recorded answers (`restow bench monitor`)."""
 
     def cluster(self) -> Cluster: ...
-    def topic_ids(self, topics: Iterable[str]) -> Mapping[str, str]: ...
-    def log_sizes(self, node: int, topics: Iterable[str] | None = None) -> Mapping[TopicPartition, int]: ...
-    def start_offsets(self, partitions: Iterable[TopicPartition]) -> Mapping[TopicPartition, int]: ...
-    def end_offsets(self, partitions: Iterable[TopicPartition]) -> Mapping[TopicPartition, int]: ...
+    def topic_ids(self, topics: Iterable[str], /) -> Mapping[str, str]: ...
+    def cleanup_policies(self, topics: Iterable[str], /) -> Mapping[str, str | RestowError]: ...
+    def log_sizes(self, node: int, topics: Iterable[str] | None = None, /) -> Mapping[TopicPartition, int]: ...
+    def start_offsets(self, partitions: Iterable[TopicPartition], /) -> Mapping[TopicPartition, int]: ...
+    def end_offsets(self, partitions: Iterable[TopicPartition], /) -> Mapping[TopicPartition, int]: ...
 
 
 class Interest:
@@ -51,6 +55,7 @@ class Sampler:
         self._say = say
         self._missed: dict[str, str] = {}
         self._partitions: tuple[TopicPartition, ...] = ()
+        self._policies = Policies(source.cleanup_policies)
 
     def sample(self) -> Sample:
         """One look. Raises NoAnswer when no broker answers."""
@@ -59,6 +64,7 @@ class Sampler:
         self._tell_missing_topics(cluster)
         partitions = self._sorted_partitions(cluster, topics)
         ids = self._source.topic_ids(topics) if topics else {}
+        compacted = self._compacted(topics, ids)
         leader = whole_numbers(cluster.leaders[topic][number] for topic, number in partitions)
         asked_s = time.monotonic()
         sizes = self._sizes(topics, sorted(set(leader.tolist()) - {NO_LEADER}))
@@ -79,6 +85,7 @@ class Sampler:
                 sizes.get(node, {}).get(partition, UNREADABLE)
                 for partition, node in zip(partitions, leader.tolist(), strict=True)
             ),
+            compacted=np.fromiter((topic in compacted for topic, _ in partitions), np.bool_, len(partitions)),
         )
 
     def _sorted_partitions(self, cluster: Cluster, topics: Sequence[str]) -> tuple[TopicPartition, ...]:
@@ -87,6 +94,16 @@ class Sampler:
         if found != self._partitions:
             self._partitions = found
         return self._partitions
+
+    def _compacted(self, topics: Sequence[str], ids: Mapping[str, str]) -> frozenset[str]:
+        compacted, what = self._policies.compacted(topics, ids), "the cleanup.policy of topics"
+        refused = [error for error in self._policies.refused().values() if isinstance(error, NotAllowed)]
+        if refused:
+            others = f" (and so for {len(refused) - 1} more)" if len(refused) > 1 else ""
+            self._miss(what, f"{refused[0]}{others}; until then what compaction hides is not seen")
+        else:
+            self._found(what)
+        return compacted
 
     def _sizes(self, topics: Sequence[str], nodes: Sequence[int]) -> dict[int, Mapping[TopicPartition, int]]:
         """By node. Without an answer, speeds are estimated from the records."""

@@ -3,7 +3,7 @@
 The growth of the leader's log is what was written, to the byte, unless something else changed the log meanwhile:
 
     retention deleted segments     the start offset moved
-    compaction rewrote segments    the log shrank
+    compaction rewrote segments    the log shrank, or it grew by too little: `compaction.py`
     another broker leads now       its log is another file, with segments of its own
     a size can't be read           there is nothing to compare
 
@@ -11,17 +11,16 @@ There the bytes are estimated: the records written (offsets tell them in every c
 known from this partition, else from its topic, else from the log as a whole, else from all topics. A partition whose
 topic was recreated, or whose offsets fell, has no past; nothing is said about it until the next sample.
 
-One thing is not seen: a compaction that removed less than was written in the same interval. That interval is told too
-low, by what was removed.
-
 A sample's sizes are read before its offsets. So a deletion shows in the start offset no later than in the size, and at
 most one sample earlier: growth is believed only if the start offset stood still in this interval and the one before.
 """
 
 from dataclasses import dataclass, replace
+from typing import NamedTuple
 
 import numpy as np
 
+from restow.monitor.compaction import Judgement, Sense, judged
 from restow.monitor.sample import UNREADABLE, Flags, Floats, Integers, Sample
 
 
@@ -34,6 +33,8 @@ class Increment:
     bytes: Floats
     records: Floats
     estimated: Flags
+    raised: Floats
+    """Of the bytes, what is above the log's growth because compaction must have hidden it."""
 
     def joined_to(self, earlier: "Increment") -> "Increment":
         """Two intervals in a row as one."""
@@ -42,6 +43,7 @@ class Increment:
             self.bytes + earlier.bytes,
             self.records + earlier.records,
             self.estimated | earlier.estimated,
+            self.raised + earlier.raised,
         )
 
     def taken(self, positions: Integers) -> "Increment":
@@ -52,7 +54,12 @@ class Increment:
             np.where(known, self.bytes[positions], 0.0),
             np.where(known, self.records[positions], 0.0),
             known & self.estimated[positions],
+            np.where(known, self.raised[positions], 0.0),
         )
+
+    def lowered(self, by: Floats) -> "Increment":
+        """Without some of what was raised."""
+        return replace(self, bytes=self.bytes - by, raised=self.raised - by)
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -64,10 +71,12 @@ class Knowledge:
     exact_bytes: Floats
     exact_records: Floats
     """Of the intervals that were no estimate; they fade with time, so that their ratio follows the records' size."""
+    sense: Sense
+    """Of compaction."""
 
     @classmethod
     def none(cls, partitions: int) -> "Knowledge":
-        return cls(np.zeros(partitions, np.bool_), np.zeros(partitions), np.zeros(partitions))
+        return cls(np.zeros(partitions, np.bool_), np.zeros(partitions), np.zeros(partitions), Sense.none(partitions))
 
     def taken(self, positions: Integers) -> "Knowledge":
         known = positions >= 0
@@ -75,6 +84,7 @@ class Knowledge:
             known & self.start_moved[positions],
             np.where(known, self.exact_bytes[positions], 0.0),
             np.where(known, self.exact_records[positions], 0.0),
+            self.sense.taken(positions),
         )
 
     def faded(self, share: float) -> "Knowledge":
@@ -94,9 +104,15 @@ def continued(before: Sample, after: Sample) -> Flags:
     return same
 
 
-def between(
-    before: Sample, after: Sample, seconds: Floats, knowledge: Knowledge, topic_of: Integers
-) -> tuple[Increment, Knowledge]:
+class Between(NamedTuple):
+    written: Increment
+    knowledge: Knowledge
+    """For the next interval."""
+    withdrawn: Floats
+    """Of the bytes that were raised in the intervals before, those that were never written."""
+
+
+def between(before: Sample, after: Sample, seconds: Floats, knowledge: Knowledge, topic_of: Integers) -> Between:
     """What was written in so many seconds, and what is known afterwards. All have the rows of `after`."""
     records = (after.end_offset - before.end_offset).astype(np.float64)
     start_moved = after.start_offset != before.start_offset
@@ -105,25 +121,37 @@ def between(
     size_before = np.where(same_log, before.size_bytes, 0)
     comparable = (same_log | was_empty) & (after.size_bytes != UNREADABLE)
     growth = np.where(comparable, after.size_bytes - size_before, -1).astype(np.float64)
-    exact = (growth >= 0) & ~start_moved & ~knowledge.start_moved
+    credible = (growth >= 0) & ~start_moved & ~knowledge.start_moved
+    judgement, sense = _judged(credible & after.compacted, growth, records, seconds, knowledge.sense)
+    exact = credible & (judgement.raised == 0)
     estimate = np.maximum(records * _bytes_per_record(before, knowledge, topic_of), np.maximum(growth, 0.0))
     increment = Increment(
         seconds=seconds,
-        bytes=np.where(exact, growth, np.where(records > 0, estimate, 0.0)),
+        bytes=np.where(credible, growth + judgement.raised, np.where(records > 0, estimate, 0.0)),
         records=records,
-        estimated=~exact & (records > 0),  # where nothing was written, that is no estimate
+        # Where nothing was written, that is no estimate.
+        estimated=np.where(credible, judgement.estimated, records > 0),
+        raised=judgement.raised,
     )
-    return increment, Knowledge(
+    learnt = Knowledge(
         start_moved,
         knowledge.exact_bytes + np.where(exact, growth, 0.0),
         knowledge.exact_records + np.where(exact, records, 0.0),
+        sense,
     )
+    return Between(increment, learnt, judgement.withdrawn)
+
+
+def _judged(asked: Flags, growth: Floats, records: Floats, seconds: Floats, sense: Sense) -> tuple[Judgement, Sense]:
+    """Few topics are compacted: without one, nothing is to be weighed."""
+    return judged(asked, growth, records, seconds, sense) if asked.any() else (Judgement.none(len(growth)), sense)
 
 
 def _bytes_per_record(before: Sample, knowledge: Knowledge, topic_of: Integers) -> Floats:
     """Of the partition, else of its topic, else the mean of the log as it lies on disk, else of all topics, else 0."""
     of_topic = _ratio(_per_topic(knowledge.exact_bytes, topic_of), _per_topic(knowledge.exact_records, topic_of))
     known = _ratio(knowledge.exact_bytes, knowledge.exact_records)
+    known = np.where(knowledge.sense.usual.is_known, knowledge.sense.usual.per_record, known)
     known = np.where(known > 0, known, of_topic[topic_of])
     # Where records were deleted, a log may hold more than its offsets say: a segment is kept until all of it may go.
     whole = np.where(before.start_offset == 0, np.maximum(before.size_bytes, 0), 0).astype(np.float64)

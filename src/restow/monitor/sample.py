@@ -33,6 +33,7 @@ class PartitionLook(NamedTuple):
     """Of the leader's log; None: it can't be read."""
     start_offset: int = 0
     leader: int = 1
+    compacted: bool = False
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -50,9 +51,11 @@ class Sample:
     """Or NO_ANSWER."""
     size_bytes: Integers
     """Of the leader's log, or UNREADABLE."""
+    compacted: Flags
+    """Whether the topic's cleanup.policy is to compact, as far as is known."""
 
     def __post_init__(self) -> None:
-        for column in (self.leader, self.start_offset, self.end_offset, self.size_bytes):
+        for column in (self.leader, self.start_offset, self.end_offset, self.size_bytes, self.compacted):
             assert column.shape == (len(self.partitions),), "a column has one value a partition"
 
     @classmethod
@@ -69,6 +72,7 @@ class Sample:
             start_offset=whole_numbers(row.start_offset for row in rows),
             end_offset=whole_numbers(row.end_offset for row in rows),
             size_bytes=whole_numbers(UNREADABLE if row.size_bytes is None else row.size_bytes for row in rows),
+            compacted=np.fromiter((row.compacted for row in rows), dtype=np.bool_),
         )
 
 

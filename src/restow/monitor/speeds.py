@@ -104,9 +104,10 @@ class Meter:
         after = _with_rows(sample, before, sample.end_offset == NO_ANSWER)
         seconds = np.where(sample.end_offset == NO_ANSWER, 0.0, sample.time_s - self._seen_s)
         known = self._knowledge.faded(math.exp(-FADING * elapsed_s / self._settings.window_s))
-        written, self._knowledge = between(before, after, seconds, known, self._topic_of)
+        written, self._knowledge, withdrawn = between(before, after, seconds, known, self._topic_of)
         self._seen_s = np.where(sample.end_offset == NO_ANSWER, self._seen_s, sample.time_s)
         self._last = after
+        self._withdraw(withdrawn)
         self._add(_Slot(last.time_s, sample.time_s, written))
         return _answered(self._measure(after, elapsed_s), sample)
 
@@ -139,6 +140,14 @@ class Meter:
             self._knowledge, self._changes = self._knowledge.taken(positions), self._changes.taken(positions)
             self._level = np.where(positions >= 0, self._level[positions], 0.0)
         return positions
+
+    def _withdraw(self, bytes_: Floats) -> None:
+        """Takes back what was raised in the newest intervals and turned out not to have been written."""
+        for index in reversed(range(len(self._slots) if bytes_.any() else 0)):
+            slot = self._slots[index]
+            here = np.minimum(bytes_, slot.written.raised)
+            self._slots[index] = replace(slot, written=slot.written.lowered(here))
+            bytes_ = bytes_ - here
 
     def _add(self, slot: _Slot) -> None:
         newest = self._slots[-1] if self._slots else None
@@ -213,6 +222,7 @@ def _rows_of(last: Sample, sample: Sample, positions: Integers) -> Sample:
         start_offset=last.start_offset[positions],
         end_offset=last.end_offset[positions],
         size_bytes=last.size_bytes[positions],
+        compacted=sample.compacted,
     )
     return _with_rows(aligned, sample, positions < 0)
 
