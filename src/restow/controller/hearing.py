@@ -8,7 +8,7 @@ holds.
 from dataclasses import replace
 from typing import assert_never
 
-from restow.controller.state import Pause, View
+from restow.controller.state import Pause, Sent, View
 from restow.controller.transitions import Cause, Phase
 from restow.controller.turn import Turn
 from restow.model import ConsumerId, SortedMapping, TopicPartition
@@ -122,9 +122,7 @@ def _answered(turn: Turn, message: StartConsumingEvent | StopConsumingEvent | Co
         if sent is None or not answered & sent.left:
             return  # a repeated answer
         answered &= sent.left
-        left = replace(sent, left=sent.left - answered)
-        remaining = tuple(left if other is sent else other for other in view.sent)
-        view = turn.change(consumer, sent=tuple(other for other in remaining if other.left))
+        view = turn.change(consumer, sent=_left(view.sent, message.sequence, answered))
         if isinstance(message, StartConsumingEvent):
             assert isinstance(sent.command, StartConsumingCommand)
             digests = {topic: service.digest for topic, service in sent.command.topics.items()}
@@ -144,6 +142,15 @@ def _answered(turn: Turn, message: StartConsumingEvent | StopConsumingEvent | Co
     elif isinstance(message, ConsumingRefused):
         _holds(turn, consumer, view.held - answered)
         _refused(turn, message, answered)
+
+
+def _left(sent: tuple[Sent, ...], sequence: int, answered: frozenset[TopicPartition]) -> tuple[Sent, ...]:
+    """Commands are applied in order: an answer settles what was said of its partitions before, too. A Start that was
+    followed by a Stop in the same cycle is never opened, and may have no offset to answer with."""
+    remaining = (
+        replace(each, left=each.left - answered) if each.command.sequence <= sequence else each for each in sent
+    )
+    return tuple(each for each in remaining if each.left)
 
 
 def _holds(
