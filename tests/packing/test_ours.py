@@ -209,6 +209,21 @@ def test_with_too_few_consumers_the_overload_is_spread_and_reported_and_then_lef
 
 
 @ours
+def test_the_overload_of_a_large_group_is_spread_evenly(packer: str) -> None:
+    problem = Problem(speeds(*(400 * [8.0])), Assignment(), TEN, most_consumers=100)
+    plan = PACKERS[packer](problem)
+    assert dict(plan.assignment.loads(problem.speeds)) == {ConsumerId(number): 32.0 for number in range(1, 101)}
+
+
+@ours
+def test_a_group_that_is_overloaded_as_a_whole_is_not_restowed_for_a_trifle(packer: str) -> None:
+    # 60 consumers hold 20 too much each; one that holds 19 could take 1 from another, which is less than a hundredth.
+    current = held(*range(1, 61), *range(1, 61), *range(1, 61), 61, 61)
+    asked = Problem(speeds(*(180 * [10.0]), 4.5, 4.5), current, TEN, most_consumers=61)
+    assert PACKERS[packer](asked).assignment == current
+
+
+@ours
 def test_a_group_shrinks_to_the_most_that_are_allowed_though_nothing_is_overfull(packer: str) -> None:
     plan = PACKERS[packer](Problem(speeds(4, 4, 4), held(1, 2, 3), TEN, worth=0.1, most_consumers=2))
     assert len(plan.assignment.consumers) == 2

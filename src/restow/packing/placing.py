@@ -13,6 +13,8 @@ LOOKS = 8
 """Consumers with room that are compared for a partition."""
 EJECT_LOOKS = 24
 """Consumers without room, and partitions of each, that are looked at for something lighter to eject."""
+LEAST_BAD_LOOKS = 64
+"""Consumers that are compared for a partition where there is room nowhere."""
 EJECT_DEPTH = 10
 """How many partitions may be ejected one after the other for one."""
 EJECT_PRICE = 0.2
@@ -84,15 +86,28 @@ def look_for_empty(stowage: Stowage, partition: int) -> tuple[int, float]:
 
 @compiled
 def least_bad(stowage: Stowage, partition: int) -> int:
-    """Where the partition does the least harm when there is room nowhere and nothing more may be opened."""
+    """Where the partition does the least harm when there is room nowhere and nothing more may be opened.
+
+    Of the consumers that have the most room, or lack the least, it is the one with the lowest share of its capacity.
+    """
+    speed, home = stowage.partitions[partition].speed, stowage.partitions[partition].home
     best, best_share = NOWHERE, np.inf
-    for consumer in range(len(stowage.consumers)):
-        if stowage.consumers[consumer].count > 0:
-            share = (stowage.consumers[consumer].load + stowage.partitions[partition].speed) / stowage.consumers[
-                consumer
-            ].capacity
-            if share < best_share or (share == best_share and stowage.partitions[partition].home == consumer):
+    if home >= 0 and stowage.consumers[home].count > 0:
+        best, best_share = home, (stowage.consumers[home].load + speed) / stowage.consumers[home].capacity
+    bucket = len(stowage.bucket_first) - 1
+    seen = 0
+    while bucket >= 0 and seen < LEAST_BAD_LOOKS:
+        if stowage.block_count[bucket // BLOCK] == 0:
+            bucket = bucket // BLOCK * BLOCK - 1
+            continue
+        consumer = stowage.bucket_first[bucket]
+        while consumer >= 0 and seen < LEAST_BAD_LOOKS:
+            seen += 1
+            share = (stowage.consumers[consumer].load + speed) / stowage.consumers[consumer].capacity
+            if share < best_share or (share == best_share and best != home and consumer < best):
                 best, best_share = consumer, share
+            consumer = stowage.consumers[consumer].bucket_after
+        bucket -= 1
     return best
 
 

@@ -24,9 +24,11 @@ def unlist(stowage: Stowage, consumer: int) -> None:
 
 @compiled
 def bucket_of(stowage: Stowage, room: float) -> int:
-    if room <= 0:
-        return 0
-    return min(int(room * stowage.buckets_per_speed), len(stowage.bucket_first) - 1)
+    """More room, higher bucket. Below `no_room` buckets are the wider the more is lacking, so that any load has one."""
+    place = room * stowage.buckets_per_speed
+    if place <= -1:
+        return int(stowage.no_room * stowage.no_room / (stowage.no_room - place))
+    return int(min(stowage.no_room + max(place, 0.0), len(stowage.bucket_first) - 1))
 
 
 @compiled

@@ -82,6 +82,8 @@ class Stowage(NamedTuple):
     least: int
     most: int
     buckets_per_speed: float
+    no_room: int
+    """The bucket of consumers that are just full. Those below hold more than they may be filled to."""
     partitions: Records
     """Of PARTITION. Few arrays of records, not many arrays: each array of a tuple costs at every call."""
     consumers: Records
