@@ -6,7 +6,7 @@ from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from typing import Final
 
-from restow.consumer.commands import Batch
+from restow.consumer.commands import Batch, Owed
 from restow.consumer.events import AssignmentChanged, Refused
 from restow.model import ConsumerId, SortedMapping, TopicPartition
 from restow.protocol.messages import (
@@ -51,9 +51,9 @@ class Outcome:
                 continue
             match owed.command:
                 case StartConsumingCommand() as command:
-                    yield command, tuple(self._to_start(command, owed.contradicted))
+                    yield command, tuple(self._to_start(command, owed))
                 case StopConsumingCommand() as command:
-                    yield command, (self._to_stop(command, owed.ending),)
+                    yield command, (self._to_stop(command, owed),)
 
     def refused_unasked(self) -> tuple[Refused, ...]:
         """What was refused and no command had named: partitions of the volume that could not be opened again."""
@@ -69,23 +69,21 @@ class Outcome:
         )
         return tuple(refused for refused in left if refused.partitions)
 
-    def _to_start(self, command: StartConsumingCommand, contradicted: tuple[TopicPartition, ...]) -> Iterator[Answer]:
-        refused = list(_share_of(command.partitions, self.changed.refused))
-        if contradicted:
-            refused.append(Refused(contradicted, "table", _contradiction(contradicted)))
+    def _to_start(self, command: StartConsumingCommand, owed: Owed) -> Iterator[Answer]:
+        refused = list(_share_of(owed.begun, self.changed.refused))
         told = {partition for each in refused for partition in each.partitions}
-        offsets = {p: self._begun_at(p, start) for p, start in command.partitions.items() if p not in told}
+        offsets = {p: self._begun_at(p, start) for p, start in owed.begun.items() if p not in told}
         known: Offsets = SortedMapping({p: offset for p, offset in offsets.items() if offset is not None})
+        if owed.contradicted:
+            refused.append(Refused(owed.contradicted, "table", _contradiction(owed.contradicted)))
         head = (self.consumer, self.incarnation, command.epoch, command.sequence)
         if known or not refused:
             yield StartConsumingEvent(*head, known)
         for each in refused:
             yield ConsumingRefused(*head, each.partitions, each.kind, each.reason)
 
-    def _to_stop(
-        self, command: StopConsumingCommand, ending: SortedMapping[TopicPartition, StartFrom]
-    ) -> StopConsumingEvent:
-        offsets = {p: self._ended_at(p, ending[p]) if p in ending else None for p in command.partitions}
+    def _to_stop(self, command: StopConsumingCommand, owed: Owed) -> StopConsumingEvent:
+        offsets = {p: self._ended_at(p, owed.begun[p]) if p in owed.begun else None for p in command.partitions}
         return StopConsumingEvent(
             self.consumer, self.incarnation, command.epoch, command.sequence, SortedMapping(offsets)
         )

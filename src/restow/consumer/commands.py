@@ -26,8 +26,9 @@ class Owed:
 
     command: Command
     is_repeat: bool = False
-    ending: SortedMapping[TopicPartition, StartFrom] = field(default_factory=SortedMapping)
-    """Of a Stop: what was held when its turn came, and where each was to begin if it was never opened."""
+    begun: SortedMapping[TopicPartition, StartFrom] = field(default_factory=SortedMapping)
+    """Those of its partitions that are held when a Start is done, or were when a Stop began, and where each was to
+    begin: of what is never opened, nothing else is known."""
     contradicted: tuple[TopicPartition, ...] = ()
     """Of a Start: what was refused before it was tried."""
 
@@ -96,13 +97,14 @@ class _Draft:
             else:
                 self._after[partition] = position
                 self._topics[partition.topic] = service
-        return Owed(command, contradicted=tuple(contradicted))
+        begun = {partition: self._after[partition] for partition in command.partitions if partition in self._after}
+        return Owed(command, begun=SortedMapping(begun), contradicted=tuple(contradicted))
 
     def _stop(self, command: StopConsumingCommand) -> Owed:
-        ending = {partition: self._after.pop(partition) for partition in command.partitions if partition in self._after}
+        begun = {partition: self._after.pop(partition) for partition in command.partitions if partition in self._after}
         still = {partition.topic for partition in self._after}
         self._topics = {topic: service for topic, service in self._topics.items() if topic in still}
-        return Owed(command, ending=SortedMapping(ending))
+        return Owed(command, begun=SortedMapping(begun))
 
     def _is_new_definition(self, topic: str, service: TopicService) -> bool:
         """All of the topic was stopped and some of it started to become something else: it can't just go on."""
