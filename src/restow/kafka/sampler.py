@@ -100,7 +100,7 @@ class Sampler:
         refused = [error for error in self._policies.refused().values() if isinstance(error, NotAllowed)]
         if refused:
             others = f" (and so for {len(refused) - 1} more)" if len(refused) > 1 else ""
-            self._miss(what, f"{refused[0]}{others}; until then what compaction hides is not seen")
+            self._miss(what, f"{refused[0]}{others}; what compaction hides is not seen")
         else:
             self._found(what)
         return compacted

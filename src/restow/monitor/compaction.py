@@ -153,7 +153,7 @@ def judged(asked: Flags, growth: Floats, records: Floats, seconds: Floats, sense
     forgotten = too_low & (run.seconds > FORGOTTEN_AFTER_S) & ~relearnt
 
     raised = np.where(too_low & ~relearnt & ~forgotten, expected - growth, 0.0)
-    excess = np.where(asked & known & ~too_low, np.maximum(growth - expected * (1.0 + slack), 0.0), 0.0)
+    excess = np.where(asked & known & (growth > expected * (1.0 + slack)), growth - expected, 0.0)
     withdrawn = np.where(relearnt, doubt.raised, np.minimum(excess, doubt.raised))
     unchecked = written & (~known | (least < (1.0 - MOST_DOUBT) * expected))
     believed = written & ~too_low
