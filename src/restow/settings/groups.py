@@ -198,6 +198,10 @@ class Consumer:
     cycle_bytes: Annotated[int, AT_LEAST_1] = 8_000_000
     """A cycle takes about this much at most."""
 
+    light_bytes_per_s: Annotated[float, ABOVE_0] | None = None
+    """The light consumer reads no faster than this, so that a trial on one fast machine needs several of them. Left
+    out, it reads as fast as it can."""
+
     @property
     def settings(self) -> ConsumerSettings:
         return ConsumerSettings(self.image, self.memory_mb, self.cores, self.capacity_bytes_per_s)
