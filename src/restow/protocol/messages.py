@@ -12,6 +12,7 @@ controller starts a partition again where they differ from what is wanted.
 import hashlib
 import json
 from dataclasses import dataclass, field
+from functools import lru_cache
 from typing import Final, Literal
 
 from restow.errors import InvalidInput
@@ -51,8 +52,12 @@ class TopicService:
     @property
     def digest(self) -> str:
         """Differs when anything that matters to a running partition differs."""
-        text = json.dumps([self.table, self.transform, self.refuses_late_writes])
-        return hashlib.sha256(text.encode()).hexdigest()[:12]
+        return _digest(self.table, self.transform, self.refuses_late_writes)
+
+
+@lru_cache(maxsize=1024)  # it is compared for every partition, in every decision
+def _digest(*definition: str | bool | None) -> str:
+    return hashlib.sha256(json.dumps(definition).encode()).hexdigest()[:12]
 
 
 @dataclass(frozen=True, slots=True)
