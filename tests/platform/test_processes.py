@@ -2,12 +2,15 @@
 
 import dataclasses
 import os
+import random
 import signal
 import stat
 import subprocess
 import sys
+import time
+from contextlib import suppress
 from pathlib import Path
-from typing import cast
+from typing import NoReturn, cast
 
 import pytest
 from tests.platform.conftest import GROUP, ProcessMaker, behaving
@@ -22,6 +25,7 @@ from restow.platform.processes.linux import Process, is_alive, marked, process, 
 from restow.platform.processes.spawning import spawn
 
 ONE = ConsumerId(1)
+SOME = [ONE, ConsumerId(2), ConsumerId(3)]
 
 OWNER = """
 import os, pathlib, sys
@@ -45,8 +49,8 @@ def home(processes: ProcessMaker, consumer: ConsumerId = ONE) -> Home:
     return Home(processes.directory / "run" / GROUP / f"{GROUP}-consumer-{consumer}")
 
 
-def all_processes(processes: ProcessMaker) -> tuple[Process, ...]:
-    return marked(MARK, str(home(processes).path))
+def all_processes(processes: ProcessMaker, consumer: ConsumerId = ONE) -> tuple[Process, ...]:
+    return marked(MARK, str(home(processes, consumer).path))
 
 
 def keeper_of(processes: ProcessMaker) -> Process:
@@ -95,6 +99,45 @@ def test_a_wish_whose_writer_died_before_it_started_a_keeper_is_fulfilled_by_the
     successor = Watched(processes)
     assert successor.platform.list() == (Listed(ONE),)
     successor.until_told(ConsumerUp(ONE))
+
+
+def test_a_controller_may_be_killed_at_any_moment(processes: ProcessMaker) -> None:
+    seeded = random.Random(7)
+    for _ in range(20):
+        controller = os.fork()
+        if controller == 0:
+            act_until_killed(processes, seeded)
+        time.sleep(seeded.uniform(0.0, 0.1))  # the moment: nothing is waited for
+        os.kill(controller, signal.SIGKILL)
+        os.waitpid(controller, 0)
+    successor = Watched(processes)
+    wanted = [listed.consumer for listed in successor.platform.list() if not listed.leaving]
+    for consumer in wanted:
+        successor.until_works(consumer)
+    successor.until(lambda: all(not listed.leaving for listed in successor.platform.list()))
+    assert [listed.consumer for listed in successor.platform.list()] == wanted
+    for consumer in SOME:
+        # Of each that is wanted there are a keeper and a consumer, and of any other nothing.
+        processes.advance(lambda: len(all_processes(processes, consumer)) == (2 if consumer in wanted else 0))  # noqa: B023  called at once
+
+
+def act_until_killed(processes: ProcessMaker, seeded: random.Random) -> NoReturn:
+    try:
+        platform = processes.make()
+        actions = (*2 * (platform.create,), platform.restart, lambda consumer, _: platform.delete(consumer))
+        while True:
+            consumer = seeded.choice(SOME)
+            actions = (
+                platform.create,
+                platform.create,
+                platform.restart,
+                lambda consumer, _: platform.delete(consumer),
+            )
+            with suppress(PlatformRefusal):
+                seeded.choice(actions)(consumer, processes.well)
+            platform.changes()
+    finally:
+        os._exit(1)
 
 
 def test_what_is_leaving_is_finished_without_any_controller(processes: ProcessMaker) -> None:

@@ -10,7 +10,7 @@ from dataclasses import replace
 from pathlib import Path
 
 from restow.model import ConsumerId
-from restow.platform.interface import ConsumerFailing, ConsumerGone, ConsumerUp, Listed, PlatformChange
+from restow.platform.interface import ConsumerFailing, ConsumerGone, ConsumerUp, Listed, PlatformChange, PlatformRefusal
 from restow.platform.processes.files import Wish
 from restow.platform.processes.keepers import Keepers, Seen
 from restow.protocol.messages import ConsumerSettings
@@ -45,14 +45,17 @@ class LocalProcesses:
         self._keepers.restart(consumer, self._wish(consumer, settings))
 
     def changes(self) -> tuple[PlatformChange, ...]:
-        troubles = self._keepers.mend()
+        try:
+            troubles, now = self._keepers.mend(), self._keepers.look()
+        except (OSError, PlatformRefusal):
+            return ()  # `list` says what is wrong; all that happens meanwhile is told later
         told: list[PlatformChange] = [
             ConsumerFailing(consumer, words)
             for consumer, words in troubles.items()
             if self._troubles.get(consumer) != words
         ]
         before, self._troubles = self._seen, troubles
-        self._seen = {consumer: _known(before.get(consumer), seen) for consumer, seen in self._keepers.look().items()}
+        self._seen = {consumer: _known(before.get(consumer), seen) for consumer, seen in now.items()}
         for consumer in sorted({*before, *self._seen}):
             told += _changes(consumer, before.get(consumer), self._seen.get(consumer))
         return tuple(told)
