@@ -1,0 +1,91 @@
+"""`restow consumer`: reads the partitions it is told and stores them, until it is told to end."""
+
+import argparse
+import os
+import re
+import socket
+import sys
+from datetime import UTC, datetime
+from pathlib import Path
+
+from restow.cli.common import Subparsers
+from restow.cli.config import add_config, settings_of
+from restow.cli.stopping import Stop
+from restow.errors import InvalidInput
+from restow.model import ConsumerId
+
+DESCRIPTION = """\
+Runs one consumer of the group: it tells the controller that it is ready, reads the partitions it is told, stores what
+becomes of them, and answers. The controller starts as many as are needed; nobody else has to. Ctrl-C or SIGTERM ends it
+cleanly: it finishes its cycle, tells where it stopped, and the next process begins with nothing.
+"""
+
+EPILOG = """\
+restow.toml:
+  [group]
+  name = "restow"              Kafka's name of the group; the consumer's name starts with it
+  [consumer]
+  cycle_s = 1.0                a cycle takes no longer than this, and about so much at most:
+  cycle_bytes = 8000000
+  report_every_s = 5.0
+  grace_s = 30.0               time to end when it is told to
+
+It needs the rights Read on the topics it is told and on its group, Read and Write on <prefix>-controller, Read on
+<prefix>-query, and Create if the four topics of restow are to be made.
+"""
+
+
+def add(commands: "Subparsers[argparse.ArgumentParser]") -> None:
+    parser = commands.add_parser(
+        "consumer", help="run one consumer of the group", description=DESCRIPTION, epilog=EPILOG
+    )
+    add_config(parser)
+    parser.add_argument(
+        "--name",
+        required=True,
+        metavar="GROUP-consumer-N",
+        help="who it is; N is its partition of the controller topic",
+    )
+    parser.add_argument(
+        "--volume", required=True, type=Path, metavar="DIR", help="its own directory, which outlives the process"
+    )
+    parser.set_defaults(run=run)
+
+
+def run(args: argparse.Namespace) -> int:
+    settings = settings_of(args)
+    consumer = number_in(args.name, settings.group.name)
+    # Kafka's client takes longer to load than most commands to run: only who wants a consumer waits for it.
+    from restow.consumer.light import LightPipeline
+    from restow.consumer.process import ConsumerProcess
+    from restow.consumer.volume import Volume
+    from restow.kafka.mailbox import Mailbox
+
+    stop = Stop()
+    sender = f"{args.name}@{socket.gethostname()}:{os.getpid()}"
+    with (
+        Volume(args.volume, settings.group.name, consumer, say) as volume,
+        Mailbox(settings, consumer, sender, say) as mailbox,
+    ):
+        pipeline = LightPipeline(settings, say)
+        try:
+            ConsumerProcess(settings, consumer, volume, pipeline, mailbox, say, stop.wait).run()
+        finally:
+            pipeline.close()
+    return 0
+
+
+def number_in(name: str, group: str) -> ConsumerId:
+    found = re.fullmatch(rf"{re.escape(group)}-consumer-([1-9][0-9]{{0,8}})", name)
+    if found is None:
+        raise InvalidInput(
+            f"--name {name} can't be used; it must be {group}-consumer-N, with the consumer's number from 1 on"
+        )
+    return ConsumerId(int(found[1]))
+
+
+def say(line: str) -> None:
+    """For its log, which others read later: with the time."""
+    now = datetime.now(UTC).isoformat(timespec="milliseconds").replace("+00:00", "Z")
+    sys.stderr.write(f"{now} {line}\n")
+    sys.stderr.flush()

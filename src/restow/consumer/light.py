@@ -1,0 +1,181 @@
+"""The light pipeline: reads with Kafka's own client, stores in SQLite, and needs no Spark. What is around it, the
+machine, the mailbox and the volume, is the same.
+
+A cycle takes what is there, up to its limits of bytes and time, and stores it in one transaction a table. What was read
+for a table that can't be written is read again later; the other tables go on. A topic without a table is read and
+counted, and its position is the group's committed offset.
+"""
+
+import time
+from collections.abc import Callable, Iterable, Mapping
+from dataclasses import dataclass
+from typing import Final
+
+from restow.consumer.effects import ChangeAssignment, RunCycle
+from restow.consumer.events import AssignmentChanged, CycleEnded, Refused
+from restow.consumer.light_stores import Stores
+from restow.consumer.light_table import Span
+from restow.consumer.pipeline import Meanwhile
+from restow.consumer.transforms import NoTransform, rows_of, transform_of
+from restow.errors import RestowError
+from restow.kafka.positions import Positions
+from restow.kafka.reading import Reader, Record, total_size
+from restow.model import SortedMapping, TopicPartition
+from restow.protocol.messages import RECOVER, StartFrom, TopicService
+from restow.settings import Settings
+
+SLICE_S: Final = 0.05
+"""Data and commands are waited for in turn, data for so long at a time."""
+MOST_AT_ONCE: Final = 1000
+
+Records = Mapping[TopicPartition, list[Record]]
+
+
+@dataclass(frozen=True, slots=True)
+class Taken:
+    records: Records
+    bytes: int
+    hit_a_limit: bool
+
+
+class LightPipeline:
+    def __init__(self, settings: Settings, say: Callable[[str], None]) -> None:
+        self._limits = settings.consumer
+        self._reader = Reader(settings.kafka, settings.group.name, settings.consumer.cycle_bytes, say)
+        self._positions = Positions(settings.kafka, self._reader.client)
+        self._stores = Stores(settings.group.name, say)
+        self._at: dict[TopicPartition, int] = {}
+        self._record_bytes = 1000.0
+        """The mean so far, so that a cycle doesn't overshoot its limit by much."""
+        self._free_at_s = 0.0
+        """When the limit of speed allows the next record."""
+
+    def close(self) -> None:
+        self._reader.close()
+        self._stores.keep(())
+
+    def change(self, change: ChangeAssignment) -> AssignmentChanged:
+        stopped = {partition: self._at.pop(partition) for partition in change.stop}
+        self._reader.commit(stopped, wait=True)
+        started: dict[TopicPartition, int] = {}
+        refused: list[Refused] = []
+        for topic in sorted({partition.topic for partition in change.start}):
+            wanted = {p: start for p, start in change.start.items() if p.topic == topic}
+            try:
+                started |= self._open(wanted, change.topics[topic])
+            except NoTransform as error:
+                refused.append(Refused(tuple(wanted), "transform", str(error)))
+            except RestowError as error:
+                refused.append(Refused(tuple(wanted), "table", str(error)))
+        self._at |= started
+        self._stores.keep(service.table for service in change.topics.values())
+        self._reader.commit(started, wait=True)
+        return AssignmentChanged(SortedMapping(started), SortedMapping(stopped), tuple(refused))
+
+    def cycle(self, cycle: RunCycle, meanwhile: Meanwhile) -> CycleEnded:
+        begun_s = time.monotonic()
+        resting = {topic for topic, service in cycle.topics.items() if self._stores.is_resting(service.table)}
+        self._reader.read_from({p: at for p, at in cycle.positions.items() if p.topic not in resting})
+        taken = self._take(meanwhile)
+        stored, dropped = self._store(cycle, taken.records)
+        self._at = {p: stored.get(p, at) for p, at in cycle.positions.items() if p not in _partitions_of(dropped)}
+        self._reader.commit(stored)
+        records = [record for partition in stored for record in taken.records[partition]]
+        return CycleEnded(
+            positions=SortedMapping(self._at),
+            lag_records=SortedMapping({p: self._reader.lag(p, at) for p, at in self._at.items()}),
+            records=len(records),
+            bytes=taken.bytes if len(stored) == len(taken.records) else total_size(records),
+            took_s=time.monotonic() - begun_s,
+            saturated=taken.hit_a_limit,
+            dropped=dropped,
+        )
+
+    def _open(self, wanted: Mapping[TopicPartition, StartFrom], service: TopicService) -> dict[TopicPartition, int]:
+        transform_of(service.transform)  # refuses what can't be imported
+        table = self._stores.table(service.table) if service.table is not None else None
+        known = table.positions(wanted) if table else {}
+        begins = {p: start for p, start in wanted.items() if p not in known and start != RECOVER}
+        committed = self._positions.committed(set(wanted) - set(known) - set(begins))
+        begins |= committed
+        for partition in wanted:
+            if partition not in known and partition not in begins:
+                begins[partition] = self._positions.start(partition, service.start)
+        if table and begins:
+            table.begin(begins)
+        return known | begins
+
+    def _take(self, meanwhile: Meanwhile) -> Taken:
+        """Up to the limits; with nothing there it waits as long, unless somebody wants a word."""
+        records: dict[TopicPartition, list[Record]] = {}
+        self._wait_until_free(meanwhile)
+        size, limit, deadline_s = 0, self._limit_bytes(), time.monotonic() + self._limits.cycle_s
+        while True:
+            most = min(max(1, round((limit - size) / self._record_bytes)), MOST_AT_ONCE)
+            some = self._reader.take(most, SLICE_S)
+            for record in some:
+                records.setdefault(TopicPartition(record.topic, record.partition), []).append(record)
+            size += self._count(some)
+            is_full, is_wanted = len(some) == most, meanwhile()
+            if is_wanted or size >= limit or time.monotonic() >= deadline_s or (records and not is_full):
+                return Taken(records, size, hit_a_limit=is_full)
+
+    def _store(self, cycle: RunCycle, records: Records) -> tuple[dict[TopicPartition, int], tuple[Refused, ...]]:
+        """The next offsets of what was stored, and what somebody else had stored already."""
+        stored: dict[TopicPartition, int] = {}
+        dropped: list[Refused] = []
+        for file, partitions in _by_table(records, cycle.topics).items():
+            refused = self._write(file, partitions, cycle, records)
+            if refused is not None:
+                stored |= {p: records[p][-1].offset + 1 for p in partitions if p not in refused}
+                dropped += [_replaced(file, p, cycle.positions[p], at) for p, at in refused.items()]
+        return stored, tuple(dropped)
+
+    def _write(
+        self, file: str | None, partitions: Iterable[TopicPartition], cycle: RunCycle, records: Records
+    ) -> Mapping[TopicPartition, int | None] | None:
+        """What was refused; nothing: the table rests, and all is to be read again."""
+
+        def spans() -> dict[TopicPartition, Span]:
+            return {p: _span(cycle.positions[p], records[p], cycle.topics[p.topic].transform) for p in partitions}
+
+        return {} if file is None else self._stores.write(file, spans)
+
+    def _wait_until_free(self, meanwhile: Meanwhile) -> None:
+        while (left_s := self._free_at_s - time.monotonic()) > 0 and not meanwhile():
+            time.sleep(min(SLICE_S, left_s))
+
+    def _limit_bytes(self) -> float:
+        rate = self._limits.light_bytes_per_s
+        return self._limits.cycle_bytes if rate is None else min(self._limits.cycle_bytes, rate * self._limits.cycle_s)
+
+    def _count(self, records: list[Record]) -> int:
+        size = total_size(records)
+        if records:
+            self._record_bytes += (size / len(records) - self._record_bytes) / 4
+        if self._limits.light_bytes_per_s is not None:
+            self._free_at_s = max(self._free_at_s, time.monotonic()) + size / self._limits.light_bytes_per_s
+        return size
+
+
+def _by_table(
+    partitions: Iterable[TopicPartition], topics: Mapping[str, TopicService]
+) -> dict[str | None, list[TopicPartition]]:
+    found: dict[str | None, list[TopicPartition]] = {}
+    for partition in sorted(partitions):
+        found.setdefault(topics[partition.topic].table, []).append(partition)
+    return found
+
+
+def _span(first: int, records: list[Record], transform: str | None) -> Span:
+    return Span(first, records[-1].offset + 1, rows_of(transform, records))
+
+
+def _replaced(file: str | None, partition: TopicPartition, wanted: int, found: int | None) -> Refused:
+    has = "doesn't know it" if found is None else f"has it at {found}"
+    reason = f"{partition} was to go on at {wanted}, but the table {file} {has}: another consumer took it over"
+    return Refused((partition,), "replaced", reason)
+
+
+def _partitions_of(dropped: Iterable[Refused]) -> set[TopicPartition]:
+    return {partition for refused in dropped for partition in refused.partitions}

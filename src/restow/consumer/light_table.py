@@ -1,0 +1,122 @@
+"""The table of the light consumer: a SQLite file with the records, and the next offset of every partition in it.
+
+Several consumers may write one file. What a cycle read goes into one transaction together with the next offsets, for
+those partitions alone whose offset in the table is the one that the cycle began at.
+"""
+
+import sqlite3
+import time
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Final
+
+from restow.errors import RestowError
+from restow.kafka.reading import Record
+from restow.model import TopicPartition
+
+BUSY_WITHIN_S: Final = 2.0
+"""Others hold the file for as long as a cycle's rows take to be written: milliseconds, on a disk that is well."""
+OPEN_WITHIN_S: Final = 10.0
+PAUSE_S: Final = 0.05
+
+SCHEMA: Final = """
+CREATE TABLE IF NOT EXISTS records (
+    topic TEXT NOT NULL, partition INTEGER NOT NULL, "offset" INTEGER NOT NULL,
+    timestamp INTEGER, key BLOB, value BLOB
+);
+CREATE TABLE IF NOT EXISTS positions (
+    consumer_group TEXT NOT NULL, topic TEXT NOT NULL, partition INTEGER NOT NULL, next_offset INTEGER NOT NULL,
+    PRIMARY KEY (consumer_group, topic, partition)
+) WITHOUT ROWID;
+"""
+POSITION: Final = "SELECT next_offset FROM positions WHERE consumer_group = ? AND topic = ? AND partition = ?"
+MOVE: Final = "UPDATE positions SET next_offset = ? WHERE consumer_group = ? AND topic = ? AND partition = ?"
+BEGIN: Final = "INSERT OR IGNORE INTO positions (next_offset, consumer_group, topic, partition) VALUES (?, ?, ?, ?)"
+ADD: Final = "INSERT INTO records VALUES (?, ?, ?, ?, ?, ?)"
+
+
+class TableTrouble(RestowError):
+    """The file can't be opened, read or written; worth another try later."""
+
+
+@dataclass(frozen=True, slots=True)
+class Span:
+    """What a cycle read of one partition."""
+
+    first: int
+    next: int
+    rows: tuple[Record, ...]
+
+
+class LightTable:
+    def __init__(self, file: str, group: str) -> None:
+        self._file, self._group = file, group
+        self._database = self._opened()
+
+    def positions(self, partitions: Iterable[TopicPartition]) -> dict[TopicPartition, int]:
+        """Those that it knows."""
+        try:
+            found = {partition: self._position(partition) for partition in partitions}
+        except sqlite3.Error as error:
+            raise self._trouble(error) from None
+        return {partition: offset for partition, offset in found.items() if offset is not None}
+
+    def begin(self, offsets: Mapping[TopicPartition, int]) -> None:
+        """From now on it knows these. Those that it knew already stay as they are."""
+        try:
+            with self._database:
+                self._database.execute("BEGIN IMMEDIATE")
+                self._database.executemany(BEGIN, [(at, self._group, *p) for p, at in sorted(offsets.items())])
+        except sqlite3.Error as error:
+            raise self._trouble(error) from None
+
+    def write(self, spans: Mapping[TopicPartition, Span]) -> dict[TopicPartition, int | None]:
+        """Gives those that were not taken, with the offset at which the table has them: somebody else wrote there."""
+        try:
+            with self._database:
+                self._database.execute("BEGIN IMMEDIATE")
+                at = {partition: self._position(partition) for partition in sorted(spans)}
+                taken = [partition for partition in at if at[partition] == spans[partition].first]
+                for partition in taken:
+                    self._database.executemany(ADD, spans[partition].rows)
+                self._database.executemany(MOVE, [(spans[p].next, self._group, *p) for p in taken])
+        except sqlite3.Error as error:
+            raise self._trouble(error) from None
+        return {partition: offset for partition, offset in at.items() if partition not in taken}
+
+    def close(self) -> None:
+        self._database.close()
+
+    def _position(self, partition: TopicPartition) -> int | None:
+        row = self._database.execute(POSITION, (self._group, *partition)).fetchone()
+        return None if row is None else int(row[0])
+
+    def _opened(self) -> sqlite3.Connection:
+        """Two consumers that make the file at the same moment may be in each other's way for a moment."""
+        deadline_s = time.monotonic() + OPEN_WITHIN_S
+        while True:
+            try:
+                return self._open()
+            except OSError as error:
+                raise TableTrouble(f"the table {self._file} can't be made: {error.strerror}") from None
+            except sqlite3.Error as error:
+                if "locked" not in str(error) or time.monotonic() > deadline_s:
+                    raise self._trouble(error) from None
+            time.sleep(PAUSE_S)
+
+    def _open(self) -> sqlite3.Connection:
+        Path(self._file).parent.mkdir(parents=True, exist_ok=True)
+        database = sqlite3.connect(self._file, timeout=BUSY_WITHIN_S, isolation_level=None)
+        try:
+            database.execute("PRAGMA journal_mode = WAL")
+            # What a crash of the machine takes from the end of the log, it takes with its offsets: it is read again.
+            database.execute("PRAGMA synchronous = NORMAL")
+            database.executescript(SCHEMA)
+        except sqlite3.Error:
+            database.close()
+            raise
+        return database
+
+    def _trouble(self, error: sqlite3.Error) -> TableTrouble:
+        return TableTrouble(f"the table {self._file} can't be used: {error}")

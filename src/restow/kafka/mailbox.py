@@ -1,0 +1,137 @@
+"""A consumer's mailbox: its own partitions of the controller and query topics, and its voice on partition 0.
+
+`restow.consumer.process` opens it, tells that the consumer is ready, and polls it between its other work. Committed
+records alone are read, from where the partitions ended before the consumer told that it is ready: what stands before
+that was meant for another incarnation.
+"""
+
+from collections.abc import Callable
+from types import TracebackType
+from typing import Any, Final, Self
+
+from confluent_kafka import KafkaError, KafkaException, Message
+from confluent_kafka import TopicPartition as Place
+
+from restow.consumer.events import CommandRead, CommandsReadTo, QueryRead
+from restow.errors import RestowError
+from restow.kafka.clients import make_consumer, make_producer
+from restow.kafka.errors import NoAnswer, cause, explained
+from restow.model import ConsumerId
+from restow.protocol.channels import CONTROLLER, QUERY, decode_on
+from restow.protocol.messages import FromConsumer, StartConsumingCommand, StateQuery, StopConsumingCommand
+from restow.protocol.records import PassedOver, Undecodable, encode
+from restow.settings import Settings
+
+ANSWER_WITHIN_S: Final = 10.0
+MOST_AT_ONCE: Final = 100
+TO_CONTROLLER: Final = 0
+"""The controller's own partition."""
+
+Letter = CommandRead | CommandsReadTo | QueryRead
+
+
+class Mailbox:
+    def __init__(self, settings: Settings, consumer: ConsumerId, sender: str, say: Callable[[str], None]) -> None:
+        self._kafka, self._topics, self._say = settings.kafka, settings.topics, say
+        self._sender = sender
+        self._commands = Place(settings.topics.controller, consumer)
+        self._queries = Place(settings.topics.query, consumer)
+        self._passed_over = PassedOver()
+        self._reader = make_consumer(
+            settings.kafka,
+            {
+                "group.id": settings.group.name,  # asked for by the library; nothing is committed under it here
+                "enable.auto.commit": False,
+                "enable.partition.eof": True,
+                "isolation.level": "read_committed",
+                "auto.offset.reset": "earliest",
+            },
+        )
+        self._producer = make_producer(
+            settings.kafka,
+            {
+                "enable.idempotence": True,
+                "linger.ms": 0,
+                "delivery.timeout.ms": round(ANSWER_WITHIN_S * 1000),
+            },
+        )
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        self._reader.close()
+
+    def open(self) -> None:
+        """Listens from the ends of both partitions, as they are now."""
+        places = [Place(place.topic, place.partition, self._end_of(place)) for place in (self._commands, self._queries)]
+        self._reader.assign(places)
+
+    def poll(self) -> list[Letter]:
+        """What has come, without waiting."""
+        letters = (self._letter(message) for message in self._reader.consume(MOST_AT_ONCE, timeout=0))
+        return [letter for letter in letters if letter is not None]
+
+    def send(self, message: FromConsumer) -> int:
+        """Returns its offset when the brokers have it. Raises what `errors.py` has when they don't take it."""
+        outcome: list[tuple[KafkaError | None, int | None]] = []
+        headers, value = encode(message, self._sender)
+        try:
+            self._producer.produce(
+                self._topics.controller,
+                value,
+                partition=TO_CONTROLLER,
+                headers=list(headers),
+                on_delivery=lambda error, record: outcome.append((error, record.offset())),
+            )
+        except KafkaException as exception:
+            raise self._explained(cause(exception), "tell the controller", "Write") from None
+        self._producer.flush(ANSWER_WITHIN_S + 1.0)
+        if not outcome:
+            self._producer.purge()
+            raise NoAnswer(f"can't tell the controller: {self._kafka.bootstrap} doesn't answer")
+        error, offset = outcome[0]
+        if error is not None or offset is None:
+            raise self._explained(error or KafkaError(KafkaError._MSG_TIMED_OUT), "tell the controller", "Write")
+        return offset
+
+    def _letter(self, message: Message) -> Letter | None:
+        is_command, offset = message.topic() == self._commands.topic, int(message.offset() or 0)
+        error = message.error()
+        if error is not None:
+            is_end = error.code() == KafkaError._PARTITION_EOF
+            return CommandsReadTo(offset) if is_command and is_end else None
+        channel = CONTROLLER if is_command else QUERY
+        headers: Any = message.headers()  # a list, as it is read; the client's types allow what is only sent
+        read = decode_on(channel, self._topics, int(message.partition() or 0), offset, headers, message.value())
+        match read:
+            case Undecodable():
+                if self._passed_over.is_news(read):
+                    self._say(str(read))
+                return None
+            case StartConsumingCommand() | StopConsumingCommand():
+                return CommandRead(offset, read)
+            case StateQuery():
+                return self._query(read)
+            case _:
+                raise AssertionError(f"{type(read).__name__} does not belong on {message.topic()}")
+
+    def _query(self, query: StateQuery) -> QueryRead | None:
+        try:
+            return QueryRead(query, self._end_of(self._commands))
+        except RestowError as error:
+            self._say(f"query {query.query} of epoch {query.epoch} is left unanswered, it will be asked again: {error}")
+            return None
+
+    def _end_of(self, place: Place) -> int:
+        doing = f"read the end of {place.topic}-{place.partition}"
+        try:
+            _, end = self._reader.get_watermark_offsets(place, timeout=ANSWER_WITHIN_S)
+        except KafkaException as exception:
+            raise self._explained(cause(exception), doing, "Read") from None
+        return end
+
+    def _explained(self, error: KafkaError, doing: str, right: str) -> RestowError:
+        return explained(error, doing, f"{right} on the topics of restow", self._kafka.bootstrap)
