@@ -5,6 +5,7 @@ is passed over: it has been replaced. A newer one, of whose start we heard nothi
 holds.
 """
 
+from collections.abc import Mapping
 from dataclasses import replace
 from typing import assert_never
 
@@ -59,28 +60,26 @@ def _started(turn: Turn, view: View, offset: int, message: ConsumerReady) -> Non
 
 
 def _responded(turn: Turn, view: View, message: StateQueryResponse) -> None:
+    if view.phase is Phase.AWAITED:
+        return  # it was never asked: this is from one that had its number before
     newer = view.incarnation is None or message.incarnation > view.incarnation
-    awaited = not view.told and view.phase is not Phase.AWAITED
-    if message.epoch == turn.state.epoch and (newer or (awaited and message.incarnation == view.incarnation)):
+    if message.epoch == turn.state.epoch and newer:
         held = frozenset(message.partitions)
         _told(turn, message.consumer, message.incarnation, held, message.definitions)
         turn.note(message.consumer, f"answered: it has {len(held)} partitions")
 
 
 def _reported(turn: Turn, view: View, message: ConsumerReport) -> None:
+    if view.incarnation is None or message.incarnation < view.incarnation:
+        return  # it has not told us yet what it holds, or it has been replaced
     held = frozenset(message.lag_records)
-    if view.incarnation is not None and message.incarnation < view.incarnation:
-        return
-    if message.incarnation != view.incarnation:
-        if not view.told:
-            return  # it has not answered our query: what it says before counts for nothing
+    if message.incarnation > view.incarnation:
         _told(turn, message.consumer, message.incarnation, held, message.definitions)
-    elif not view.told:
-        return
     view = turn.change(message.consumer, heard_s=turn.state.listened_s, report=message)
-    agrees = held == view.held and message.definitions == view.definitions
+    definitions = _of_topics(message.definitions, held)
+    agrees = held == view.held and definitions == view.definitions
     if not view.sent and not agrees and view.phase is Phase.READY:
-        turn.change(message.consumer, held=held, definitions=message.definitions)
+        turn.change(message.consumer, held=held, definitions=definitions)
         turn.learn(held)
         if held != view.held:
             turn.upset = Cause.DISAGREEMENT
@@ -102,7 +101,7 @@ def _told(
         phase=phase,
         incarnation=incarnation,
         held=held,
-        definitions=definitions,
+        definitions=_of_topics(definitions, held),
         sent=(),
         told=True,
         report=None,
@@ -119,8 +118,8 @@ def _answered(turn: Turn, message: StartConsumingEvent | StopConsumingEvent | Co
     answered = frozenset(message.partitions)
     if message.sequence is not None:
         sent = next((sent for sent in view.sent if sent.command.sequence == message.sequence), None)
-        if sent is None or not answered & sent.left:
-            return  # a repeated answer
+        if sent is None or not answered & sent.left or sent.starts is isinstance(message, StopConsumingEvent):
+            return  # a repeated answer, or none to this command
         answered &= sent.left
         view = turn.change(consumer, sent=_left(view.sent, message.sequence, answered))
         if isinstance(message, StartConsumingEvent):
@@ -156,10 +155,14 @@ def _left(sent: tuple[Sent, ...], sequence: int, answered: frozenset[TopicPartit
 def _holds(
     turn: Turn, consumer: ConsumerId, held: frozenset[TopicPartition], digests: dict[str, str] | None = None
 ) -> None:
-    topics = {partition.topic for partition in held}
     definitions = {**turn.state.consumers[consumer].definitions, **(digests or {})}
-    kept = SortedMapping({topic: digest for topic, digest in definitions.items() if topic in topics})
-    turn.change(consumer, held=held, definitions=kept)
+    turn.change(consumer, held=held, definitions=_of_topics(definitions, held))
+
+
+def _of_topics(definitions: Mapping[str, str], held: frozenset[TopicPartition]) -> SortedMapping[str, str]:
+    """Of a topic of which nothing is held any more, no definition is worked by."""
+    topics = {partition.topic for partition in held}
+    return SortedMapping({topic: digest for topic, digest in definitions.items() if topic in topics})
 
 
 def _refused(turn: Turn, message: ConsumingRefused, partitions: frozenset[TopicPartition]) -> None:
@@ -185,6 +188,13 @@ def _forgive(turn: Turn, started: frozenset[TopicPartition]) -> None:
     turn.set(refused=SortedMapping(refused))
     for topic in sorted({partition.topic for partition in started} - {partition.topic for partition in refused}):
         turn.flag(f"refused {topic}", None)
+
+
+def forget_refusals(turn: Turn, topic: str) -> None:
+    """What was refused by an old definition of it may go by the new one."""
+    refused = {partition: pause for partition, pause in turn.state.refused.items() if partition.topic != topic}
+    turn.set(refused=SortedMapping(refused))
+    turn.flag(f"refused {topic}", None)
 
 
 def pause_after(failures: int, base_s: float) -> float:
