@@ -4,6 +4,7 @@ Speeds that are stale, missing or impossible hold everything as it is and raise 
 """
 
 from restow.controller.events import ClockTicked, Event, SpeedsMeasured
+from restow.controller.hearing import forget_refusals
 from restow.controller.load import loads
 from restow.controller.manage import is_outdated
 from restow.controller.state import State
@@ -11,7 +12,7 @@ from restow.controller.transitions import Cause
 from restow.controller.turn import Turn
 from restow.model import SortedMapping, Speeds, TopicPartition
 from restow.packing.reasons import listed
-from restow.protocol.messages import ConsumerSettings, ServiceUpdate
+from restow.protocol.messages import ServiceUpdate
 
 CHECK_EVERY_S = 5.0
 """The reasons to look are gone through with every measurement, and without any this often."""
@@ -41,13 +42,14 @@ def measure(turn: Turn, event: SpeedsMeasured) -> None:
 
 def update_service(turn: Turn, update: ServiceUpdate) -> None:
     if update.consumers is not None:
-        turn.set(settings=_merged(turn.state.settings, update.consumers))
+        turn.set(settings=update.consumers)  # the newest word counts alone: the others are compacted away
         return
     assert update.topic is not None
     before = turn.state.service_of(update.topic)
     turn.set(updates=SortedMapping({**turn.state.updates, update.topic: update.service}))
     if turn.state.service_of(update.topic) != before:
         turn.upset = Cause.TOPICS
+        forget_refusals(turn, update.topic)
 
 
 def reason_to_look(turn: Turn, event: Event) -> Cause | None:
@@ -67,12 +69,15 @@ def reason_to_look(turn: Turn, event: Event) -> Cause | None:
 
 def _unplaced(state: State) -> Cause | None:
     holders, unknown = state.holders(), state.unknown
-    for partition, consumers in holders.items():
+    is_unwanted = False
+    for partition, consumers in holders.items():  # in no order: what is answered must not depend on it
         contenders = state.contenders(consumers)
         if len(contenders) > 1:
             return Cause.DISAGREEMENT
         if contenders and (state.service_of(partition.topic) is None or is_outdated(state, contenders[0], partition)):
-            return Cause.TOPICS
+            is_unwanted = True
+    if is_unwanted:
+        return Cause.TOPICS
     for partition in state.known:
         if (
             partition not in holders
@@ -107,12 +112,3 @@ def _missing(state: State, before: SpeedsMeasured, event: SpeedsMeasured) -> tup
 def _completed(event: SpeedsMeasured, before: SpeedsMeasured, missing: tuple[TopicPartition, ...]) -> SpeedsMeasured:
     known = {partition: before.speeds[partition] for partition in missing}
     return SpeedsMeasured(event.time, Speeds({**event.speeds, **known}), event.records_per_s)
-
-
-def _merged(before: ConsumerSettings, update: ConsumerSettings) -> ConsumerSettings:
-    def newer(name: str) -> object:
-        value = getattr(update, name)
-        return getattr(before, name) if value is None else value
-
-    names = ("image", "memory_mb", "cores", "capacity_bytes_per_s")
-    return ConsumerSettings(**{name: newer(name) for name in names}, env=update.env or before.env)  # type: ignore[arg-type]
