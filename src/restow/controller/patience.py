@@ -26,14 +26,15 @@ def tick(turn: Turn, event: ClockTicked) -> None:
         turn.set(measured_s=event.now_s)
     if turn.state.epoch is None:
         return
-    if turn.state.may_create and turn.state.creation.failures and turn.state.tolerated:
-        turn.set(tolerated=frozenset())  # now more consumers might come up
+    if before_s is not None and before_s < turn.state.creation.until_s <= event.now_s:
+        turn.set(tolerated=frozenset())  # the pause is over: now more consumers might come up
     if event.now_s - turn.state.listed_s >= turn.state.rules.controller.list_every_s:
         turn.set(listed_s=event.now_s)
         turn.do(ListConsumers())
     for consumer, view in tuple(turn.state.consumers.items()):
         _wait(turn, consumer, view)
-        if view.again_s is not None and listened_s >= view.again_s and consumer in turn.state.consumers:
+        again_s = turn.state.consumers[consumer].again_s
+        if again_s is not None and listened_s >= again_s:
             _try_platform_again(turn, consumer)
 
 
@@ -63,7 +64,7 @@ def _wait(turn: Turn, consumer: ConsumerId, view: View) -> None:
                 give_up(turn, consumer)
         case Phase.LEAVING | Phase.LOST:
             if now_s - max(view.asked_s, view.since_s) >= rules.ready_within_s:
-                turn.change(consumer, asked_s=now_s)
+                turn.change(consumer, asked_s=now_s, again_s=None)
                 turn.do(DeleteConsumer(consumer))
 
 
