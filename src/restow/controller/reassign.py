@@ -24,12 +24,14 @@ def reassign(turn: Turn) -> None:
     state = turn.state
     turn.set(looked_s=state.time_s)
     if not state.usable() and not state.may_create:
+        turn.set(target=None)
         turn.go(Stage.SENTINEL, Cause.NO_CHANGE, "no consumer is there, and none can be created yet")
         return
     plan = decide(state)
     turn.set(packed=state.measured, tolerated=frozenset(plan.over_limit))
     _tell_limits(turn, plan)
     if not _changes(state, plan):
+        turn.set(target=None)
         turn.go(Stage.SENTINEL, Cause.NO_CHANGE)
         return
     _explain(turn, plan)
@@ -111,6 +113,8 @@ def _changes(state: State, plan: Plan) -> bool:
         contenders = state.contenders(consumers)
         if len(contenders) > 1 or (contenders and partition not in plan.assignment):
             return True
+        if contenders and state.consumers[contenders[0]].is_stopping(partition):
+            return True  # it stays after all, but must be started again when it has stopped
         if contenders and is_outdated(state, contenders[0], partition):
             return True
     return False
