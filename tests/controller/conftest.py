@@ -1,0 +1,26 @@
+"""Controllers in the situations that most tests begin with."""
+
+import pytest
+from tests.controller.told import A0, A1, A2, A3, Told
+
+from restow.packing import warm_up
+
+
+@pytest.fixture(scope="session", autouse=True)
+def _ready() -> None:
+    warm_up()
+
+
+@pytest.fixture
+def alone() -> Told:
+    """In Sentinel, and nobody is there."""
+    return Told().takes_over()
+
+
+@pytest.fixture
+def pair() -> Told:
+    """In Sentinel: consumer 1 has a-0 and a-1, consumer 2 has a-2 and a-3, each partition at 40 % of a consumer."""
+    told = Told().takes_over({1: (A0, A1), 2: (A2, A3)})
+    told.measures(a_0=40, a_1=40, a_2=40, a_3=40)
+    assert told.is_calm
+    return told

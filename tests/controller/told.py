@@ -1,0 +1,342 @@
+"""A controller in a small world of which a test tells it, word by word. Every method is something that happens, and
+returns all that the controller wants done about it; what it only says stands in `said` and `moved` until the next word.
+
+Consumers here obey when they are asked to (`answers`), and remember what they hold; nothing happens by itself.
+"""
+
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass, field, replace
+from typing import Any
+
+from restow.controller.effects import (
+    CreateConsumer,
+    DeleteConsumer,
+    Effect,
+    ListConsumers,
+    Moved,
+    Noted,
+    RestartConsumer,
+    Send,
+)
+from restow.controller.event_log import entry, header
+from restow.controller.events import (
+    ClockTicked,
+    ConsumersListed,
+    Event,
+    PlatformAction,
+    PlatformRefused,
+    Received,
+    ServiceChanged,
+    SpeedsMeasured,
+    TookOver,
+)
+from restow.controller.machine import begin, step
+from restow.controller.state import Rules, State, View
+from restow.controller.transitions import Cause, Stage
+from restow.model import ConsumerId, SortedMapping, Speeds, TopicPartition
+from restow.platform.interface import ConsumerFailing, ConsumerGone, ConsumerUp, Listed
+from restow.protocol.messages import (
+    Command,
+    ConsumerReady,
+    ConsumerReport,
+    ConsumerSettings,
+    ConsumingRefused,
+    FromConsumer,
+    Refusal,
+    ServiceUpdate,
+    StartConsumingCommand,
+    StartConsumingEvent,
+    StartFrom,
+    StateQuery,
+    StateQueryResponse,
+    StopConsumingCommand,
+    StopConsumingEvent,
+    TopicService,
+)
+from restow.settings import Consumer, Controller
+
+EPOCH = 7
+CAPACITY = 100.0
+A0, A1, A2, A3, A4, B0 = (TopicPartition.parse(name) for name in ("a-0", "a-1", "a-2", "a-3", "a-4", "b-0"))
+TO_A, TO_B, ELSEWHERE = TopicService("tables/a"), TopicService("tables/b"), TopicService("tables/elsewhere")
+PLAIN = TopicService("files/a", refuses_late_writes=False)
+CONSUME = SortedMapping({"a": TO_A, "b": TO_B})
+RULES = Rules(Controller(), Consumer(capacity_bytes_per_s=CAPACITY), CONSUME)
+SETTINGS = ConsumerSettings(memory_mb=1024, cores=1.0, capacity_bytes_per_s=CAPACITY)
+TAKE_OVER_S = 1000.0
+
+Wish = Send | ListConsumers | CreateConsumer | DeleteConsumer | RestartConsumer
+Wishes = tuple[Wish, ...]
+
+
+def rules(consume: Mapping[str, TopicService] = CONSUME, **controller: Any) -> Rules:
+    return Rules(Controller(**controller), RULES.consumer, SortedMapping(consume))
+
+
+def named(values: Mapping[str, Any]) -> SortedMapping[TopicPartition, Any]:
+    """a_0=40 is a-0 at 40."""
+    return SortedMapping({TopicPartition.parse(name.replace("_", "-")): value for name, value in values.items()})
+
+
+@dataclass
+class Fellow:
+    """A consumer's own view of itself."""
+
+    incarnation: int
+    held: dict[TopicPartition, int] = field(default_factory=dict)
+    topics: dict[str, TopicService] = field(default_factory=dict)
+
+    @property
+    def definitions(self) -> SortedMapping[str, str]:
+        return SortedMapping({topic: self.topics[topic].digest for topic in {p.topic for p in self.held}})
+
+
+class Told:
+    def __init__(self, rules: Rules = RULES) -> None:
+        self.state: State = begin(rules)
+        self.now_s = TAKE_OVER_S
+        self.offset = 100
+        self.fellows: dict[int, Fellow] = {}
+        self.inbox: dict[int, list[Command | StateQuery]] = {}
+        self.position = 10
+        self.measurements = 0
+        self.said: tuple[Noted, ...] = ()
+        self.moved: tuple[Moved, ...] = ()
+        self.log = [header(self.state)]
+        self.speeds: Speeds = Speeds()
+
+    # What happens.
+
+    def happens(self, *events: Event) -> Wishes:
+        effects: list[Effect] = []
+        for event in events:
+            self.state, done = step(self.state, event)
+            self.log.append(entry(event, done, self.state))
+            effects += done
+        self.said = tuple(effect for effect in effects if isinstance(effect, Noted))
+        self.moved = tuple(effect for effect in effects if isinstance(effect, Moved))
+        for effect in effects:
+            if isinstance(effect, Send):
+                self.inbox.setdefault(effect.consumer, []).append(effect.message)
+        return tuple(effect for effect in effects if not isinstance(effect, Moved | Noted))
+
+    def takes_over(self, holding: Mapping[int, Iterable[TopicPartition]] | None = None) -> "Told":
+        """Starts, finds these consumers with these partitions, and comes to Sentinel."""
+        assert self.starts() == (ListConsumers(),)
+        self.lists(*(holding or {}))
+        for consumer, partitions in (holding or {}).items():
+            self.fellows[consumer] = Fellow(self.next_offset(), {}, dict(CONSUME))
+            self.fellows[consumer].held = dict.fromkeys(partitions, self.position)
+            self.answers(consumer)
+        assert self.state.stage is Stage.SENTINEL
+        return self
+
+    def starts(self) -> Wishes:
+        self.happens(ClockTicked(self.now_s))
+        return self.happens(TookOver(EPOCH))
+
+    def ticks(self, seconds: float = 1.0, listening: bool = True) -> Wishes:
+        self.now_s += seconds
+        return self.happens(ClockTicked(self.now_s, listening))
+
+    def waits(self, seconds: float, *, reporting: bool = True, measured: bool = True, listening: bool = True) -> Wishes:
+        """So long, in steps of a second, with all consumers reporting and the same speeds measured. Lists that the
+        controller asks for by the way are left out, and left without an answer."""
+        wishes: list[Wish] = []
+        said: list[Noted] = []
+        moved: list[Moved] = []
+        for second in range(1, round(seconds) + 1):
+            done = [*self.ticks(1.0, listening)]
+            said += self.said
+            moved += self.moved
+            if second % 5 == 0 and measured:
+                done += self.measures()
+                said += self.said
+                moved += self.moved
+            if second % 5 == 0 and reporting:
+                for consumer in sorted(self.fellows):
+                    done += self.reports(consumer)
+                    said += self.said
+                    moved += self.moved
+            wishes += done
+        self.said, self.moved = tuple(said), tuple(moved)
+        return tuple(wish for wish in wishes if not isinstance(wish, ListConsumers))
+
+    def measures(self, records_per_s: Mapping[str, float] | None = None, **speeds: float) -> Wishes:
+        """These speeds, or again those of the last time."""
+        if speeds:
+            self.speeds = Speeds(named(speeds))
+        return self.happens(SpeedsMeasured(self.next_time(), self.speeds, named(records_per_s or {})))
+
+    def lists(self, *consumers: int, leaving: Iterable[int] = ()) -> Wishes:
+        there = [Listed(ConsumerId(consumer), consumer in leaving) for consumer in (*consumers, *leaving)]
+        return self.happens(ConsumersListed(tuple(there)))
+
+    def goes(self, consumer: int) -> Wishes:
+        """The platform says that it is gone."""
+        self.fellows.pop(consumer, None)
+        self.inbox.pop(consumer, None)
+        return self.happens(ConsumerGone(ConsumerId(consumer)))
+
+    def fails(self, consumer: int, reason: str = "no memory") -> Wishes:
+        return self.happens(ConsumerFailing(ConsumerId(consumer), reason))
+
+    def is_up(self, consumer: int) -> Wishes:
+        return self.happens(ConsumerUp(ConsumerId(consumer)))
+
+    def platform_refuses(self, action: PlatformAction, consumer: int) -> Wishes:
+        return self.happens(PlatformRefused(ConsumerId(consumer), action, "too busy"))
+
+    def changes(self, topic: str, service: TopicService | None) -> Wishes:
+        action = "remove" if service is None else "change"
+        return self.happens(ServiceChanged(ServiceUpdate("remove" if action == "remove" else "change", topic, service)))
+
+    def changes_consumers(self, settings: ConsumerSettings) -> Wishes:
+        return self.happens(ServiceChanged(ServiceUpdate("consumers", consumers=settings)))
+
+    # What consumers say.
+
+    def hears(self, message: FromConsumer) -> Wishes:
+        return self.happens(Received(self.next_offset(), message))
+
+    def is_ready(self, consumer: int, *partitions: TopicPartition, clean: bool = True) -> Wishes:
+        """It starts, for the first time or again."""
+        topics = {partition.topic: self.service_of(partition.topic) for partition in partitions}
+        fellow = Fellow(self.next_offset(), dict.fromkeys(partitions, self.position), topics)
+        self.fellows[consumer] = fellow
+        self.inbox[consumer] = []
+        message = ConsumerReady(ConsumerId(consumer), clean, partitions, fellow.definitions, SortedMapping())
+        return self.happens(Received(fellow.incarnation, message))
+
+    def reports(self, consumer: int, **changes: Any) -> Wishes:
+        """What it holds, and how it is doing; lag in records by partition."""
+        fellow = self.fellows[consumer]
+        lag = SortedMapping(dict.fromkeys(fellow.held, 0))
+        report = ConsumerReport(
+            ConsumerId(consumer), fellow.incarnation, lag, fellow.definitions, 0.0, 0.0, False, 0.5, 0.5
+        )
+        return self.hears(replace(report, **changes))
+
+    def answers(self, *consumers: int) -> Wishes:
+        """They obey all that they were told so far, in order, and answer."""
+        wishes: Wishes = ()
+        for consumer in consumers or sorted(self.inbox):
+            messages, self.inbox[consumer] = self.inbox.get(consumer, []), []
+            for message in messages:
+                wishes += self.hears(self.answer_of(consumer, message))
+        return wishes
+
+    def settles(self) -> Wishes:
+        """All answer, until nothing is left to be answered."""
+        wishes: Wishes = ()
+        for _ in range(20):
+            if not any(self.inbox.values()):
+                return wishes
+            wishes += self.answers()
+        raise AssertionError(f"still commanding: {self.inbox}")
+
+    def answer_of(self, consumer: int, message: Command | StateQuery) -> FromConsumer:
+        """Obeys it."""
+        fellow, number = self.fellows[consumer], ConsumerId(consumer)
+        match message:
+            case StateQuery(epoch, query):
+                held = SortedMapping(fellow.held)
+                return StateQueryResponse(number, fellow.incarnation, epoch, query, held, fellow.definitions, 0)
+            case StartConsumingCommand():
+                begun = {p: 0 if at == "recover" else at for p, at in message.partitions.items()}
+                fellow.held |= begun
+                fellow.topics |= message.topics
+                return self.started(consumer, message.sequence, begun)
+            case StopConsumingCommand():
+                ended = {partition: fellow.held.pop(partition, None) for partition in message.partitions}
+                return self.stopped(consumer, message.sequence, ended)
+
+    def started(self, consumer: int, sequence: int, at: Mapping[TopicPartition, int]) -> StartConsumingEvent:
+        incarnation = self.fellows[consumer].incarnation
+        return StartConsumingEvent(ConsumerId(consumer), incarnation, EPOCH, sequence, SortedMapping(at))
+
+    def stopped(
+        self, consumer: int, sequence: int | None, at: Mapping[TopicPartition, int | None]
+    ) -> StopConsumingEvent:
+        incarnation = self.fellows[consumer].incarnation
+        return StopConsumingEvent(ConsumerId(consumer), incarnation, EPOCH, sequence, SortedMapping(at))
+
+    def refused(
+        self, consumer: int, sequence: int | None, *partitions: TopicPartition, kind: Refusal = "table"
+    ) -> ConsumingRefused:
+        incarnation = self.fellows[consumer].incarnation
+        return ConsumingRefused(ConsumerId(consumer), incarnation, EPOCH, sequence, partitions, kind, "no such table")
+
+    # What the controller may want.
+
+    def start(self, consumer: int, sequence: int, **at: StartFrom) -> Send:
+        """told.start(2, 1, a_0=15): to consumer 2, its first command: read a-0 from 15 on."""
+        partitions = named(at)
+        topics = SortedMapping({topic: self.service_of(topic) for topic in {p.topic for p in partitions}})
+        incarnation = self.fellows[consumer].incarnation
+        command = StartConsumingCommand(EPOCH, sequence, incarnation, topics, partitions)
+        return Send(ConsumerId(consumer), command)
+
+    def stop(self, consumer: int, sequence: int, *partitions: TopicPartition) -> Send:
+        incarnation = self.fellows[consumer].incarnation
+        return Send(ConsumerId(consumer), StopConsumingCommand(EPOCH, sequence, incarnation, partitions))
+
+    # What it knows.
+
+    def view(self, consumer: int) -> View:
+        return self.state.consumers[ConsumerId(consumer)]
+
+    @property
+    def phases(self) -> dict[int, str]:
+        return {int(consumer): view.phase.value for consumer, view in self.state.consumers.items()}
+
+    @property
+    def held(self) -> dict[int, tuple[TopicPartition, ...]]:
+        """What each consumer itself holds."""
+        return {consumer: tuple(sorted(fellow.held)) for consumer, fellow in sorted(self.fellows.items())}
+
+    @property
+    def causes(self) -> list[Cause]:
+        return [moved.cause for moved in self.moved]
+
+    @property
+    def words(self) -> list[str]:
+        return [f"{noted.subject}: {noted.words}" for noted in self.said]
+
+    @property
+    def flags(self) -> dict[str, str]:
+        return dict(self.state.flags)
+
+    @property
+    def is_calm(self) -> bool:
+        return self.state.stage is Stage.SENTINEL and not any(view.sent for view in self.state.consumers.values())
+
+    def service_of(self, topic: str) -> TopicService:
+        return self.state.updates.get(topic) or self.state.rules.consume.get(topic) or CONSUME[topic]
+
+    def next_time(self) -> str:
+        """The monitor's, which is never the same twice."""
+        self.measurements += 1
+        passed_s = self.now_s - TAKE_OVER_S + self.measurements / 1000
+        hours, minutes = 12 + int(passed_s // 3600), int(passed_s % 3600 // 60)
+        return f"2026-03-01T{hours:02}:{minutes:02}:{passed_s % 60:06.3f}Z"
+
+    def next_offset(self) -> int:
+        self.offset += 1
+        return self.offset
+
+
+def query(consumer: int, number: int = 1) -> Send:
+    return Send(ConsumerId(consumer), StateQuery(EPOCH, number))
+
+
+def create(consumer: int, settings: ConsumerSettings = SETTINGS) -> CreateConsumer:
+    return CreateConsumer(ConsumerId(consumer), settings)
+
+
+def delete(consumer: int) -> DeleteConsumer:
+    return DeleteConsumer(ConsumerId(consumer))
+
+
+def restart(consumer: int, settings: ConsumerSettings = SETTINGS) -> RestartConsumer:
+    return RestartConsumer(ConsumerId(consumer), settings)
