@@ -1,4 +1,4 @@
-"""The real machines in a seeded world that tries to break them. Imports no edge: no Kafka, no process, no clock, no file.
+"""The real machines in a seeded world that tries to break them. It imports no edge: no Kafka client, no clock.
 
 scenario.py                 what a run is about; what isn't given is drawn from the seed
 agenda.py                   what happens when, in simulated seconds

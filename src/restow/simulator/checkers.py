@@ -40,8 +40,8 @@ LATE_S: Final = 90.0
 
 
 class OneReader:
-    """A consumer that was given up by forced handover may come back and read on: its table refuses what it writes. One that
-    the platform called gone may too: then the platform has lied. Nobody else."""
+    """A consumer that was given up by forced handover may come back and read on: its table refuses what it writes. One
+    that the platform called gone may too: then the platform has lied. Nobody else."""
 
     def __init__(self, say: Say) -> None:
         self._say = say
@@ -60,7 +60,7 @@ class OneReader:
                 self._given_up.update((number, partition) for number in lost)
             for other in self.readers.get(partition, ()):
                 is_meant = other.number == consumer and other.incarnation == command.incarnation
-                if not is_meant and not self._is_excused(other, partition):
+                if not is_meant and not self._is_excused(other, partition) and not _is_mistaken(controller, other):
                     self._say(
                         1, f"consumer {consumer} is told to start {partition}, which consumer {other.number} reads"
                     )
@@ -79,6 +79,15 @@ class OneReader:
 
     def _is_excused(self, process: "ConsumerProcess", partition: TopicPartition) -> bool:
         return process.is_disowned or (process.number, partition) in self._given_up
+
+
+def _is_mistaken(controller: "ControllerProcess", process: "ConsumerProcess") -> bool:
+    """Whether one that the platform called gone has answered in the place of the one that has its number now."""
+    view = controller.state.consumers.get(process.number)
+    others = (other for other in controller.world.processes if other.is_alive and other.is_disowned)
+    return view is not None and any(
+        other.number == process.number and other.incarnation == view.incarnation for other in others
+    )
 
 
 class TakenOnce:
@@ -123,8 +132,8 @@ class NothingLost:
 
 
 class OnlyValidCommands:
-    """What changes was named by a command of the newest epoch to this very incarnation, read for the first time; or it is
-    what the volume had; or it is the end."""
+    """What changes was named by a command of the newest epoch to this very incarnation, read for the first time; or it
+    is what the volume had; or it is the end."""
 
     def __init__(self, say: Say) -> None:
         self._say = say
@@ -156,7 +165,7 @@ class OnlyValidCommands:
         for partition in change.start:
             if words.get(partition) != "start":
                 self._say(5, f"consumer {process.number} starts {partition}, and no valid command says so")
-        if not process.told_to_end:
+        if process.state is not None and not process.state.ending:
             for partition in change.stop:
                 if words.get(partition) != "stop" and partition not in change.start:
                     self._say(5, f"consumer {process.number} stops {partition}, and no valid command says so")
@@ -209,22 +218,22 @@ class OnlyMeasured:
 
 
 class Progress:
-    """After the faults: every partition of interest is read by one consumer, what is written is stored, what had piled up
-    becomes less, nobody is left over, and the controller comes to rest."""
+    """After the faults: every partition of interest is read by one consumer, what is written is stored, what had piled
+    up becomes less, nobody is left over, and the controller comes to rest."""
 
     def __init__(self, say: Say) -> None:
         self._say = say
         self._rested_s = 0.0
         self._read_by_one_s: dict[TopicPartition, float] = {}
         self._reading_s: dict[ConsumerId, float] = {}
-        self._age_before_s: dict[TopicPartition, float] = {}
+        self._behind: dict[TopicPartition, int] = {}
 
     def look(self, world: "World") -> None:
         now_s = world.agenda.now_s
         controller = world.controller_in_charge()
         if controller is not None and controller.state.stage is Stage.SENTINEL:
             self._rested_s = now_s
-        busy = set()
+        busy: set[ConsumerId] = set()
         for partition in world.of_interest():
             readers = [each for each in world.watch.readers(partition) if not each.is_frozen]
             if len(readers) == 1 and len(world.watch.readers(partition)) == 1:
@@ -234,7 +243,8 @@ class Progress:
 
     def remember(self, world: "World") -> None:
         """How far behind each partition was when the quiet was half over."""
-        self._age_before_s = {partition: world.age_s(partition) for partition in world.of_interest()}
+        now_s = world.agenda.now_s
+        self._behind = {each: world.measures.waiting_records(each, now_s) for each in world.of_interest()}
 
     def end(self, world: "World") -> None:
         now_s = world.agenda.now_s
@@ -246,11 +256,10 @@ class Progress:
                 readers = len(world.watch.readers(partition))
                 self._say(4, f"{partition} has been read by {readers} consumers instead of one for {unread_s:.0f} s")
                 continue
-            age_s = world.age_s(partition)
-            if age_s > max(LATE_S, 0.9 * self._age_before_s.get(partition, 0.0)):
-                self._say(
-                    4, f"{partition} is {age_s:.0f} s behind, and was {self._age_before_s.get(partition, 0):.0f} s"
-                )
+            age_s = world.measures.waiting_s(partition, now_s)
+            behind, before = world.measures.waiting_records(partition, now_s), self._behind.get(partition, 0)
+            if age_s > LATE_S and behind >= before:
+                self._say(4, f"{partition} is {behind} records behind, {age_s:.0f} s, and was {before} before")
         for consumer, since_s in sorted(self._reading_s.items()):
             if now_s - since_s > 2 * LATE_S:
                 self._say(4, f"consumer {consumer} has read nothing for {now_s - since_s:.0f} s and is still there")

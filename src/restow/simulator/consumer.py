@@ -1,7 +1,7 @@
 """A consumer process: the real machine, with simulated Kafka, volume and sinks around it.
 
-It does what the machine wants, effect by effect, and may die or stand still after each: between Save and Tell, between the
-commits of two tables, between a table's commit and the end of the cycle. The platform starts and ends it.
+It does what the machine wants, effect by effect, and may die or stand still after each: between Save and Tell, between
+the commits of two tables, between a table's commit and the end of the cycle. The platform starts and ends it.
 """
 
 import random
@@ -28,6 +28,7 @@ from restow.consumer.state import State
 from restow.model import ConsumerId, SortedMapping, TopicPartition
 from restow.protocol.messages import (
     ConsumerReady,
+    Refusal,
     StartConsumingCommand,
     StateQuery,
     StopConsumingCommand,
@@ -192,7 +193,7 @@ class ConsumerProcess(Process):
         else:
             self.at(self.frozen_until_s, self._go_on)
 
-    def _refusal(self, topic: str, service: TopicService) -> tuple[str, str] | None:
+    def _refusal(self, topic: str, service: TopicService) -> tuple[Refusal, str] | None:
         if service.transform == BROKEN_TRANSFORM:
             return "transform", f"{BROKEN_TRANSFORM} can't be imported"
         if self.world.sinks.is_broken(topic, self.now_s):

@@ -1,8 +1,8 @@
 """A controller process: the real machine, with simulated Kafka and platform around it.
 
-What a step wants sent goes into one transaction with the intention to touch the platform; then the platform is touched; then
-it is asked who is there. The process may die or stand still between any two of these, and a newer one may be in charge when
-it comes back.
+What a step wants sent goes into one transaction with the intention to touch the platform; then the platform is touched;
+then it is asked who is there. The process may die or stand still between any two of these, and a newer one may be in
+charge when it comes back.
 """
 
 import random

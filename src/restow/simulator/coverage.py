@@ -1,5 +1,5 @@
-"""What has occurred in a run: events, effects, transitions, faults. A search over seeds that never met something has not
-tried it; the tests assert that everything was met.
+"""What has occurred in a run: events, effects, transitions, faults. A search over seeds that never met something has
+not tried it; the tests assert that everything was met.
 """
 
 from collections.abc import Mapping
@@ -45,7 +45,7 @@ class Coverage:
         for consumer, view in after.items():
             known = before.get(consumer)
             if known is None or known.phase is not view.phase:
-                self.phases.add((known and known.phase, view.phase))
+                self.phases.add((None if known is None else known.phase, view.phase))
         if len(after) <= len(before):
             self.phases.update((view.phase, None) for consumer, view in before.items() if consumer not in after)
 

@@ -1,7 +1,7 @@
 """The data itself: what producers have written to each partition so far, and when a record was written.
 
-Nobody makes records here; a partition is its speed over time, and offsets follow from that, a kilobyte each. Consumers ask
-for the end of a partition, the measures ask how old a record is.
+Nobody makes records here; a partition is its speed over time, and offsets follow from that, a kilobyte each. Consumers
+ask for the end of a partition, the measures ask how old a record is.
 """
 
 from collections.abc import Sequence
@@ -62,10 +62,11 @@ class Data:
     def written_s(self, row: int, offset: int) -> float:
         """When the record before this offset was written: all before it is as old or older."""
         sums = self._written[row]
-        size = offset * RECORD_BYTES
+        size = float(offset * RECORD_BYTES)
         step = int(np.searchsorted(sums, size, side="left")) - 1
         if step < 0:
             return 0.0
         step = min(step, self._speeds.shape[1] - 1)
         speed = float(self._speeds[row, step])
-        return step * STEP_S + ((size - float(sums[step])) / speed if speed else STEP_S)
+        within_s = (size - float(sums[step])) / speed if speed else STEP_S
+        return float(step * STEP_S + within_s)

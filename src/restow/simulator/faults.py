@@ -1,9 +1,10 @@
-"""What goes wrong, when, and for how long: drawn from the seed, done to the world. All of it ends before the quiet begins."""
+"""What goes wrong, when, and for how long: drawn from the seed, done to the world. All ends before the quiet begins."""
 
 import random
 from collections.abc import Callable
 from dataclasses import replace
 from enum import StrEnum
+from functools import partial
 from typing import TYPE_CHECKING, Final
 
 from restow.model import TopicPartition
@@ -69,7 +70,7 @@ class Faults:
             if not kinds:
                 kinds = list(Fault)
                 self.rng.shuffle(kinds)
-            self.world.agenda.at(time_s, lambda kind=kinds.pop(): self._strike(kind))  # type: ignore[misc]
+            self.world.agenda.at(time_s, partial(self._strike, kinds.pop()))
 
     def _strike(self, kind: Fault) -> None:
         """Where it can't be, nobody being there to befall, something else happens instead."""
@@ -235,8 +236,6 @@ class Faults:
         process = self._consumer()
         if process is None:
             return False
-        # What it goes on writing to is no longer the volume of whoever gets its number next.
-        self.world.volumes[process.number] = replace(process.volume)
         self.world.platform.disown(process.number)
         if self.rng.random() < 0.5:
             process.freeze(self._until(5, 60))

@@ -142,6 +142,10 @@ class Measures:
             return 0.0
         return now_s - max(self._stored_s[row], self._data.written_s(row, self._stored[row]))
 
+    def waiting_records(self, partition: TopicPartition, now_s: float) -> int:
+        row = self._data.index[partition]
+        return self._data.end_offset(row, now_s) - self._stored[row]
+
     def pause_quantile(self, share: float) -> float:
         ordered = sorted(self.pauses)
         return ordered[min(len(ordered) - 1, int(share * len(ordered)))] if ordered else 0.0

@@ -47,10 +47,9 @@ class MonitorProcess(Process):
             self.at(self.now_s + self.world.scenario.measure_every_s, self._measure)
 
     def _publish(self) -> None:
-        record: object = Measured(self._measurement())
-        if self.now_s < self.nonsense_until_s:
-            record = self._nonsense(record)
-        self.world.kafka.append(Topic.MONITOR, 0, record)
+        measured = Measured(self._measurement())
+        is_nonsense = self.now_s < self.nonsense_until_s
+        self.world.kafka.append(Topic.MONITOR, 0, self._nonsense(measured) if is_nonsense else measured)
 
     def _measurement(self) -> SpeedsMeasured:
         data = self.world.data

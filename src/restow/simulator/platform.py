@@ -1,7 +1,7 @@
 """A simulated platform: starts consumers after a while, restarts those that crash, ends those that are told to go.
 
-`SimulatedPlatform` is the place, with its clock and its faults; each controller has a `PlatformClient` to it, which is what
-`platform/interface.py` asks for and passes the same contract as the real ones.
+`SimulatedPlatform` is the place, with its clock and its faults; each controller has a `PlatformClient` to it, which is
+what `platform/interface.py` asks for and passes the same contract as the real ones.
 """
 
 import random
@@ -58,11 +58,13 @@ class SimulatedPlatform:
         self,
         agenda: Agenda,
         rng: random.Random,
-        spawn: Callable[[ConsumerId, ConsumerSettings], Runnable],
+        spawn: Callable[[ConsumerId], Runnable],
+        remove_volume: Callable[[ConsumerId], None],
         grace_s: float,
         start_s: tuple[float, float] = (2.0, 8.0),
     ) -> None:
-        self._agenda, self._rng, self._spawn, self._grace_s, self._start_s = agenda, rng, spawn, grace_s, start_s
+        self._agenda, self._rng, self._grace_s, self._start_s = agenda, rng, grace_s, start_s
+        self._spawn, self._remove_volume = spawn, remove_volume
         self.pods: dict[ConsumerId, Pod] = {}
         self.told: list[PlatformChange] = []
         """All changes so far; clients remember how much of it they have seen."""
@@ -118,19 +120,19 @@ class SimulatedPlatform:
 
     def vanish(self, consumer: ConsumerId) -> None:
         """The consumer is gone, with no wish of ours: its machine was taken away."""
-        pod = self.pods.pop(consumer)
+        pod = self.pods[consumer]
         process, pod.process = pod.process, None
         if process is not None:
             process.die()
-        self.told.append(ConsumerGone(consumer))
+        self._gone(pod)
 
     def disown(self, consumer: ConsumerId) -> Runnable | None:
         """It says that a consumer is gone, and it isn't. Gives the process that goes on."""
-        pod = self.pods.pop(consumer)
+        pod = self.pods[consumer]
         process, pod.process = pod.process, None
         if process is not None:
             process.is_disowned = True
-        self.told.append(ConsumerGone(consumer))
+        self._gone(pod)
         return process
 
     # How things go.
@@ -152,7 +154,7 @@ class SimulatedPlatform:
             self._failed(pod, "it can't be started")
             return
         pod.started_s = self._agenda.now_s
-        pod.process = self._spawn(pod.consumer, pod.settings)
+        pod.process = self._spawn(pod.consumer)
         self.told.append(ConsumerUp(pod.consumer))
         pod.process.begin()
 
@@ -187,8 +189,10 @@ class SimulatedPlatform:
             self._agenda.after(self._rng.random(), lambda: self._gone(pod))
 
     def _gone(self, pod: Pod) -> None:
+        """With its volume: whoever gets its number next must not go on with what others have been given since."""
         if self._is_there(pod):
             del self.pods[pod.consumer]
+            self._remove_volume(pod.consumer)
             self.told.append(ConsumerGone(pod.consumer))
 
     def _is_there(self, pod: Pod) -> bool:

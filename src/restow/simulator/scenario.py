@@ -1,5 +1,5 @@
-"""What a run is about: how long, how much, which topics and settings. What isn't given is drawn from the seed, so that a
-search over seeds meets small and large groups, both kinds of sinks, patient and impatient settings.
+"""What a run is about: how long, how much, which topics and settings. What isn't given is drawn from the seed, so
+that a search over seeds meets small and large groups, both kinds of sinks, patient and impatient settings.
 """
 
 import random
@@ -70,8 +70,8 @@ class Scenario:
         steps = ceil(self.duration_s / STEP_S) + 1
         if self.trace is not None:
             return recorded(self.trace, self.partitions, steps)
-        mean = self.capacity_bytes_per_s * 0.8 / self.per_consumer
-        return generated(self.workload, self.random("workload"), len(self.partitions), steps, mean)
+        mean, most = self.capacity_bytes_per_s * 0.8 / self.per_consumer, self.capacity_bytes_per_s * 0.7
+        return generated(self.workload, self.random("workload"), len(self.partitions), steps, mean, most)
 
 
 def scenario(

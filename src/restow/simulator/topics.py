@@ -1,7 +1,7 @@
 """Simulated Kafka: the four topics of the protocol, with transactions, fencing, delays, repeats and outages.
 
-Whoever appends gets an offset; whoever reads gets what is visible by now, in order. A transaction leaves a marker on each
-partition it wrote to, which takes an offset as Kafka's does. What a record is made of is the business of `wire.py`.
+Whoever appends gets an offset; whoever reads gets what is visible by now, in order. A transaction leaves a marker on
+each partition it wrote to, which takes an offset as Kafka's does. What a record is made of, `wire.py` says.
 """
 
 import random

@@ -1,10 +1,11 @@
 """What a record is made of: the message itself, or the very bytes that the real processes send and read.
 
-Encoding takes most of a simulated process's time, so only some seeds do it; what can't be decoded is on the topics in both.
+Encoding takes most of a simulated process's time, so only some seeds do it; what can't be decoded is on the topics in
+both.
 """
 
 from dataclasses import dataclass
-from typing import Protocol
+from typing import NamedTuple, Protocol
 
 from restow.controller.events import SpeedsMeasured
 from restow.protocol.channels import CONTROLLER, QUERY, SERVICE, Channel, decode_on
@@ -22,6 +23,12 @@ class Garbage:
     """Bytes that nobody can read."""
 
     value: bytes
+
+
+class Sealed(NamedTuple):
+    headers: tuple[tuple[str, bytes], ...]
+    value: bytes
+    key: bytes | None
 
 
 class Wire(Protocol):
@@ -43,11 +50,12 @@ class AsValues:
 
 class AsBytes:
     def seal(self, message: Message) -> object:
-        return (*encode(message, "simulator"), key_of(message))
+        return Sealed(*encode(message, "simulator"), key_of(message))
 
     def open(self, topic: Topic, partition: int, offset: int, record: object) -> Message | None:
-        headers, value, key = ((), record.value, None) if isinstance(record, Garbage) else record  # type: ignore[misc]
-        message = decode_on(CHANNELS[topic], NAMES, partition, offset, headers, value, key)
+        sealed = Sealed((), record.value, None) if isinstance(record, Garbage) else record
+        assert isinstance(sealed, Sealed)
+        message = decode_on(CHANNELS[topic], NAMES, partition, offset, *sealed)
         return None if isinstance(message, Undecodable) else message
 
 

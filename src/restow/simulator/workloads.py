@@ -81,17 +81,16 @@ def growth(rng: random.Random, partitions: int, steps: int) -> Table:
 GENERATORS: Final[dict[str, Generator]] = {"daily": daily, "bursts": bursts, "skew": skew, "growth": growth}
 
 
-def generated(name: str, rng: random.Random, partitions: int, steps: int, mean_bytes_per_s: float) -> Table:
-    """None is faster than eight times the mean: one that no consumer could carry is another question."""
+def generated(name: str, rng: random.Random, partitions: int, steps: int, mean: float, most: float) -> Table:
+    """`mean` and `most` in bytes/s: what no consumer could carry is another question."""
     table = GENERATORS[name](rng, partitions, steps)
-    table *= mean_bytes_per_s / table.mean()
-    return np.rint(np.clip(table, 0, 8 * mean_bytes_per_s))
+    return np.asarray(np.rint(np.clip(table * (mean / table.mean()), 0, most)))
 
 
 def recorded(trace: Sequence[Speeds], partitions: Sequence[TopicPartition], steps: int) -> Table:
     """A step of the trace is a step here; it is repeated from its beginning if it is too short."""
     columns = [[speeds.get(partition, 0.0) for partition in partitions] for speeds in trace]
-    return np.rint(np.array([columns[step % len(columns)] for step in range(steps)], float).T)
+    return np.asarray(np.rint(np.array([columns[step % len(columns)] for step in range(steps)], float).T))
 
 
 def _sizes(rng: random.Random, partitions: int, ratio: float) -> Table:

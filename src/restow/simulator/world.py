@@ -10,7 +10,7 @@ from typing import Final
 
 from restow.controller.state import Rules
 from restow.model import ConsumerId, TopicPartition
-from restow.protocol.messages import ConsumerSettings, ServiceUpdate, TopicService
+from restow.protocol.messages import ServiceUpdate, TopicService
 from restow.simulator.agenda import Agenda
 from restow.simulator.checkers import Watch
 from restow.simulator.consumer import ConsumerProcess, Volume
@@ -60,7 +60,7 @@ class World:
         self.volumes: dict[ConsumerId, Volume] = {}
         self.processes: list[ConsumerProcess] = []
         self.platform = SimulatedPlatform(
-            self.agenda, scenario.random("platform"), self._spawn, scenario.consumer.grace_s
+            self.agenda, scenario.random("platform"), self._spawn, self._remove_volume, scenario.consumer.grace_s
         )
         self.services: dict[str, TopicService | None] = dict(scenario.rules.consume)
         """What is wanted, in truth."""
@@ -114,7 +114,11 @@ class World:
         self.monitor = MonitorProcess(self, self.scenario.random(f"monitor/{self._started}"))
         self.agenda.after(self._rng.uniform(1, 30), self.monitor.begin)
 
-    def _spawn(self, number: ConsumerId, settings: ConsumerSettings) -> ConsumerProcess:
+    def _remove_volume(self, number: ConsumerId) -> None:
+        """A process that goes on all the same has its own, which nobody else will see."""
+        self.volumes.pop(number, None)
+
+    def _spawn(self, number: ConsumerId) -> ConsumerProcess:
         self._started += 1
         volume = self.volumes.setdefault(number, Volume())
         process = ConsumerProcess(self, number, volume, self.scenario.random(f"consumer/{self._started}"))
@@ -140,10 +144,6 @@ class World:
                 yield partition
 
     # What is seen.
-
-    def age_s(self, partition: TopicPartition) -> float:
-        """How long the oldest record that is not stored has been waiting."""
-        return self.measures.waiting_s(partition, self.agenda.now_s)
 
     def violated(self, line: int, words: str) -> None:
         if len(self.violations) < MOST_VIOLATIONS:
