@@ -63,7 +63,9 @@ class Range:
 
 
 class ConsumerProcess(Process):
-    def __init__(self, world: "World", number: ConsumerId, volume: Volume, rng: random.Random) -> None:
+    def __init__(
+        self, world: "World", number: ConsumerId, volume: Volume, capacity_bytes_per_s: float, rng: random.Random
+    ) -> None:
         super().__init__(world, rng)
         self.number, self.volume = number, volume
         self.incarnation: int | None = None
@@ -79,7 +81,7 @@ class ConsumerProcess(Process):
         self._ranges: list[Range] = []
         self._ended: CycleEnded | None = None
         """How the cycle went, while it waits for data and commands."""
-        self._speed = world.scenario.capacity_bytes_per_s * rng.uniform(1.02, 1.2)
+        self._speed = capacity_bytes_per_s * rng.uniform(1.02, 1.2)
 
     def begin(self) -> None:
         """From the ends of its partitions on: whatever was said before was said to others."""

@@ -58,7 +58,7 @@ class SimulatedPlatform:
         self,
         agenda: Agenda,
         rng: random.Random,
-        spawn: Callable[[ConsumerId], Runnable],
+        spawn: Callable[[ConsumerId, ConsumerSettings], Runnable],
         remove_volume: Callable[[ConsumerId], None],
         grace_s: float,
         start_s: tuple[float, float] = (2.0, 8.0),
@@ -154,7 +154,7 @@ class SimulatedPlatform:
             self._failed(pod, "it can't be started")
             return
         pod.started_s = self._agenda.now_s
-        pod.process = self._spawn(pod.consumer)
+        pod.process = self._spawn(pod.consumer, pod.settings)
         self.told.append(ConsumerUp(pod.consumer))
         pod.process.begin()
 
@@ -200,11 +200,11 @@ class SimulatedPlatform:
 
 
 class PlatformClient:
-    """What one controller has of it: it sees what happens from when it begins to look."""
+    """What one controller has of it: it is told what happens from now on."""
 
     def __init__(self, platform: SimulatedPlatform) -> None:
         self._platform = platform
-        self._seen: int | None = None
+        self._seen = len(platform.told)
 
     def list(self) -> tuple[Listed, ...]:
         return self._platform.list()
@@ -219,6 +219,5 @@ class PlatformClient:
         self._platform.restart(consumer, settings)
 
     def changes(self) -> tuple[PlatformChange, ...]:
-        seen = len(self._platform.told) if self._seen is None else self._seen
-        self._seen = len(self._platform.told)
+        seen, self._seen = self._seen, len(self._platform.told)
         return tuple(self._platform.told[seen:])

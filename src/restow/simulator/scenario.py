@@ -84,7 +84,7 @@ def scenario(
     capacity_bytes_per_s: float = 1_000_000.0,
 ) -> Scenario:
     rng = random.Random(f"{seed}/scenario")
-    count = rng.randint(8, 24)
+    count = rng.randint(6, 20)
     per_consumer = rng.choice(PARTITIONS_PER_CONSUMER_DRAWN)
     drawn = rng.choice(sorted(GENERATORS))
     topics = rng.randint(2, 4)
@@ -96,10 +96,10 @@ def scenario(
     large = len(names) >= LARGE
     consumer = Consumer(
         capacity_bytes_per_s=capacity_bytes_per_s,
-        report_every_s=10.0 if large else 5.0,
+        report_every_s=10.0 if large else 7.0,
         grace_s=10.0,
-        cycle_s=10.0 if large else 4.0,
-        cycle_bytes=int(capacity_bytes_per_s * (20.0 if large else 8.0)),
+        cycle_s=10.0 if large else 6.0,
+        cycle_bytes=int(capacity_bytes_per_s * (20.0 if large else 10.0)),
     )
     return Scenario(
         seed,
@@ -109,7 +109,7 @@ def scenario(
         names,
         per_consumer,
         Rules(_controller(rng, large), consumer, _services(rng, names)),
-        measure_every_s=10.0 if large else 5.0,
+        measure_every_s=10.0 if large else 7.0,
         trace=None if trace is None else tuple(trace),
         encodes=not large and rng.random() < 0.2,
     )

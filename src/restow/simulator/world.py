@@ -10,7 +10,7 @@ from typing import Final
 
 from restow.controller.state import Rules
 from restow.model import ConsumerId, TopicPartition
-from restow.protocol.messages import ServiceUpdate, TopicService
+from restow.protocol.messages import ConsumerSettings, ServiceUpdate, TopicService
 from restow.simulator.agenda import Agenda
 from restow.simulator.checkers import Watch
 from restow.simulator.consumer import ConsumerProcess, Volume
@@ -118,10 +118,11 @@ class World:
         """A process that goes on all the same has its own, which nobody else will see."""
         self.volumes.pop(number, None)
 
-    def _spawn(self, number: ConsumerId) -> ConsumerProcess:
+    def _spawn(self, number: ConsumerId, settings: ConsumerSettings) -> ConsumerProcess:
         self._started += 1
         volume = self.volumes.setdefault(number, Volume())
-        process = ConsumerProcess(self, number, volume, self.scenario.random(f"consumer/{self._started}"))
+        rng = self.scenario.random(f"consumer/{self._started}")
+        process = ConsumerProcess(self, number, volume, settings.capacity_bytes_per_s or 0.0, rng)
         self.processes = [process for process in self.processes if process.is_alive]
         self.processes.append(process)
         return process
