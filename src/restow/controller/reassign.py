@@ -4,6 +4,7 @@ With speeds that are stale, or before the first, nothing is scaled: partitions t
 last known, and every consumer stays.
 """
 
+from dataclasses import replace
 from itertools import count
 
 from restow.controller.effects import CreateConsumer, Noted
@@ -16,6 +17,8 @@ from restow.model import FIRST_CONSUMER, Assignment, Capacities, ConsumerId, Spe
 from restow.packing import PACKERS, Plan, Problem
 from restow.packing.reasons import ConsumerClosed, ConsumerOpened, PartitionGivenUp, PartitionPlaced, Reason, listed
 
+NEVER = 1e9
+"""A trigger that no load is above: by stale speeds nobody is relieved."""
 INFEASIBLE, OVERLOADED = "infeasible", "too few consumers"
 
 
@@ -28,8 +31,9 @@ def reassign(turn: Turn) -> None:
         turn.go(Stage.SENTINEL, Cause.NO_CHANGE, "no consumer is there, and none can be created yet")
         return
     plan = decide(state)
-    turn.set(packed=state.measured, tolerated=frozenset(plan.over_limit))
-    _tell_limits(turn, plan)
+    if not state.speeds_are_stale:
+        turn.set(packed=state.measured, tolerated=frozenset(plan.over_limit))
+        _tell_limits(turn, plan)
     if not _changes(state, plan):
         turn.set(target=None)
         turn.go(Stage.SENTINEL, Cause.NO_CHANGE)
@@ -52,6 +56,7 @@ def decide(state: State) -> Plan:
         most = min(most or len(usable), len(usable))
     if hold:
         least = max(least, len(usable))
+        most = None if most is None else max(most, len(usable))
     if most is not None:
         most = max(1, most)
         least = min(least, most)
@@ -59,8 +64,8 @@ def decide(state: State) -> Plan:
         speeds=_speeds(state),
         current=_current(state, usable),
         capacities=Capacities(state.capacity_bytes_per_s),
-        worth=0.0 if hold else rules.worth,
-        margins=rules.margins,
+        worth=rules.worth,
+        margins=replace(rules.margins, trigger=NEVER) if hold else rules.margins,
         least_consumers=least,
         most_consumers=most,
         previous=state.packed.speeds if state.packed else None,
