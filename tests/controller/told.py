@@ -125,8 +125,8 @@ class Told:
         assert self.starts() == (ListConsumers(),)
         self.lists(*(holding or {}))
         for consumer, partitions in (holding or {}).items():
-            self.fellows[consumer] = Fellow(self.next_offset(), {}, dict(CONSUME))
-            self.fellows[consumer].held = dict.fromkeys(partitions, self.position)
+            held = dict.fromkeys(partitions, self.position)
+            self.fellows[consumer] = Fellow(self.next_offset(), held, self.services_of(held))
             self.answers(consumer)
         assert self.state.stage is Stage.SENTINEL
         return self
@@ -139,9 +139,12 @@ class Told:
         self.now_s += seconds
         return self.happens(ClockTicked(self.now_s, listening))
 
-    def waits(self, seconds: float, *, reporting: bool = True, measured: bool = True, listening: bool = True) -> Wishes:
-        """So long, in steps of a second, with all consumers reporting and the same speeds measured. Lists that the
-        controller asks for by the way are left out, and left without an answer."""
+    def waits(
+        self, seconds: float, *, silent: Iterable[int] = (), measured: bool = True, listening: bool = True
+    ) -> Wishes:
+        """So long, in steps of a second, with all consumers reporting but for those that are silent, and the same
+        speeds measured. Lists that the controller asks for by the way are left out, and left without an answer."""
+        silent = set(silent)
         wishes: list[Wish] = []
         said: list[Noted] = []
         moved: list[Moved] = []
@@ -153,8 +156,8 @@ class Told:
                 done += self.measures()
                 said += self.said
                 moved += self.moved
-            if second % 5 == 0 and reporting:
-                for consumer in sorted(self.fellows):
+            if second % 5 == 0:
+                for consumer in sorted(self.fellows.keys() - silent):
                     done += self.reports(consumer)
                     said += self.said
                     moved += self.moved
@@ -201,8 +204,7 @@ class Told:
 
     def is_ready(self, consumer: int, *partitions: TopicPartition, clean: bool = True) -> Wishes:
         """It starts, for the first time or again."""
-        topics = {partition.topic: self.service_of(partition.topic) for partition in partitions}
-        fellow = Fellow(self.next_offset(), dict.fromkeys(partitions, self.position), topics)
+        fellow = Fellow(self.next_offset(), dict.fromkeys(partitions, self.position), self.services_of(partitions))
         self.fellows[consumer] = fellow
         self.inbox[consumer] = []
         message = ConsumerReady(ConsumerId(consumer), clean, partitions, fellow.definitions, SortedMapping())
@@ -272,7 +274,7 @@ class Told:
     def start(self, consumer: int, sequence: int, **at: StartFrom) -> Send:
         """told.start(2, 1, a_0=15): to consumer 2, its first command: read a-0 from 15 on."""
         partitions = named(at)
-        topics = SortedMapping({topic: self.service_of(topic) for topic in {p.topic for p in partitions}})
+        topics = SortedMapping(self.services_of(partitions))
         incarnation = self.fellows[consumer].incarnation
         command = StartConsumingCommand(EPOCH, sequence, incarnation, topics, partitions)
         return Send(ConsumerId(consumer), command)
@@ -313,6 +315,9 @@ class Told:
 
     def service_of(self, topic: str) -> TopicService:
         return self.state.updates.get(topic) or self.state.rules.consume.get(topic) or CONSUME[topic]
+
+    def services_of(self, partitions: Iterable[TopicPartition]) -> dict[str, TopicService]:
+        return {partition.topic: self.service_of(partition.topic) for partition in partitions}
 
     def next_time(self) -> str:
         """The monitor's, which is never the same twice."""

@@ -1,0 +1,297 @@
+"""How long anybody is waited for, what is done then, and what the platform tells."""
+
+from tests.controller.told import (
+    A0,
+    A1,
+    A2,
+    A3,
+    PLAIN,
+    TO_A,
+    Told,
+    create,
+    delete,
+    restart,
+    rules,
+)
+
+from restow.controller.transitions import Cause, Stage
+
+
+def stopping(told: Told) -> Told:
+    """Consumer 1 is told to stop a-1, for consumer 3."""
+    assert told.measures(a_0=60, a_1=40, a_2=40, a_3=40) == (create(3),)
+    assert told.is_ready(3) == (told.stop(1, 1, A1),)
+    return told
+
+
+def pair_of(service: object) -> Told:
+    told = Told(rules({"a": service}))  # type: ignore[dict-item]
+    told.takes_over({1: (A0, A1), 2: (A2, A3)})
+    told.measures(a_0=40, a_1=40, a_2=40, a_3=40)
+    return told
+
+
+# Commands that nobody answers.
+
+
+def test_a_command_without_an_answer_is_repeated_with_its_number_and_then_its_consumer_restarted(pair: Told) -> None:
+    stopping(pair)
+    assert pair.waits(29) == ()
+    assert pair.waits(1) == (pair.stop(1, 1, A1),)
+    assert pair.waits(30) == (pair.stop(1, 1, A1),)
+    assert pair.waits(29) == ()
+    assert pair.waits(1) == (restart(1),)
+    assert pair.words == ["consumer 1: did not answer command 1; it is restarted"]
+    assert pair.waits(60) == ()
+
+
+def test_the_oldest_of_several_unanswered_commands_is_repeated_first(alone: Told) -> None:
+    alone.measures(a_0=40, a_1=40)
+    alone.is_ready(1)
+    first = alone.start(1, 1, a_0="recover", a_1="recover")
+    alone.changes("a", None)
+    second = alone.stop(1, 2, A0, A1)
+    assert alone.waits(30) == (first,)
+    assert alone.hears(alone.answer_of(1, alone.inbox[1][0])) == ()
+    assert alone.waits(1) == (second,)
+
+
+def test_an_answer_to_a_repeated_command_is_as_good(pair: Told) -> None:
+    stopping(pair).waits(30)
+    assert pair.hears(pair.stopped(1, 1, {A1: 17})) == (pair.start(3, 1, a_1=17),)
+
+
+def test_one_that_comes_back_from_a_restart_is_commanded_anew(pair: Told) -> None:
+    stopping(pair).waits(90)
+    assert pair.phases == {1: "restarted", 2: "ready", 3: "ready"}
+    assert pair.is_ready(1, A0, A1, clean=False) == (pair.stop(1, 2, A1),)
+    assert pair.answers(1) == (pair.start(3, 1, a_1=10),)
+
+
+def test_commands_wait_for_one_that_is_restarted(pair: Told) -> None:
+    pair.waits(60, silent=[1])
+    pair.measures(a_0=60, a_1=60, a_2=40, a_3=40)
+    assert pair.is_ready(3) == ()
+    assert pair.is_ready(1, A0, A1, clean=False) == (pair.stop(1, 1, A0),)
+
+
+# Silence and forced handover.
+
+
+def test_one_that_is_silent_is_restarted(pair: Told) -> None:
+    assert pair.waits(59, silent=[1]) == ()
+    assert pair.waits(1, silent=[1]) == (restart(1),)
+    assert pair.words == ["consumer 1: has said nothing for 60 s; it is restarted"]
+    assert pair.phases == {1: "restarted", 2: "ready"}
+    assert pair.waits(5, silent=[1]) == ()
+
+
+def test_one_that_comes_back_with_what_it_had_goes_on_as_if_nothing_had_been(pair: Told) -> None:
+    pair.waits(60, silent=[1])
+    assert pair.is_ready(1, A0, A1, clean=False) == ()
+    assert pair.moved == ()
+    assert pair.words == ["consumer 1: started again (after a crash), with 2 partitions"]
+    assert pair.phases == {1: "ready", 2: "ready"}
+
+
+def test_one_that_does_not_come_back_is_given_up_and_its_partitions_recover_elsewhere(pair: Told) -> None:
+    pair.waits(60, silent=[1])
+    assert pair.waits(179, silent=[1]) == ()
+    assert pair.waits(1, silent=[1]) == (delete(1), create(3))
+    assert pair.causes == [Cause.HANDOVER, Cause.CHANGE]
+    assert pair.words[0] == "consumer 1: neither answers nor comes back: its 2 partitions are handed over"
+    assert pair.is_ready(3) == (pair.start(3, 1, a_0="recover", a_1="recover"),)
+    pair.answers(3)
+    assert pair.is_calm
+
+
+def test_where_late_writes_would_be_taken_a_partition_waits_until_its_lost_consumer_is_gone() -> None:
+    told = pair_of(PLAIN)
+    told.waits(240, silent=[1])
+    assert told.phases == {1: "lost", 2: "ready", 3: "awaited"}
+    assert (
+        "consumer 1: neither answers nor comes back: its 2 partitions are handed over, 2 of them when it is gone"
+        in (told.words)
+    )
+    assert told.is_ready(3) == ()
+    assert told.goes(1) == (told.start(3, 1, a_0="recover", a_1="recover"),)
+
+
+def test_a_lost_one_that_says_that_it_stopped_lets_go_of_its_partitions() -> None:
+    told = pair_of(PLAIN)
+    told.waits(240, silent=[1])
+    assert told.is_ready(3) == ()
+    told.hears(told.stopped(1, None, {A0: 21, A1: 22}))
+    assert told.waits(5) == (told.start(3, 1, a_0=21, a_1=22),)
+
+
+def test_the_number_of_a_lost_one_is_free_when_it_is_gone(pair: Told) -> None:
+    assert pair.waits(240, silent=[1]) == (restart(1), delete(1), create(3))
+    pair.goes(1)
+    pair.is_ready(3)
+    pair.settles()
+    assert pair.measures(a_0=60, a_1=60, a_2=40, a_3=40) == (create(1),)
+
+
+def test_a_lost_one_that_comes_back_stays_lost_and_is_deleted_again(pair: Told) -> None:
+    pair.waits(240, silent=[1])
+    pair.is_ready(3)
+    pair.answers(3)
+    assert pair.is_ready(1, A0, A1) == ()
+    assert pair.phases[1] == "lost"
+    assert pair.waits(180) == (delete(1),)
+
+
+def test_one_that_leaves_is_deleted_again_until_it_is_gone(pair: Told) -> None:
+    pair.measures(a_0=30, a_1=30, a_2=5, a_3=5)
+    pair.waits(60)
+    assert pair.settles() == (pair.start(1, 1, a_2=10, a_3=10), delete(2))
+    assert pair.phases == {1: "ready", 2: "leaving"}
+    assert pair.waits(180) == (delete(2),)
+    assert pair.goes(2) == ()
+    assert pair.words == ["consumer 2: is gone"]
+    assert pair.moved == ()
+
+
+# Time that counts against nobody.
+
+
+def test_an_outage_restarts_nobody(pair: Told) -> None:
+    assert pair.waits(600, silent=[1, 2], measured=False, listening=False) == ()
+    assert pair.phases == {1: "ready", 2: "ready"}
+    assert pair.waits(59, silent=[1, 2]) == ()
+    assert pair.waits(1, silent=[1, 2]) == (restart(1), restart(2))
+
+
+def test_commands_are_not_repeated_into_an_outage(pair: Told) -> None:
+    stopping(pair)
+    assert pair.waits(600, listening=False, silent=[1, 2, 3]) == ()
+    assert pair.waits(30) == (pair.stop(1, 1, A1),)
+
+
+def test_a_time_in_which_the_controller_itself_slept_counts_against_nobody(pair: Told) -> None:
+    pair.ticks(3600)
+    assert pair.phases == {1: "ready", 2: "ready"}
+    assert pair.state.listened_s == 5.0
+
+
+# Consumers that don't come up.
+
+
+def test_one_that_can_not_be_started_is_deleted_and_those_that_are_ready_go_on(alone: Told) -> None:
+    assert alone.measures(a_0=70, a_1=70) == (create(1), create(2))
+    alone.is_ready(1)
+    assert alone.fails(2) == (delete(2), alone.start(1, 2, a_1="recover"))
+    assert alone.causes == [Cause.NOT_READY, Cause.CHANGE]
+    assert alone.words[0] == "consumer 2: can't be started: no memory; it is deleted, and no other is created for 30 s"
+    alone.answers(1)
+    assert alone.flags == {"too few consumers": "consumers 1 carry too much: no more are allowed"}
+
+
+def test_another_is_created_after_a_pause_that_grows_with_each_failure(alone: Told) -> None:
+    alone.measures(a_0=70, a_1=70)
+    alone.is_ready(1)
+    alone.fails(2)
+    alone.goes(2)
+    alone.answers(1)
+    assert alone.waits(29) == ()
+    assert alone.waits(1) == (create(2),)
+    assert alone.fails(2) == (delete(2),)
+    assert alone.words[0] == "consumer 2: can't be started: no memory; it is deleted, and no other is created for 60 s"
+    alone.goes(2)
+    assert alone.waits(59) == ()
+    assert alone.waits(1) == (create(2),)
+    assert alone.is_ready(2) == (alone.stop(1, 3, A0),)
+    alone.settles()
+    assert alone.flags == {}
+    assert alone.state.creation.failures == 0
+
+
+def test_one_that_is_not_ready_in_time_is_deleted_too(alone: Told) -> None:
+    assert alone.measures(a_0=40) == (create(1),)
+    assert alone.waits(179) == ()
+    assert alone.waits(1) == (delete(1),)
+    assert alone.words[0] == "consumer 1: was not ready within 180 s; it is deleted, and no other is created for 30 s"
+    assert alone.state.stage is Stage.SENTINEL
+    assert alone.waits(29) == ()
+    assert alone.waits(1) == (create(2),)
+
+
+def test_an_overload_that_nothing_helps_is_not_looked_at_again_and_again_after_a_failed_start(pair: Told) -> None:
+    pair.measures(a_0=40, a_1=40, a_2=40, a_3=40, b_0=70)
+    pair.fails(3)
+    pair.settles()
+    pair.changes("b", None)
+    pair.settles()
+    pair.measures(a_0=120, a_1=0, a_2=0, a_3=0)
+    pair.settles()
+    pair.waits(60)
+    assert pair.flags["infeasible"] == "a-0 faster than any consumer"
+    pair.waits(55)
+    assert pair.causes.count(Cause.OVERLOAD) == 0
+
+
+def test_one_that_falls_is_waited_for(pair: Told) -> None:
+    assert pair.fails(1) == ()
+    assert pair.words == ["consumer 1: fails: no memory; it is waited for"]
+    assert pair.phases == {1: "restarted", 2: "ready"}
+    assert pair.is_up(1) == ()
+    assert pair.is_ready(1, A0, A1, clean=False) == ()
+    assert pair.phases == {1: "ready", 2: "ready"}
+
+
+def test_one_that_falls_and_does_not_come_back_is_given_up(pair: Told) -> None:
+    pair.fails(1)
+    assert pair.waits(180, silent=[1]) == (delete(1), create(3))
+
+
+def test_one_that_nobody_knows_may_fail_or_go_as_it_likes(pair: Told) -> None:
+    before = pair.state
+    assert pair.fails(9) == ()
+    assert pair.goes(9) == ()
+    assert pair.platform_refuses("delete", 9) == ()
+    assert pair.state == before
+
+
+# What the platform refuses.
+
+
+def test_a_creation_that_the_platform_refused_is_tried_again(alone: Told) -> None:
+    alone.measures(a_0=40)
+    alone.platform_refuses("create", 1)
+    assert alone.words == ["consumer 1: the platform refused to create it: too busy"]
+    assert alone.waits(4) == ()
+    assert alone.waits(1) == (create(1),)
+    alone.platform_refuses("create", 1)
+    assert alone.waits(5) == (create(1),)
+    assert alone.waits(30) == ()
+
+
+def test_a_deletion_that_the_platform_refused_is_tried_again(pair: Told) -> None:
+    pair.waits(240, silent=[1])
+    pair.platform_refuses("delete", 1)
+    assert pair.waits(5) == (delete(1),)
+
+
+def test_a_restart_that_the_platform_refused_is_tried_again(pair: Told) -> None:
+    pair.waits(60, silent=[1])
+    pair.platform_refuses("restart", 1)
+    assert pair.waits(5, silent=[1]) == (restart(1),)
+
+
+def test_what_was_refused_and_came_about_is_not_tried_again(alone: Told) -> None:
+    alone.measures(a_0=40)
+    alone.platform_refuses("create", 1)
+    alone.is_ready(1)
+    alone.answers(1)
+    assert alone.waits(10) == ()
+
+
+def test_one_that_is_given_up_while_its_restart_is_refused_is_deleted_once() -> None:
+    told = pair_of(TO_A)
+    told.waits(60, silent=[1])
+    for _ in range(35):
+        told.platform_refuses("restart", 1)
+        assert told.waits(5, silent=[1]) == (restart(1),)
+    told.platform_refuses("restart", 1)
+    assert told.waits(5, silent=[1]) == (delete(1), create(3))
