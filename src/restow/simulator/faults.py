@@ -8,7 +8,7 @@ from functools import partial
 from typing import TYPE_CHECKING, Final
 
 from restow.model import TopicPartition
-from restow.protocol.messages import ConsumerSettings, ServiceUpdate
+from restow.protocol.messages import ConsumerSettings, ServiceUpdate, TopicService
 from restow.simulator.consumer import BROKEN_TRANSFORM, ConsumerProcess, Volume
 from restow.simulator.scenario import Level
 from restow.simulator.wire import Garbage
@@ -102,6 +102,14 @@ class Faults:
     def _topic(self) -> str | None:
         wanted = [topic for topic, service in sorted(self.world.services.items()) if service is not None]
         return self.rng.choice(wanted) if wanted else None
+
+    def _topic_and_service(self) -> tuple[str | None, TopicService | None]:
+        """As people want it; what is broken just now must not be put back later."""
+        topic = self._topic()
+        service = None if topic is None else self.world.services[topic]
+        if service is not None and service.transform == BROKEN_TRANSFORM:
+            service = replace(service, transform=None)
+        return topic, service
 
     def _later(self, time_s: float, act: Callable[[], None]) -> None:
         self.world.agenda.at(time_s, act)
@@ -255,18 +263,16 @@ class Faults:
         return True
 
     def _topic_removed(self) -> bool:
-        topic = self._topic()
+        topic, service = self._topic_and_service()
         wanted = [service for service in self.world.services.values() if service is not None]
         if topic is None or len(wanted) < 2:
             return False
-        service = self.world.services[topic]
         self._update(ServiceUpdate("remove", topic))
         self._later(self._until(5, 150), lambda: self._update(ServiceUpdate("add", topic, service)))
         return True
 
     def _topic_changed(self) -> bool:
-        topic = self._topic()
-        service = None if topic is None else self.world.services[topic]
+        topic, service = self._topic_and_service()
         if service is None:
             return False
         self._versions += 1
@@ -276,8 +282,7 @@ class Faults:
         return True
 
     def _broken_transform(self) -> bool:
-        topic = self._topic()
-        service = None if topic is None else self.world.services[topic]
+        topic, service = self._topic_and_service()
         if service is None:
             return False
         self._update(ServiceUpdate("change", topic, replace(service, transform=BROKEN_TRANSFORM)))
