@@ -192,6 +192,7 @@ class ControllerProcess:
         needed = max((change.consumer for change in changes if isinstance(change, CreateConsumer)), default=0)
         if needed > self._room:
             grow_topics(self._admin, self._settings.topics, max(needed, self._settings.topics.most_consumers))
+            self._channel.learn_partitions()
             self._room = max(needed, self._settings.topics.most_consumers)
 
     def _change(self, change: PlatformEffect) -> None:

@@ -9,6 +9,7 @@ beginning, and of the monitor topic what comes from now on.
 import time
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
+from functools import partial
 from types import TracebackType
 from typing import Any, Final, Self
 
@@ -156,10 +157,11 @@ class ControllerChannel:
         place = KafkaTopicPartition(self._topics.controller, 0, offset + 1)
         self._consumer.commit(offsets=[place], asynchronous=True)
 
-    def knows_partition(self, consumer: ConsumerId) -> bool:
-        """Whether the topics have room for it, by what the client knows or can find out."""
-        found = self._producer.list_topics(self._topics.controller, timeout=ANSWER_WITHIN_S)
-        return consumer in found.topics[self._topics.controller].partitions
+    def learn_partitions(self) -> None:
+        """After the topics were grown: a client sends to no partition that it doesn't know."""
+        for topic in (self._topics.controller, self._topics.query):
+            ask = partial(self._producer.list_topics, topic, timeout=ANSWER_WITHIN_S)
+            self._until_done(ask, f"read how many partitions {topic} has", harmless=True)
 
     def _end_of(self, topic: str) -> int:
         ends: list[int] = []

@@ -1,0 +1,82 @@
+"""Controllers that are killed or stopped at the worst moments: the next one repairs what they left, and is alone."""
+
+import os
+import signal
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import pytest
+from confluent_kafka import TopicPartition as KafkaTopicPartition
+
+from restow.kafka.clients import make_consumer
+
+if TYPE_CHECKING:
+    from tests.live.conftest import LiveGroup
+
+CRASHING = Path(__file__).with_name("crashing.py")
+POINTS = (
+    "Synchronize",
+    "Sentinel",
+    "Reassign, decided and nothing sent",
+    "Reassign, intention committed and nobody created",
+    "Manage, consumers created",
+    "Manage, commands sent",
+    "Manage, in the middle",
+)
+
+
+@pytest.mark.parametrize("point", POINTS)
+def test_the_next_controller_repairs_what_a_killed_one_left(
+    group: "LiveGroup", point: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    orders = group.topic("orders", 4)
+    group.produce(orders)
+    group.measure(dict.fromkeys(orders, 0.1))
+    group.start_controller()
+    group.settle(orders, consumers=1)
+    group.measure(dict.fromkeys(orders, 0.4))
+    monkeypatch.setenv("CRASH_AT", point)
+    crashing = group.start_controller(program=CRASHING)
+    assert crashing.wait(60) == -signal.SIGKILL
+    group.produce(orders)
+    group.start_controller()
+    group.settle(orders, consumers=2)
+    group.audit()
+
+
+def test_a_controller_that_was_stopped_and_replaced_commands_nothing_deletes_nothing_and_exits(
+    group: "LiveGroup",
+) -> None:
+    orders = group.topic("orders", 4)
+    group.produce(orders)
+    group.measure(dict.fromkeys(orders, 0.1))
+    first = group.start_controller()
+    group.settle(orders, consumers=1)
+    group.measure(dict.fromkeys(orders, 0.4))
+    group.eventually(lambda: group.stage() == "Manage")
+    os.kill(first.pid, signal.SIGSTOP)
+    group.start_controller()
+    group.settle(orders, consumers=2)
+    consumers, records = group.running(), _ends(group)
+    os.kill(first.pid, signal.SIGCONT)
+    assert first.wait(30) == 1
+    assert "has taken over this group" in group.said(controller=0)
+    assert _ends(group) == records
+    assert group.running() == consumers
+    group.produce(orders)
+    group.audit()
+    assert group.stage() == "Sentinel"
+
+
+def _ends(group: "LiveGroup") -> list[int]:
+    """How much was ever written to the consumers' partitions: commands, and the marks of transactions."""
+    reader = make_consumer(group.kafka, {"group.id": "ends"})
+    topic = f"{group.prefix}-controller"
+    partitions = sorted(reader.list_topics(topic, timeout=30).topics[topic].partitions)
+    ends = [
+        reader.get_watermark_offsets(KafkaTopicPartition(topic, number), timeout=30)[1]
+        for number in partitions
+        if number
+    ]
+    reader.close()
+    return ends

@@ -1,0 +1,120 @@
+"""The whole group with real processes: it grows, moves and shrinks, and nothing is lost or stored twice on the way."""
+
+import os
+import shutil
+import signal
+import subprocess
+import sys
+from typing import TYPE_CHECKING
+
+import pytest
+
+from restow.protocol.messages import ServiceUpdate, TopicService
+
+if TYPE_CHECKING:
+    from tests.live.conftest import LiveGroup
+
+
+def test_it_grows_moves_and_shrinks_and_stores_everything_once(group: "LiveGroup") -> None:
+    orders = group.topic("orders", 4)
+    group.produce(orders)
+    group.measure(dict.fromkeys(orders, 0.1))
+    group.start_controller()
+    group.settle(orders, consumers=1)
+    group.produce(orders)
+    group.measure(dict.fromkeys(orders, 0.5))
+    group.settle(orders, consumers=4)
+    group.produce(orders)
+    group.measure(dict.fromkeys(orders, 0.15))
+    group.settle(orders, consumers=1)
+    group.produce(orders)
+    group.audit()
+
+
+def test_a_new_topic_is_taken_in_while_a_move_is_under_way(group: "LiveGroup") -> None:
+    orders = group.topic("orders", 2)
+    group.measure(dict.fromkeys(orders, 0.3))
+    group.start_controller()
+    group.settle(orders, consumers=1)
+    group.measure(dict.fromkeys(orders, 0.6))
+    group.eventually(lambda: group.stage() == "Manage")
+    clicks = group.topic("clicks", 2)
+    group.produce((*orders, *clicks))
+    group.measure({**dict.fromkeys(orders, 0.6), **dict.fromkeys(clicks, 0.1)})
+    group.settle((*orders, *clicks), consumers=2)
+    group.audit()
+
+
+def test_a_topic_that_is_removed_is_stopped_and_one_that_comes_back_goes_on(group: "LiveGroup") -> None:
+    orders, clicks = group.topic("orders", 2), group.topic("clicks", 2)
+    both = (*orders, *clicks)
+    group.produce(both)
+    group.measure(dict.fromkeys(both, 0.1))
+    group.start_controller()
+    group.settle(both, consumers=1)
+    group.update(ServiceUpdate("remove", clicks[0].topic))
+    group.settle(orders, consumers=1)
+    group.produce(both)
+    group.update(ServiceUpdate("add", clicks[0].topic, TopicService(table=str(group.table))))
+    group.settle(both, consumers=1)
+    group.audit()
+
+
+def test_a_consumer_that_hangs_is_restarted_and_then_replaced(group: "LiveGroup") -> None:
+    group.write_settings(silent_after_s=4, ready_within_s=12)
+    orders = group.topic("orders", 4)
+    group.produce(orders)
+    group.measure(dict.fromkeys(orders, 0.4))
+    group.start_controller()
+    group.settle(orders, consumers=2)
+    [hanging, *_] = group.running()
+    os.kill(group.running()[hanging], signal.SIGSTOP)
+    group.produce(orders)
+    group.eventually(lambda: "it is restarted" in group.said(), within_s=60)
+    group.settle(orders, consumers=2)
+    group.audit()
+
+
+def test_a_lost_volume_is_made_good_from_the_table(group: "LiveGroup") -> None:
+    orders = group.topic("orders", 4)
+    group.produce(orders)
+    group.measure(dict.fromkeys(orders, 0.4))
+    group.start_controller()
+    group.settle(orders, consumers=2)
+    group.eventually(lambda: len(group.stored()) == len(group.produced))
+    [first, *_] = group.running()
+    before = group.running()[first]
+    shutil.rmtree(group.volume(first), ignore_errors=True)
+    os.kill(before, signal.SIGKILL)
+    group.produce(orders)
+    group.eventually(lambda: group.running().get(first, before) != before)
+    group.settle(orders, consumers=2)
+    group.audit()
+
+
+def test_restow_down_leaves_nothing_running(group: "LiveGroup") -> None:
+    orders = group.topic("orders", 2)
+    group.measure(dict.fromkeys(orders, 0.6))
+    controller = group.start_controller()
+    group.settle(orders, consumers=2)
+    command = [sys.executable, "-m", "restow", "down", "--config", str(group.config)]
+    told = subprocess.run(command, capture_output=True, text=True, check=True, timeout=60)
+    assert "consumer" in told.stdout
+    assert controller.wait(10) == 0
+    assert group.running() == {}
+
+
+@pytest.mark.parametrize("signal_number", [signal.SIGTERM, signal.SIGINT])
+def test_a_controller_that_is_told_to_stop_leaves_its_consumers_at_work(
+    group: "LiveGroup", signal_number: signal.Signals
+) -> None:
+    orders = group.topic("orders", 2)
+    group.measure(dict.fromkeys(orders, 0.3))
+    controller = group.start_controller()
+    group.settle(orders, consumers=1)
+    before = group.running()
+    controller.send_signal(signal_number)
+    assert controller.wait(30) == 0
+    assert group.running() == before
+    group.produce(orders)
+    group.audit()
