@@ -40,6 +40,33 @@ def test_offsets_are_those_of_the_log_and_what_is_not_there_is_left_out(admin: A
     assert admin.end_offsets([]) == {}
 
 
+def test_a_topic_that_was_asked_for_in_vain_is_seen_as_soon_as_it_is_there(
+    kafka: Kafka, admin: Admin, prefix: str, eventually: Eventually
+) -> None:
+    partition = TopicPartition(prefix, 0)
+    with Admin(kafka) as asking:
+        for _ in range(100):
+            assert asking.end_offsets([partition]) == {}
+        admin.create_topic(prefix, 1)
+        eventually(lambda: admin.end_offsets([partition]) == {partition: 0})
+        assert asking.end_offsets([partition]) == {partition: 0}
+
+
+def test_to_ask_for_a_topic_does_not_make_it(admin: Admin, prefix: str) -> None:
+    admin.end_offsets([TopicPartition(prefix, 0)])
+    assert prefix not in admin.cluster().leaders
+
+
+@pytest.mark.parametrize("policy", ["delete", "compact", "compact,delete"])
+def test_a_cleanup_policy_is_told(admin: Admin, prefix: str, policy: str) -> None:
+    admin.create_topic(prefix, 1, settings={"cleanup.policy": policy})
+    wait_until_shown(admin, {prefix: 1})
+    found = admin.cleanup_policies([prefix, "nowhere"])
+    assert found[prefix] == policy
+    assert str(found["nowhere"]) == "can't read the cleanup.policy of nowhere: there is no such topic"
+    assert admin.cleanup_policies([]) == {}
+
+
 def test_sizes_are_bytes_on_disk(admin: Admin, written: str) -> None:
     sizes = admin.log_sizes(1, [written])
     assert set(sizes) == {TopicPartition(written, 0), TopicPartition(written, 1)}

@@ -26,8 +26,9 @@ restow.toml:
   filter_smoothing_s = 6.0                     how slowly it follows what is no change but noise
 
 It needs the rights Describe on the topics of interest, Describe on the cluster (for the sizes of logs; without it
-speeds are estimated from the records, where anything is known of their size), Write on <prefix>-monitor, and Create if
-the four topics of restow are to be made.
+speeds are estimated from the records, where anything is known of their size), DescribeConfigs on the topics of interest
+(to know the compacted ones; without it what compaction hides is not seen, and their speeds may be too low), Write on
+<prefix>-monitor, and Create if the four topics of restow are to be made.
 """
 
 

@@ -27,6 +27,9 @@ ANSWER_WITHIN_S = 10.0
 
 NO_LEADER = -1
 
+LEADERLESS = (KafkaError.LEADER_NOT_AVAILABLE, KafkaError.NOT_LEADER_FOR_PARTITION)
+"""A broker says so of a partition that is just being made, or whose leader is: that is no silence."""
+
 OFFSETS_AT_ONCE = 500
 """Partitions in one request; several are under way together. In one single request librdkafka's time grows faster than
 their number: 5,000 took 0.2 s of CPU, in requests of 500 they took 0.1 s."""
@@ -161,14 +164,15 @@ class Admin:
             return self._explained(exception, doing, right)
 
     def _answered(self, asked: Mapping[Key, Any], doing: str) -> tuple[dict[Key, Any], dict[Key, RestowError]]:
-        """The answers that came, and why the others did not."""
+        """The answers that came, and why others did not; neither where a partition has no leader for the moment."""
         answers: dict[Key, Any] = {}
         failures: dict[Key, RestowError] = {}
         for key, future in asked.items():
             try:
                 answers[key] = future.result()
             except KafkaException as exception:
-                failures[key] = self._explained(exception, doing, "Describe on the topics")
+                if cause(exception).code() not in LEADERLESS:
+                    failures[key] = self._explained(exception, doing, "Describe on the topics")
         return answers, failures
 
     def _do(self, future: Any, doing: str, right: str, *, unless: int) -> bool:

@@ -69,9 +69,10 @@ class Monitor:
         except RestowError as error:
             self._in_trouble(str(error))
             return None
-        if self._trouble:
+        self._pause_s = SHORTEST_PAUSE_S
+        if self._trouble and published:  # not before: who answers a question may not take a record yet
             self._say("going on: the brokers answer again")
-        self._trouble, self._pause_s = None, SHORTEST_PAUSE_S
+            self._trouble = None
         return published
 
     def _measure_and_publish(self) -> Publication | None:
@@ -102,5 +103,5 @@ class Monitor:
             self._say(f"{line}; nothing is published until that is over, tries go on")
         else:
             self._pause_s = min(2 * self._pause_s, LONGEST_PAUSE_S)
-        self._trouble = line
+        self._trouble, self._publish_due_s = line, 0.0
         self._admin.close()  # it connects anew when it is asked again; until then nothing tries in the background

@@ -53,12 +53,10 @@ def picture(series: Series, row: Row, subtitle: str) -> Figure:
 
 def _producer_bars(series: Series, scale: float) -> tuple[Floats, Floats]:
     """What the producer wrote in each 5 s, by 5 s: mean speeds, and the edges between them."""
-    edges_s = np.arange(0.0, series.time_s[-1], BAR_S)
-    seconds = np.diff(series.time_s, prepend=0.0)
-    bar = np.digitize(series.time_s, edges_s) - 1
-    written = np.bincount(bar, series.producer * seconds, len(edges_s))
-    lasted_s = np.maximum(np.bincount(bar, seconds, len(edges_s)), 1e-9)
-    return written / lasted_s / scale, np.append(edges_s, series.time_s[-1])
+    edges_s = np.append(np.arange(0.0, series.time_s[-1], BAR_S), series.time_s[-1])
+    times_s = np.insert(series.time_s, 0, 0.0)
+    written = np.insert(np.cumsum(series.producer * np.diff(times_s)), 0, 0.0)
+    return np.diff(np.interp(edges_s, times_s, written)) / np.diff(edges_s) / scale, edges_s
 
 
 def _true_line(series: Series, scale: float) -> tuple[list[float], list[float]]:
