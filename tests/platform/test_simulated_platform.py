@@ -65,7 +65,9 @@ class SimulatedMaker:
 
     def process(self, consumer: ConsumerId) -> Hashable | None:
         pod = self._platforms[GROUP].pods.get(consumer)
-        return None if pod is None or pod.process is None else pod.process
+        process = None if pod is None else pod.process
+        assert process is None or isinstance(process, FakeProcess)
+        return process
 
     def crash(self, consumer: ConsumerId) -> None:
         process = self._platforms[GROUP].pods[consumer].process

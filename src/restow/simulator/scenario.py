@@ -16,6 +16,8 @@ from restow.settings import Consumer, Controller
 from restow.simulator.workloads import GENERATORS, STEP_S, Table, generated, recorded
 
 HOUR_S: Final = 3600.0
+TRACE_STEP_S: Final = 30.0
+"""A step of a recorded trace, as in the studies."""
 LARGE: Final = 1000
 """Partitions from which on consumers and monitor take their time, as they do in large groups."""
 PARTITIONS_PER_CONSUMER: Final = 20
@@ -69,7 +71,7 @@ class Scenario:
     def speeds(self) -> Table:
         steps = ceil(self.duration_s / STEP_S) + 1
         if self.trace is not None:
-            return recorded(self.trace, self.partitions, steps)
+            return recorded(self.trace, self.partitions, steps, round(TRACE_STEP_S / STEP_S))
         mean, most = self.capacity_bytes_per_s * 0.8 / self.per_consumer, self.capacity_bytes_per_s * 0.7
         return generated(self.workload, self.random("workload"), len(self.partitions), steps, mean, most)
 

@@ -87,10 +87,10 @@ def generated(name: str, rng: random.Random, partitions: int, steps: int, mean: 
     return np.asarray(np.rint(np.clip(table * (mean / table.mean()), 0, most)))
 
 
-def recorded(trace: Sequence[Speeds], partitions: Sequence[TopicPartition], steps: int) -> Table:
-    """A step of the trace is a step here; it is repeated from its beginning if it is too short."""
+def recorded(trace: Sequence[Speeds], partitions: Sequence[TopicPartition], steps: int, each: int) -> Table:
+    """A step of the trace is `each` steps here; it begins again where it is too short."""
     columns = [[speeds.get(partition, 0.0) for partition in partitions] for speeds in trace]
-    return np.asarray(np.rint(np.array([columns[step % len(columns)] for step in range(steps)], float).T))
+    return np.asarray(np.rint(np.array([columns[step // each % len(columns)] for step in range(steps)], float).T))
 
 
 def _sizes(rng: random.Random, partitions: int, ratio: float) -> Table:

@@ -1,0 +1,276 @@
+"""`restow simulate`: the real controller and consumers in a seeded world, with a workload and faults of your choice."""
+
+import argparse
+import os
+import sys
+from collections.abc import Iterator, Sequence
+from dataclasses import asdict, dataclass
+from functools import partial
+from multiprocessing import get_context
+from multiprocessing.pool import Pool
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from rich.table import Column
+
+from restow.cli.common import Subparsers, note, number, one_of, print_json, progress, right, show, table, whole_number
+from restow.errors import InvalidInput
+from restow.simulator.scenario import HOUR_S, TRACE_STEP_S, Level, Scenario, scenario
+from restow.simulator.workloads import GENERATORS
+from restow.study.plot_file import check_plot_file
+
+if TYPE_CHECKING:
+    from restow.model import Speeds
+    from restow.simulator.measures import Series
+    from restow.simulator.summary import Summary
+    from restow.simulator.world import Outcome
+
+DEFAULT_HOURS = 0.5
+DEFAULT_CAPACITY = 1_000_000.0
+SLICES = 12
+"""Lines of the table over time."""
+SHOWN_FAILURES = 10
+
+DESCRIPTION = f"""\
+Runs the real machines of controller and consumers in a simulated world: Kafka, platform, tables, clock and producers
+are made up from a seed, and the same seed gives the same run on every machine. Tells what a user wants to know:
+consumers over time and their cost, moves and the pauses they make, how late records are stored, overload and backlog.
+Checkers watch for what must never happen (docs/simulator.md); a violation is printed with the command that repeats it,
+and the exit code is 1.
+
+  --workload  daily (a wave; a run shorter than a day sees a whole one), bursts, skew (Zipf), growth, or a FILE: a
+              trace as the monitor's, a JSON array of {{topic: {{partition: bytes/s}}}}, {TRACE_STEP_S:g} s a step
+  --faults    crashes, hangs, zombies, lost volumes, outages, a platform that lies, two controllers at once and more:
+              some is about one a minute, many two. They end some minutes before the run does, and all must be well
+              again
+
+What is not given is drawn from the seed: a group of 6 to 20 partitions, a workload, kinds of tables, settings.
+"""
+
+EPILOG = """\
+examples:
+  restow simulate --seed 7 --faults many
+  restow simulate --hours 24 --partitions 200 --workload daily --plot day.png
+  restow simulate --hours 1 --partitions 10000 --workload bursts --json
+  restow simulate --seeds 5000 --faults many          on all cores
+
+--json prints one object: seed, consumer_hours, consumers_mean, consumers_max, moves, pause_p50_s, pause_p99_s,
+latency_p50_s, latency_p99_s, overloaded_consumer_s, backlog_max_bytes, violations. With --seeds it is seeds (the first
+and the last), runs, and violations with the seed and the command of each.
+"""
+
+
+def add(commands: "Subparsers[argparse.ArgumentParser]") -> None:
+    parser = commands.add_parser(
+        "simulate", help="the real machines in a simulated world", description=DESCRIPTION, epilog=EPILOG
+    )
+    option = parser.add_argument
+    option("--seed", type=whole_number(0), default=1, metavar="N", help="what everything is drawn from (default: 1)")
+    option("--seeds", type=whole_number(1), metavar="N", help="run so many seeds, from --seed on, on all cores")
+    option("--hours", type=number(above=0), metavar="H", help="simulated (default: 0.5, or the whole trace)")
+    option("--partitions", type=whole_number(1), metavar="N", help="about twenty for each consumer")
+    option("--workload", metavar="|".join((*GENERATORS, "FILE")), help="how fast partitions are written")
+    option(
+        "--faults",
+        type=one_of(tuple(Level), "level of faults"),
+        default=Level.NONE,
+        metavar="|".join(Level),
+        help="what goes wrong (default: none)",
+    )
+    option(
+        "--capacity",
+        type=number(above=0),
+        default=DEFAULT_CAPACITY,
+        metavar="B",
+        help="what one consumer carries, in bytes/s (default: 1000000)",
+    )
+    option("--json", action="store_true", help="print one JSON object and nothing else")
+    option("--plot", type=Path, metavar="FILE", help="draw the run over time, as .png or .svg")
+    parser.set_defaults(run=run)
+
+
+def run(args: argparse.Namespace) -> int:
+    if args.plot:
+        check_plot_file(args.plot)
+        if args.seeds:
+            raise InvalidInput("--plot draws one run; leave --seeds away, or --plot")
+    make = _maker(args)
+    if args.seeds:
+        return _search(args, make)
+    return _single(args, make(args.seed))
+
+
+def _maker(args: argparse.Namespace) -> "partial[Scenario]":
+    trace: tuple[Speeds, ...] | None = None
+    hours, workload = args.hours, args.workload
+    if workload is not None and workload not in GENERATORS:
+        from restow.study.workload import read_trace
+
+        file = Path(workload)
+        if not file.suffix and not file.exists():
+            raise InvalidInput(
+                f"--workload: there is no workload or file '{workload}'; known are {', '.join(GENERATORS)}"
+            )
+        if args.partitions is not None:
+            note("--partitions is not used: the trace has its own")
+        trace, workload = read_trace(file).steps, None
+        hours = hours or len(trace) * TRACE_STEP_S / HOUR_S
+    return partial(
+        scenario,
+        hours=hours or DEFAULT_HOURS,
+        partitions=args.partitions,
+        workload=workload,
+        faults=Level(args.faults),
+        trace=trace,
+        capacity_bytes_per_s=args.capacity,
+    )
+
+
+def _command(args: argparse.Namespace, seed: int) -> str:
+    """That repeats a run."""
+    words = [f"restow simulate --seed {seed} --faults {args.faults}"]
+    for name in ("hours", "partitions", "workload"):
+        value = getattr(args, name)
+        words += [] if value is None else [f"--{name} {value:g}" if name == "hours" else f"--{name} {value}"]
+    words += [] if args.capacity == DEFAULT_CAPACITY else [f"--capacity {args.capacity:g}"]
+    return " ".join(words)
+
+
+# One run.
+
+
+def _single(args: argparse.Namespace, chosen: Scenario) -> int:
+    from restow.packing import warm_up
+    from restow.simulator.summary import summary
+    from restow.simulator.world import run as play
+
+    warm_up()
+    outcome = play(chosen)
+    found = summary(outcome)
+    if args.plot:
+        _draw(outcome, args.plot)
+    if args.json:
+        print_json(asdict(found))
+    else:
+        _show(outcome, found)
+    for violation in found.violations:
+        note(f"violation of {violation}")
+    if found.violations:
+        note(f"to repeat it: {_command(args, chosen.seed)}")
+    return 1 if found.violations else 0
+
+
+def _draw(outcome: "Outcome", file: Path) -> None:
+    # Loading matplotlib takes as long as a small run: only who wants a picture waits for it.
+    from restow.study.plots import save
+    from restow.study.simulation_plot import picture
+
+    chosen = outcome.scenario
+    save(picture(outcome.measures.series, chosen.capacity_bytes_per_s, _in_words(chosen)), file)
+
+
+def _in_words(chosen: Scenario) -> str:
+    return (
+        f"seed {chosen.seed}: {len(chosen.partitions)} partitions for {chosen.hours:g} h, {chosen.workload}, "
+        f"{chosen.faults} faults"
+    )
+
+
+def _show(outcome: "Outcome", found: "Summary") -> None:
+    series = outcome.measures.series
+    over_time = table(
+        *map(right, ("minutes", "load MB/s", "consumers", "moves", "overloaded", "backlog MB", "latency s")),
+        caption=_in_words(outcome.scenario),
+    )
+    for begin, end in _slices(len(series.time_s)):
+        over_time.add_row(*_line(series, begin, end))
+    figures = table(Column(""), right("whole run"))
+    for name, value in _figures(outcome, found):
+        figures.add_row(name, value)
+    show(over_time, figures)
+
+
+def _slices(samples: int) -> Iterator[tuple[int, int]]:
+    lines = min(SLICES, samples)
+    for line in range(lines):
+        yield line * samples // lines, (line + 1) * samples // lines
+
+
+def _line(series: "Series", begin: int, end: int) -> tuple[str, ...]:
+    def mean(values: Sequence[float]) -> float:
+        return sum(values[begin:end]) / (end - begin)
+
+    moves = series.moves[end - 1] - (series.moves[begin - 1] if begin else 0)
+    return (
+        f"{series.time_s[end - 1] / 60:.0f}",
+        f"{mean(series.load_bytes_per_s) / 1e6:.2f}",
+        f"{mean(series.consumers):.1f}",
+        f"{moves}",
+        f"{mean(series.overloaded):.1f}",
+        f"{max(series.backlog_bytes[begin:end]) / 1e6:.1f}",
+        f"{mean(series.latency_s):.1f}",
+    )
+
+
+def _figures(outcome: "Outcome", found: "Summary") -> Iterator[tuple[str, str]]:
+    yield "consumers, mean and most", f"{found.consumers_mean:g}, {found.consumers_max}"
+    yield "cost, consumer-hours", f"{found.consumer_hours:g}"
+    yield "moves", f"{found.moves}"
+    yield "pause of a partition, p50 and p99", f"{found.pause_p50_s:.1f} s, {found.pause_p99_s:.1f} s"
+    yield "latency, p50 and p99", f"{found.latency_p50_s:.1f} s, {found.latency_p99_s:.1f} s"
+    yield "overloaded, consumer-seconds", f"{found.overloaded_consumer_s:g}"
+    yield "largest backlog", f"{found.backlog_max_bytes / 1e6:.1f} MB"
+    yield "faults", f"{sum(outcome.coverage.faults.values())}"
+    yield "violations", f"{len(found.violations)}"
+
+
+# A search over seeds.
+
+
+@dataclass(frozen=True, slots=True)
+class Result:
+    seed: int
+    violations: tuple[str, ...]
+
+
+def _search(args: argparse.Namespace, make: "partial[Scenario]") -> int:
+    seeds = range(args.seed, args.seed + args.seeds)
+    failed: list[Result] = []
+    with progress("simulating", len(seeds)) as advance, _workers() as workers:
+        for result in workers.imap_unordered(partial(_try, make), seeds):
+            advance()
+            if result.violations:
+                failed.append(result)
+                if len(failed) <= SHOWN_FAILURES:
+                    note(f"{_command(args, result.seed)}  violates {result.violations[0]}")
+    failed.sort(key=lambda result: result.seed)
+    if args.json:
+        found = [{"command": _command(args, each.seed), **asdict(each)} for each in failed]
+        print_json({"seeds": [seeds[0], seeds[-1]], "runs": len(seeds), "violations": found})
+    else:
+        sys.stdout.write(f"{len(seeds)} runs, seeds {seeds[0]} to {seeds[-1]}, {args.faults} faults: ")
+        sys.stdout.write(f"{len(failed)} with violations\n" if failed else "nothing was violated\n")
+    return 1 if failed else 0
+
+
+def _workers() -> Pool:
+    """One a core. They start afresh: a fork would take along the thread that draws the progress bar."""
+    return get_context("spawn").Pool(os.cpu_count() or 1, initializer=_get_ready)
+
+
+def _get_ready() -> None:
+    import signal
+
+    from restow.packing import warm_up
+
+    signal.signal(signal.SIGINT, signal.SIG_IGN)  # the terminal tells all of us; only the first of us answers
+    warm_up()
+
+
+def _try(make: "partial[Scenario]", seed: int) -> Result:
+    from restow.simulator.world import run as play
+
+    try:
+        return Result(seed, play(make(seed)).violations)
+    except (ArithmeticError, AssertionError, AttributeError, LookupError, TypeError, ValueError) as error:
+        return Result(seed, (f"everything: a machine fell: {type(error).__name__}: {error}",))
