@@ -225,7 +225,8 @@ class PlatformContract:
         second = Watched(platform_maker)
         assert second.platform.list() == watched.platform.list() == (Listed(ONE),)
         second.platform.create(TWO, platform_maker.well)
-        watched.until_told(ConsumerUp(ONE), ConsumerUp(TWO))
+        for each, told in ((watched, (ConsumerUp(ONE), ConsumerUp(TWO))), (second, (ConsumerUp(TWO),))):
+            each.until_told(*told)
         watched.platform.delete(ONE)
         second.until_told(ConsumerUp(TWO), ConsumerGone(ONE))
         watched.until_told(ConsumerUp(ONE), ConsumerUp(TWO), ConsumerGone(ONE))

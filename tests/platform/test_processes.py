@@ -59,6 +59,15 @@ def keeper_of(processes: ProcessMaker) -> Process:
     return status.keeper
 
 
+def orphan_of(processes: ProcessMaker) -> Process:
+    """What a consumer that behaves as a parent has started: a process that has nobody above it but the keeper."""
+    file = processes.directory / "orphan"
+    processes.advance(lambda: file.exists() and file.read_text())
+    orphan = process(int(file.read_text()))
+    assert orphan
+    return orphan
+
+
 def log(processes: ProcessMaker) -> str:
     return (processes.volume(ONE) / "consumer.log").read_text()
 
@@ -67,7 +76,11 @@ def test_consumers_outlive_their_controller_and_are_found_again(processes: Proce
     root = Path(__file__).parents[2]
     command = [sys.executable, "-c", OWNER, str(processes.directory)]
     with subprocess.Popen(
-        command, cwd=root, env={**os.environ, "PYTHONPATH": str(root)}, stdin=subprocess.PIPE, stdout=subprocess.PIPE
+        command,
+        cwd=root,
+        env={**os.environ, "PYTHONPATH": os.pathsep.join([str(root), *sys.path])},
+        stdin=subprocess.PIPE,
+        stdout=subprocess.PIPE,
     ) as owner:
         assert owner.stdout
         assert owner.stdout.readline() == b"created\n"
@@ -167,11 +180,14 @@ def test_what_is_leaving_is_finished_by_a_successor_when_its_keeper_dies_too(pro
 def test_a_consumer_whose_keeper_is_killed_dies_with_it_and_comes_back_with_another(
     processes: ProcessMaker, watched: Watched
 ) -> None:
-    watched.platform.create(ONE, processes.well)
+    watched.platform.create(ONE, behaving("parent", ORPHAN=str(processes.directory / "orphan")))
     consumer = cast("Process", watched.until_works(ONE))
+    orphan = orphan_of(processes)
     send(keeper_of(processes), signal.SIGKILL)
     processes.advance(lambda: not is_alive(consumer))
+    assert is_alive(orphan), "the kernel ends the consumer alone"
     watched.until_told(ConsumerUp(ONE), ConsumerFailing(ONE, "its keeper was ended by SIGKILL"), ConsumerUp(ONE))
+    assert not is_alive(orphan)
 
 
 def test_a_consumer_that_ignores_sigterm_is_killed_after_its_grace_time(
@@ -186,12 +202,9 @@ def test_a_consumer_that_ignores_sigterm_is_killed_after_its_grace_time(
 
 @pytest.mark.parametrize("way", ["crash", "delete"])
 def test_nothing_that_a_consumer_started_is_left_over(processes: ProcessMaker, watched: Watched, way: str) -> None:
-    orphan_file = processes.directory / "orphan"
-    watched.platform.create(ONE, behaving("parent", ORPHAN=str(orphan_file)))
+    watched.platform.create(ONE, behaving("parent", ORPHAN=str(processes.directory / "orphan")))
     watched.until_works(ONE)
-    processes.advance(lambda: orphan_file.exists() and orphan_file.read_text())
-    orphan = process(int(orphan_file.read_text()))
-    assert orphan
+    orphan = orphan_of(processes)
     assert os.getsid(orphan.pid) == orphan.pid, "it has a session of its own, and another parent"
     if way == "crash":
         processes.crash(ONE)
@@ -215,6 +228,16 @@ def test_one_that_ends_by_itself_with_exit_code_0_has_fallen(watched: Watched) -
     watched.platform.create(ONE, behaving("finished"))
     watched.until(lambda: any(isinstance(change, ConsumerFailing) for change in watched.told))
     assert ConsumerFailing(ONE, "it ended with exit code 0, though nobody told it to end") in watched.told
+
+
+def test_a_restart_forgets_the_falls_before_it(processes: ProcessMaker, watched: Watched) -> None:
+    watched.platform.create(ONE, processes.failing)
+    watched.until(lambda: any(isinstance(change, ConsumerFailing) for change in watched.told))
+    watched.platform.restart(ONE, processes.well)
+    watched.until_works(ONE)
+    status = home(processes).status()
+    assert status
+    assert status.falls == 0
 
 
 def test_a_command_that_is_not_there_is_told(processes: ProcessMaker) -> None:

@@ -66,7 +66,7 @@ class Platform(Protocol):
         """
 
     def changes(self) -> tuple[PlatformChange, ...]:
-        """What happened since the last call, in order; does not wait.
+        """What happened since the last call, for each consumer in order; does not wait.
 
         The first call tells what happened since this object was made: what was before that, `list` shows. Of
         several falls and starts between two calls the last is told.

@@ -97,8 +97,9 @@ class Keeper:
         self._notice_fall(self.wish)
         if self.generation != self.wish.generation:
             self.generation, self.falls, self.due_s = self.wish.generation, 0, 0.0
-            self._end_child()
-            return self._look()  # the wish may have changed while it was ending
+            if self.child:
+                self._end_child()
+                return self._look()  # the wish may have changed while it was ending
         if not self.child and time.monotonic() >= self.due_s:
             self._begin(self.wish)
         keep_short(Path(self.wish.volume))

@@ -101,7 +101,12 @@ class Keepers:
         Gives the troubles it met.
         """
         ended = {consumer: spawned.trouble() for consumer, spawned in self._spawned.items()}
-        troubles = {consumer: trouble for consumer, trouble in ended.items() if trouble}
+        # Of two keepers that were started at once, how the one ended that came too late is nobody's trouble.
+        troubles = {
+            consumer: trouble
+            for consumer, trouble in ended.items()
+            if trouble and not self._is_kept(consumer, self._home(consumer))
+        }
         for consumer in self._numbers_in(self._homes):
             try:
                 self._mend(consumer)
