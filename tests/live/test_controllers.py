@@ -32,8 +32,10 @@ def test_the_next_controller_repairs_what_a_killed_one_left(
     orders = group.topic("orders", 4)
     group.produce(orders)
     group.measure(dict.fromkeys(orders, 0.1))
-    group.start_controller()
+    first = group.start_controller()
     group.settle(orders, consumers=1)
+    first.terminate()  # or it would do what the next one is to be killed at
+    assert first.wait(30) == 0
     group.measure(dict.fromkeys(orders, 0.4))
     monkeypatch.setenv("CRASH_AT", point)
     crashing = group.start_controller(program=CRASHING)
