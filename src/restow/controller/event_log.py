@@ -18,6 +18,7 @@ from restow.controller.machine import step
 from restow.controller.state import State
 from restow.errors import InvalidInput
 from restow.model import SortedMapping
+from restow.packing import PACKERS
 from restow.protocol.codec import from_plain, to_plain
 from restow.protocol.messages import ConsumerSettings
 
@@ -58,7 +59,7 @@ def replay(lines: Iterable[str]) -> Iterator[Step]:
             continue
         plain = _plain(line, number)
         event: Event = from_plain(Event, plain.get("event"), f"line {number}: event")
-        after, effects = step(state, event)
+        after, effects = _stepped(state, event, number)
         done = json.loads(entry(event, effects, after))
         agrees = done["effects"] == plain.get("effects") and done["stage"] == plain.get("stage")
         yield Step(number, event, state, after, effects, agrees)
@@ -70,7 +71,16 @@ def _first_state(line: str) -> State:
     if plain.get("log") != VERSION:
         raise InvalidInput(f"line 1: this is no log of version {VERSION}; it must begin with the controller's state")
     state: State = from_plain(State, plain.get("state"), "line 1: state")
-    return state
+    if state.rules.packer not in PACKERS:
+        raise InvalidInput(f"line 1: there is no packer '{state.rules.packer}'; known are {', '.join(PACKERS)}")
+    return replace(state, consumers=dict(state.consumers))
+
+
+def _stepped(state: State, event: Event, number: int) -> tuple[State, tuple[Effect, ...]]:
+    try:
+        return step(state, event)
+    except AssertionError as impossible:
+        raise InvalidInput(f"line {number}: that can't have happened ({impossible}); the file is damaged") from None
 
 
 def _plain(line: str, number: int) -> dict[str, Any]:
