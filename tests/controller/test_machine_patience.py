@@ -15,6 +15,7 @@ from tests.controller.told import (
 )
 
 from restow.controller.transitions import Cause, Stage
+from restow.protocol.messages import TopicService
 
 
 def stopping(told: Told) -> Told:
@@ -24,8 +25,8 @@ def stopping(told: Told) -> Told:
     return told
 
 
-def pair_of(service: object) -> Told:
-    told = Told(rules({"a": service}))  # type: ignore[dict-item]
+def pair_of(service: TopicService) -> Told:
+    told = Told(rules({"a": service}))
     told.takes_over({1: (A0, A1), 2: (A2, A3)})
     told.measures(a_0=40, a_1=40, a_2=40, a_3=40)
     return told

@@ -17,6 +17,7 @@ from restow.controller.events import SpeedsMeasured
 from restow.controller.load import backlogs, loads
 from restow.controller.transitions import Cause, Stage
 from restow.model import ConsumerId, SortedMapping, Speeds
+from restow.protocol.messages import Offsets
 
 STALE = "no speeds for more than 30 s; nothing is scaled until they come"
 NEVER = rules(look_every_s=100_000.0)
@@ -158,7 +159,7 @@ def test_a_consumer_above_its_trigger_is_relieved(pair: Told) -> None:
 
 
 def report_backlog(told: Told, records: int, bytes_per_record: float = 10.0) -> None:
-    lag = SortedMapping({A0: records, A1: 0})
+    lag: Offsets = SortedMapping({A0: records, A1: 0})
     told.reports(1, lag_records=lag, records_per_s=1.0, bytes_per_s=bytes_per_record)
 
 
@@ -239,7 +240,7 @@ def test_too_few_consumers_are_flagged_and_not_looked_at_again_until_long_after(
     assert told.flags == {}
 
 
-def test_another_consumer_that_is_overloaded_is_a_reason_to_look(pair: Told) -> None:
+def test_another_consumer_that_is_overloaded_is_a_reason_to_look() -> None:
     told = Told(rules(most_consumers=2)).takes_over({1: (A0, A1), 2: (A2,)})
     told.measures(a_0=80, a_1=80, a_2=80)
     assert told.waits(10) == ()
@@ -265,8 +266,10 @@ def test_every_decision_is_noted_with_its_reasons(pair: Told) -> None:
         (
             "decision",
             "a-1",
-            "a-1 goes from consumer 1 to 3: consumer 1 was at 100 % of its capacity, above its trigger of "
-            "95 %; a-1 at 40 % was the lightest that sufficed; consumer 3 is opened (40 % after)",
+            (
+                "a-1 goes from consumer 1 to 3: consumer 1 was at 100 % of its capacity, above its trigger of "
+                "95 %; a-1 at 40 % was the lightest that sufficed; consumer 3 is opened (40 % after)"
+            ),
         ),
         ("decision", "consumer 3", "consumer 3 is opened for a-1, 40 % of its capacity"),
         ("consumer", "consumer 3", "is created"),

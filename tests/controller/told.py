@@ -42,6 +42,7 @@ from restow.protocol.messages import (
     ConsumerSettings,
     ConsumingRefused,
     FromConsumer,
+    Offsets,
     Refusal,
     ServiceUpdate,
     StartConsumingCommand,
@@ -213,7 +214,7 @@ class Told:
     def reports(self, consumer: int, **changes: Any) -> Wishes:
         """What it holds, and how it is doing; lag in records by partition."""
         fellow = self.fellows[consumer]
-        lag = SortedMapping(dict.fromkeys(fellow.held, 0))
+        lag: Offsets = SortedMapping(dict.fromkeys(fellow.held, 0))
         report = ConsumerReport(
             ConsumerId(consumer), fellow.incarnation, lag, fellow.definitions, 0.0, 0.0, False, 0.5, 0.5
         )
@@ -242,7 +243,7 @@ class Told:
         fellow, number = self.fellows[consumer], ConsumerId(consumer)
         match message:
             case StateQuery(epoch, query):
-                held = SortedMapping(fellow.held)
+                held: Offsets = SortedMapping(fellow.held)
                 return StateQueryResponse(number, fellow.incarnation, epoch, query, held, fellow.definitions, 0)
             case StartConsumingCommand():
                 begun = {p: 0 if at == "recover" else at for p, at in message.partitions.items()}
