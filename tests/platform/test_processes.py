@@ -335,16 +335,36 @@ def test_a_lost_volume_is_made_anew(processes: ProcessMaker, watched: Watched) -
     watched.until_works(ONE, instead_of=consumer)
 
 
+def told_to(consumer: Process) -> dict[str, str]:
+    """What restow itself put into its environment."""
+    entries = Path(f"/proc/{consumer.pid}/environ").read_text().split("\0")
+    return dict(entry.split("=", 1) for entry in entries if entry.startswith("RESTOW_"))
+
+
+def test_a_consumer_knows_its_creation_through_restarts_and_from_the_next_ones(
+    processes: ProcessMaker, watched: Watched
+) -> None:
+    watched.platform.create(ONE, processes.well)
+    first = cast("Process", watched.until_works(ONE))
+    creation = told_to(first)["RESTOW_CREATION"]
+    watched.platform.restart(ONE, processes.well)
+    second = processes.until_works(ONE, instead_of=first)
+    assert told_to(second)["RESTOW_CREATION"] == creation
+    watched.platform.delete(ONE)
+    processes.advance(lambda: watched.platform.list() == ())
+    watched.platform.create(ONE, processes.well)
+    third = processes.until_works(ONE, instead_of=second)
+    assert told_to(third)["RESTOW_CREATION"] != creation
+
+
 def test_a_consumer_is_told_its_name_memory_and_cores_and_has_no_more_cores(
     processes: ProcessMaker, watched: Watched
 ) -> None:
     settings = dataclasses.replace(processes.well, memory_mb=700, cores=0.5)
     watched.platform.create(ONE, settings)
     consumer = cast("Process", watched.until_works(ONE))
-    environment = dict(
-        entry.split("=", 1) for entry in Path(f"/proc/{consumer.pid}/environ").read_text().split("\0") if entry
-    )
-    told = {name: value for name, value in environment.items() if name.startswith("RESTOW_")}
+    told = told_to(consumer)
+    assert told.pop("RESTOW_CREATION")
     assert told == {
         "RESTOW_CONSUMER": "a-consumer-1",
         "RESTOW_MEMORY_MB": "700",

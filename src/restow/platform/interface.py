@@ -54,7 +54,11 @@ class Platform(Protocol):
         """The group's consumers, by number: those that run, that start, that are restarted, and that are leaving."""
 
     def create(self, consumer: ConsumerId, settings: ConsumerSettings) -> None:
-        """One that is there already is left as it is; one that is still leaving is refused, with PlatformRefusal."""
+        """One that is there already is left as it is; one that is still leaving is refused, with PlatformRefusal.
+
+        It finds RESTOW_CREATION in its environment, a value that differs for each creation and stays through restarts:
+        what a volume has of a consumer that was deleted is not the next one's to go on with.
+        """
 
     def delete(self, consumer: ConsumerId) -> None:
         """Asks it to end, and ends it by force after its grace time. One that isn't there is no error."""

@@ -134,7 +134,7 @@ class Keeper:
         self._tell()
 
     def _environment(self, wish: Wish) -> dict[str, str]:
-        own = {"RESTOW_CONSUMER": self.home.name, MARK: str(self.home.path)}
+        own = {"RESTOW_CONSUMER": self.home.name, "RESTOW_CREATION": wish.made, MARK: str(self.home.path)}
         for name, value in (("RESTOW_MEMORY_MB", wish.memory_mb), ("RESTOW_CORES", wish.cores)):
             if value is not None:
                 own[name] = f"{value:g}" if isinstance(value, float) else str(value)
