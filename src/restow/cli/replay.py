@@ -8,7 +8,7 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from restow.cli.common import Subparsers
+from restow.cli.common import Subparsers, note
 from restow.errors import InvalidInput
 
 if TYPE_CHECKING:
@@ -42,29 +42,34 @@ def add(commands: "Subparsers[argparse.ArgumentParser]") -> None:
 
 
 def run(args: argparse.Namespace) -> int:
+    try:
+        return _replay(args)
+    except InvalidInput as error:
+        raise InvalidInput(f"{args.file}: {error}") from None
+
+
+def _replay(args: argparse.Namespace) -> int:
     from restow.controller.event_log import replay
     from restow.controller.story import lines_of
 
-    counts: Counter[str] = Counter()
+    events, lines = 0, Counter[str]()
     differing: list[int] = []
     for step in replay(_lines(args.file)):
-        counts["events"] += 1
+        events += 1
         if not step.agrees:
             differing.append(step.line)
         for line in lines_of(step):
-            counts[line.kind] += 1
+            lines[line.kind] += 1
             if (not args.only or line.kind in args.only) and _concerns(line, args.about):
                 sys.stdout.write(
                     _json(line) if args.json else f"{line.time_s:12.1f} s  {line.kind:<10}  {line.words}\n"
                 )
-    summary = ", ".join(
-        f"{count:,} {kind}{'s' if count != 1 and kind != 'events' else ''}" for kind, count in counts.items()
-    )
-    sys.stderr.write(f"restow: replayed {summary}\n")
+    told = ", ".join(f"{kind} {lines[kind]:,}" for kind in KINDS if lines[kind])
+    note(f"replayed {events:,} event{'s' if events != 1 else ''}; lines: {told or 'none'}")
     if differing:
-        sys.stderr.write(
-            f"restow: {len(differing)} steps came to something else than is recorded, the first in line "
-            f"{differing[0]}; the log is of another version, or damaged\n"
+        note(
+            f"{len(differing)} of them came to something else than is recorded, the first in line {differing[0]}; "
+            "the log is of another version of restow, or damaged"
         )
     return 1 if differing else 0
 
@@ -84,6 +89,8 @@ def _lines(file: Path) -> Iterator[str]:
         with file.open(encoding="utf-8") as lines:
             yield from lines
     except OSError as error:
-        raise InvalidInput(f"{file} can't be read: {error.strerror}; name an event log") from None
+        raise InvalidInput(
+            f"can't be read ({(error.strerror or 'unknown').lower()}); it must be an event log"
+        ) from None
     except UnicodeDecodeError:
-        raise InvalidInput(f"{file} is not UTF-8 text; an event log is lines of JSON") from None
+        raise InvalidInput("this is not UTF-8 text; an event log is lines of JSON") from None
