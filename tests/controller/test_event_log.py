@@ -1,0 +1,288 @@
+"""The controller's story as lines of JSON: saved, replayed to the same, and without secrets."""
+
+import json
+from collections.abc import Callable
+from dataclasses import replace
+from pathlib import Path
+from typing import Any, get_args
+
+import pytest
+from tests.controller.told import A0, A1, RULES, SETTINGS, TO_A, Told, create, delete, restart
+
+from restow.controller.effects import Effect, ListConsumers, Moved, Noted, Send
+from restow.controller.event_log import REDACTED, entry, header, replay
+from restow.controller.events import (
+    ClockTicked,
+    ConsumersListed,
+    Event,
+    PlatformRefused,
+    Received,
+    ServiceChanged,
+    SpeedsMeasured,
+    TookOver,
+)
+from restow.controller.journal import Journal
+from restow.controller.machine import begin, step
+from restow.controller.state import State
+from restow.controller.transitions import Cause, Stage
+from restow.errors import InvalidInput
+from restow.model import ConsumerId, SortedMapping, Speeds
+from restow.platform.interface import ConsumerFailing, ConsumerGone, ConsumerUp, Listed
+from restow.protocol.codec import from_plain
+from restow.protocol.messages import (
+    ConsumerReady,
+    ConsumerSettings,
+    ServiceUpdate,
+    StartConsumingCommand,
+    StateQuery,
+    StopConsumingCommand,
+)
+
+ONE = ConsumerId(1)
+READY = ConsumerReady(ONE, False, (A0,), SortedMapping({"a": TO_A.digest}), SortedMapping({"StateQuery": 1}))
+EVENTS: tuple[Event, ...] = (
+    TookOver(7),
+    ClockTicked(12.5, listening=False),
+    SpeedsMeasured("2026-03-01T12:00:00.250Z", Speeds({A0: 40.0}), SortedMapping({A0: 4.0})),
+    Received(81, READY),
+    ServiceChanged(ServiceUpdate("change", "a", TO_A)),
+    ConsumersListed((Listed(ONE), Listed(ConsumerId(2), leaving=True))),
+    ConsumerUp(ONE),
+    ConsumerFailing(ONE, "no memory"),
+    ConsumerGone(ONE),
+    PlatformRefused(ONE, "restart", "too busy"),
+)
+START = StartConsumingCommand(7, 1, 81, SortedMapping({"a": TO_A}), SortedMapping({A0: 5, A1: "recover"}))
+EFFECTS: tuple[Effect, ...] = (
+    Send(ONE, START),
+    Send(ONE, StopConsumingCommand(7, 2, 81, (A0,))),
+    Send(ONE, StateQuery(7, 1)),
+    ListConsumers(),
+    create(1),
+    delete(1),
+    restart(1),
+    Moved(Stage.MANAGE, Stage.REASSIGN, Cause.GONE, "a consumer disappeared"),
+    Noted("flag", "infeasible", "a-0 faster than any consumer"),
+)
+
+
+@pytest.fixture
+def moved(pair: Told) -> Told:
+    """Partitions were moved, and a consumer was restarted."""
+    pair.measures(a_0=60, a_1=40, a_2=40, a_3=40)
+    pair.is_ready(3)
+    pair.settles()
+    pair.waits(60, silent=[2])
+    return pair
+
+
+# What is written is read as the same.
+
+
+def test_the_examples_have_every_event_and_every_effect() -> None:
+    assert {type(event) for event in EVENTS} == set(get_args(Event))
+    assert {type(effect) for effect in EFFECTS} == set(get_args(Effect))
+
+
+@pytest.mark.parametrize("event", EVENTS, ids=lambda event: type(event).__name__)
+def test_an_event_is_read_as_it_was_written(event: Event) -> None:
+    line = json.loads(entry(event, (), begin(RULES)))
+    assert from_plain(Event, line["event"]) == event
+
+
+def test_effects_are_read_as_they_were_written() -> None:
+    line = json.loads(entry(TookOver(7), EFFECTS, begin(RULES)))
+    assert tuple(from_plain(Effect, effect) for effect in line["effects"]) == EFFECTS
+
+
+def test_an_entry_is_one_line_that_people_can_read() -> None:
+    state = replace(begin(RULES), stage=Stage.MANAGE)
+    assert entry(ConsumerGone(ONE), (delete(1),), state) == (
+        '{"event":{"type":"ConsumerGone","consumer":1},"effects":[{"type":"DeleteConsumer","consumer":1}],'
+        '"stage":"Manage"}\n'
+    )
+
+
+def test_a_log_begins_with_all_that_is_known(moved: Told) -> None:
+    [line] = header(moved.state).splitlines()
+    read: State = from_plain(State, json.loads(line)["state"])
+    assert replace(read, consumers=dict(read.consumers)) == moved.state
+
+
+# Replay.
+
+
+def test_a_replay_comes_to_the_same_state_by_the_same_effects(moved: Told) -> None:
+    steps = list(replay(moved.log))
+    assert [step.line for step in steps] == list(range(2, len(moved.log) + 1))
+    assert all(step.agrees for step in steps)
+    assert steps[-1].after == moved.state
+
+
+def test_a_replay_can_begin_anywhere(moved: Told) -> None:
+    later = [header(moved.state)]
+    moved.log.clear()
+    moved.waits(30)
+    steps = list(replay(later + moved.log))
+    assert all(step.agrees for step in steps)
+    assert steps[-1].after == moved.state
+
+
+def test_blank_lines_are_passed_over(moved: Told) -> None:
+    steps = list(replay([*moved.log[:5], "\n", *moved.log[5:]]))
+    assert all(step.agrees for step in steps)
+    assert steps[-1].after == moved.state
+
+
+def tampered(log: list[str], change: Callable[[dict[str, Any]], object], with_effect: str) -> tuple[list[str], int]:
+    """The first entry with such an effect, changed; and its line."""
+    index = next(i for i, line in enumerate(log) if with_effect in line and i)
+    entry = json.loads(log[index])
+    change(entry)
+    return [*log[:index], json.dumps(entry) + "\n", *log[index + 1 :]], index + 1
+
+
+@pytest.mark.parametrize(
+    ("effect", "change"),
+    [
+        ("StopConsumingCommand", lambda entry: entry["effects"].clear()),
+        ("CreateConsumer", lambda entry: entry["effects"][-1].update(consumer=9)),
+        ("Moved", lambda entry: entry.update(stage="Manage" if entry["stage"] != "Manage" else "Sentinel")),
+    ],
+)
+def test_an_entry_that_was_changed_is_found(moved: Told, effect: str, change: Callable[[Any], object]) -> None:
+    log, line = tampered(moved.log, change, effect)
+    assert [step.line for step in replay(log) if not step.agrees] == [line]
+
+
+def test_an_event_that_was_changed_is_found_by_what_follows(moved: Told) -> None:
+    log, line = tampered(moved.log, lambda entry: entry["event"]["speeds"]["a"].update({"0": 30.0}), "CreateConsumer")
+    assert next(step.line for step in replay(log) if not step.agrees) == line
+
+
+# What is no log.
+
+
+def refusal(*lines: str) -> str:
+    with pytest.raises(InvalidInput) as refused:
+        list(replay(lines))
+    return str(refused.value)
+
+
+NO_LOG = "line 1: this is no log of version 1; it must begin with the controller's state"
+
+
+@pytest.mark.parametrize(
+    ("line", "says"),
+    [
+        ("", "line 1: this is not JSON; the file is damaged, or no log of a controller"),
+        ("capacity = 100", "line 1: this is not JSON; the file is damaged, or no log of a controller"),
+        ("[1]", "line 1: this is no entry; it must be an object with an event"),
+        ('{"log": 2, "state": {}}', NO_LOG),
+        ('{"type": "StateQuery", "version": 1}', NO_LOG),
+        ('{"log": 1}', "line 1: state is null; it must be an object, a State"),
+        ('{"log": 1, "state": {}}', "line 1: state.rules is missing; it must be given: a Rules"),
+    ],
+)
+def test_a_file_that_is_no_log_is_refused(line: str, says: str) -> None:
+    assert refusal(line) == says
+
+
+def test_a_log_by_a_packer_that_nobody_knows_is_refused() -> None:
+    says = refusal(header(begin(replace(RULES, packer="best"))))
+    assert says.startswith("line 1: there is no packer 'best'; known are ")
+
+
+@pytest.mark.parametrize(
+    ("line", "says"),
+    [
+        ('{"event": {"type": "Conf', "line 3: this is not JSON; the file is damaged, or no log of a controller"),
+        ("17", "line 3: this is no entry; it must be an object with an event"),
+        ("{}", "line 3: event is null; it must be an object, one of TookOver, ClockTicked"),
+        (
+            '{"event": {"type": "ConsumerGone", "consumer": 0}}',
+            "line 3: event.consumer is 0; it must be a consumer's number, 1 or more",
+        ),
+        (
+            '{"event": {"type": "TookOver", "epoch": 8}}',
+            "line 3: that can't have happened (a controller takes over once); the file is damaged",
+        ),
+    ],
+)
+def test_a_damaged_line_is_refused_with_its_number(line: str, says: str) -> None:
+    assert refusal(header(begin(RULES)), entry(TookOver(7), (ListConsumers(),), begin(RULES)), line).startswith(says)
+
+
+# Secrets.
+
+
+def test_the_values_of_environments_are_in_no_line(alone: Told) -> None:
+    secret = ConsumerSettings(env=SortedMapping({"PASSWORD": "hunter2", "TOKEN": "hunter3"}))
+    alone.changes_consumers(secret)
+    [wish] = alone.measures(a_0=40)
+    assert wish == create(1, replace(SETTINGS, env=secret.env))
+    alone.is_ready(1)
+    alone.answers(1)
+    alone.waits(60, silent=[1])
+    text = "".join(alone.log) + header(alone.state)
+    assert "hunter" not in text
+    assert text.count("RestartConsumer") == 1
+    assert text.count(f'"PASSWORD":"{REDACTED}"') == 4  # the update, a creation, a restart, and the state
+    assert all(step.agrees for step in replay(alone.log))
+
+
+# The file.
+
+
+def written(journal: Journal, state: State, *events: Event) -> State:
+    for event in events:
+        before = state
+        state, effects = step(before, event)
+        journal.write(before, event, effects, state)
+    return state
+
+
+TICKS = tuple(ClockTicked(float(second)) for second in range(1, 40))
+
+
+def test_a_journal_is_a_log_of_all_that_happened(tmp_path: Path) -> None:
+    file = tmp_path / "group" / "events.jsonl"
+    with Journal(file) as journal:
+        state = written(journal, begin(RULES), *TICKS, TookOver(7), ConsumersListed((Listed(ONE),)))
+    steps = list(replay(file.read_text().splitlines()))
+    assert [step.event for step in steps] == [*TICKS, TookOver(7), ConsumersListed((Listed(ONE),))]
+    assert all(step.agrees for step in steps)
+    assert steps[-1].after == state
+
+
+def test_each_entry_is_in_the_file_before_anything_is_done_about_it(tmp_path: Path) -> None:
+    file = tmp_path / "events.jsonl"
+    with Journal(file) as journal:
+        written(journal, begin(RULES), ClockTicked(1.0))
+        assert len(file.read_text().splitlines()) == 2
+
+
+def test_a_long_journal_begins_a_new_file_that_can_be_replayed_alone(tmp_path: Path) -> None:
+    file = tmp_path / "events.jsonl"
+    with Journal(file, longest_bytes=4000) as journal:
+        state = written(journal, begin(RULES), *TICKS)
+    assert sorted(path.name for path in tmp_path.iterdir()) == ["events.jsonl", "events.jsonl.1"]
+    older, newer = (list(replay(path.read_text().splitlines())) for path in (tmp_path / "events.jsonl.1", file))
+    assert all(step.agrees for step in older + newer)
+    assert newer[0].before == older[-1].after
+    assert newer[-1].after == state
+
+
+def test_a_journal_keeps_the_file_of_the_controller_before(tmp_path: Path) -> None:
+    file = tmp_path / "events.jsonl"
+    for now_s in (1.0, 2.0, 3.0):
+        with Journal(file) as journal:
+            written(journal, begin(RULES), ClockTicked(now_s))
+    kept = {path.name: next(replay(path.read_text().splitlines())).event for path in tmp_path.iterdir()}
+    assert kept == {"events.jsonl": ClockTicked(3.0), "events.jsonl.1": ClockTicked(2.0)}
+
+
+def test_a_journal_of_nothing_makes_no_file(tmp_path: Path) -> None:
+    with Journal(tmp_path / "events.jsonl"):
+        pass
+    assert list(tmp_path.iterdir()) == []
