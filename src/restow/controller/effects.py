@@ -27,17 +27,23 @@ class ListConsumers:
 
 @dataclass(frozen=True, slots=True)
 class CreateConsumer:
+    """A number that nobody has. What comes of it are ConsumerUp or ConsumerFailing, and its ConsumerReady."""
+
     consumer: ConsumerId
     settings: ConsumerSettings
 
 
 @dataclass(frozen=True, slots=True)
 class DeleteConsumer:
+    """It holds nothing, or was given up. Its number is free with ConsumerGone."""
+
     consumer: ConsumerId
 
 
 @dataclass(frozen=True, slots=True)
 class RestartConsumer:
+    """On its own volume, so that it goes on with what it had."""
+
     consumer: ConsumerId
     settings: ConsumerSettings
 
@@ -58,6 +64,8 @@ Kind = Literal["decision", "flag", "cleared", "consumer"]
 
 @dataclass(frozen=True, slots=True)
 class Noted:
+    """Something that people want to know, with its reason."""
+
     kind: Kind
     subject: str
     """What it is about: the name of a flag, a partition, a consumer."""

@@ -32,6 +32,8 @@ class ClockTicked:
 
 @dataclass(frozen=True, slots=True)
 class SpeedsMeasured:
+    """The monitor's newest record."""
+
     time: str
     """The monitor's own, UTC, ISO 8601; an older one than the last is no news."""
     speeds: Speeds

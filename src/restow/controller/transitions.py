@@ -64,6 +64,7 @@ class Phase(StrEnum):
     AWAITED = "awaited"
     """It was created and has not said that it is ready."""
     READY = "ready"
+    """It has told what it holds, and takes commands."""
     RESTARTED = "restarted"
     """It is being started again, because it didn't answer or by itself; its ConsumerReady is waited for."""
     LEAVING = "leaving"

@@ -4,10 +4,9 @@ Names, types and defaults come from the dataclasses, meanings from the docstring
 examples.py. `make docs` (scripts/docs.py) writes the page; a test fails when the page and the code differ.
 """
 
-import ast
 import json
 from collections.abc import Iterable, Iterator, Mapping
-from dataclasses import MISSING, dataclass, fields
+from dataclasses import MISSING, fields
 from typing import Any, Final, get_type_hints
 
 from restow.monitor import publication
@@ -16,6 +15,7 @@ from restow.protocol.channels import CHANNELS, Lane
 from restow.protocol.codec import form_of, to_plain
 from restow.protocol.examples import CONSUMERS_UPDATE, EXAMPLES, MEASUREMENT
 from restow.protocol.messages import ConsumerSettings, Message, ServiceUpdate, TopicService
+from restow.protocol.pages import Docs, docs_of, table
 from restow.protocol.records import CONSUMERS_KEY, VERSIONS, encode
 from restow.settings.groups import Topics
 
@@ -73,17 +73,9 @@ value takes back what was said under its key.
 """
 
 
-@dataclass(frozen=True, slots=True)
-class Docs:
-    """What the source says of a class."""
-
-    text: str
-    of_field: Mapping[str, str]
-
-
 def page(sources: Iterable[str]) -> str:
     """`sources`: the texts of the modules in which the messages stand."""
-    docs = {name: doc for source in sources for name, doc in _docs_of(source)}
+    docs = {name: doc for source in sources for name, doc in docs_of(source)}
     topics = Topics()
     examples: dict[type, Message] = {type(message): message for message in EXAMPLES}
     blocks = [INTRODUCTION.format(prefix=topics.prefix), _topics_table(topics)]
@@ -102,22 +94,6 @@ def page(sources: Iterable[str]) -> str:
     return "\n".join(blocks)
 
 
-def _docs_of(source: str) -> Iterator[tuple[str, Docs]]:
-    for node in ast.parse(source).body:
-        if isinstance(node, ast.ClassDef):
-            of_field = {
-                before.target.id: _one_line(after.value.value)
-                for before, after in zip(node.body, node.body[1:], strict=False)
-                if isinstance(before, ast.AnnAssign) and isinstance(before.target, ast.Name)
-                if isinstance(after, ast.Expr) and isinstance(after.value, ast.Constant)
-            }
-            yield node.name, Docs(_one_line(ast.get_docstring(node) or ""), of_field)
-
-
-def _one_line(text: object) -> str:
-    return " ".join(str(text).split())
-
-
 def _topics_table(topics: Topics) -> str:
     rows = [
         (f"`{channel.topic(topics)}`, {lane.partition}", f"{lane.writers} → {lane.readers}", _names(lane))
@@ -125,8 +101,8 @@ def _topics_table(topics: Topics) -> str:
         for lane in channel.lanes
     ]
     contents = ((f"`{channel.topic(topics)}`", channel.partitions, channel.content) for channel in CHANNELS)
-    about_topics = _table(("topic", "partitions", "content"), contents)
-    return about_topics + "\n" + _table(("topic, partition", "from → to", "messages"), rows)
+    about_topics = table(("topic", "partitions", "content"), contents)
+    return about_topics + "\n" + table(("topic, partition", "from → to", "messages"), rows)
 
 
 def _names(lane: Lane) -> str:
@@ -155,7 +131,7 @@ def _measurement(docs: Mapping[str, Docs], lane: Lane) -> Iterator[str]:
         ("`topics`", "by topic and partition an object", "The fields below, for each partition."),
     )
     inner = ((f"`{name}`", *MEASURED[name]) for name in PartitionSpeed._fields)
-    yield _table(("field", "type", "meaning"), (*whole, *inner))
+    yield table(("field", "type", "meaning"), (*whole, *inner))
     yield _example(publication.encode(MEASUREMENT))
 
 
@@ -171,7 +147,7 @@ def _fields_table(kind: Any, docs: Docs) -> str:
         if default is not MISSING:
             words += f"; left out: {_compact(to_plain(default, hint))}"
         rows.append((f"`{field.name}`", words, docs.of_field.get(field.name) or REPEATED[field.name]))
-    return _table(("field", "type", "meaning"), rows)
+    return table(("field", "type", "meaning"), rows)
 
 
 def _compact(plain: Any) -> str:
@@ -190,8 +166,3 @@ def _spread(plain: Any, indent: str = "") -> str:
     inside = indent + "  "
     entries = (f"{inside}{json.dumps(key)}: {_spread(value, inside)}" for key, value in plain.items())
     return "{\n" + ",\n".join(entries) + f"\n{indent}}}"
-
-
-def _table(heads: tuple[str, ...], rows: Iterable[tuple[str, ...]]) -> str:
-    lines = [heads, tuple("---" for _ in heads), *rows]
-    return "".join(f"| {' | '.join(cell.replace('|', chr(92) + '|') for cell in line)} |\n" for line in lines)
