@@ -6,7 +6,9 @@ from collections.abc import Callable, Mapping
 from pathlib import Path
 from typing import Final
 
+from restow.controller import diagram, effects, events, transitions
 from restow.monitor import publication
+from restow.platform import interface
 from restow.protocol import messages, reference
 
 DOCS: Final = Path(__file__).parent.parent / "docs"
@@ -16,7 +18,11 @@ def protocol() -> str:
     return reference.page(map(inspect.getsource, (messages, publication)))
 
 
-PAGES: Final[Mapping[str, Callable[[], str]]] = {"protocol.md": protocol}
+def controller() -> str:
+    return diagram.page(map(inspect.getsource, (transitions, events, interface, effects)))
+
+
+PAGES: Final[Mapping[str, Callable[[], str]]] = {"protocol.md": protocol, "controller.md": controller}
 
 
 def main() -> int:

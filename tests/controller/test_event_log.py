@@ -26,7 +26,7 @@ from restow.controller.machine import begin, step
 from restow.controller.state import State
 from restow.controller.transitions import Cause, Stage
 from restow.errors import InvalidInput
-from restow.model import ConsumerId, SortedMapping, Speeds
+from restow.model import ConsumerId, SortedMapping, Speeds, TopicPartition
 from restow.platform.interface import ConsumerFailing, ConsumerGone, ConsumerUp, Listed
 from restow.protocol.codec import from_plain
 from restow.protocol.messages import (
@@ -34,6 +34,7 @@ from restow.protocol.messages import (
     ConsumerSettings,
     ServiceUpdate,
     StartConsumingCommand,
+    StartFrom,
     StateQuery,
     StopConsumingCommand,
 )
@@ -52,7 +53,8 @@ EVENTS: tuple[Event, ...] = (
     ConsumerGone(ONE),
     PlatformRefused(ONE, "restart", "too busy"),
 )
-START = StartConsumingCommand(7, 1, 81, SortedMapping({"a": TO_A}), SortedMapping({A0: 5, A1: "recover"}))
+BEGINS: dict[TopicPartition, StartFrom] = {A0: 5, A1: "recover"}
+START = StartConsumingCommand(7, 1, 81, SortedMapping({"a": TO_A}), SortedMapping(BEGINS))
 EFFECTS: tuple[Effect, ...] = (
     Send(ONE, START),
     Send(ONE, StopConsumingCommand(7, 2, 81, (A0,))),

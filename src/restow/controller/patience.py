@@ -1,5 +1,10 @@
 """How long anybody is waited for, and what is done then: repeat, restart, give up. Also what the platform tells.
 
+A command is repeated with its number; a consumer that doesn't answer, or says nothing at all, is restarted on its own
+volume. One that doesn't come back is given up (forced handover): partitions whose tables refuse late writes are
+recovered elsewhere at once, all others when the platform says that it is gone. A new one that doesn't come up is
+deleted, and the next is created after a pause that grows.
+
 Patience is counted in listened seconds: time in which the brokers, or we ourselves, were away counts against nobody.
 """
 
