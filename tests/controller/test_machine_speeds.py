@@ -92,19 +92,28 @@ def test_an_empty_measurement_is_none(pair: Told) -> None:
     pair.speeds = Speeds()
     assert pair.waits(35) == ()
     assert pair.flags == {
-        "missing speeds": "4 partitions not measured; the last known speed counts",
+        "missing speeds": "4 partitions not measured; the last known speed counts, or 0",
         "stale speeds": STALE,
     }
 
 
 def test_partitions_that_are_missing_count_with_their_last_known_speed(pair: Told) -> None:
     assert pair.measures(a_0=40, a_1=40, a_2=40) == ()
-    assert pair.flags == {"missing speeds": "a-3 not measured; the last known speed counts"}
+    assert pair.flags == {"missing speeds": "a-3 not measured; the last known speed counts, or 0"}
     assert loads(pair.state) == {1: 80.0, 2: 80.0}
     assert pair.waits(100) == ()
     assert loads(pair.state) == {1: 80.0, 2: 80.0}
     pair.measures(a_0=40, a_1=40, a_2=40, a_3=41)
-    assert pair.words == ["missing speeds: over: a-3 not measured; the last known speed counts"]
+    assert pair.words == ["missing speeds: over: a-3 not measured; the last known speed counts, or 0"]
+
+
+def test_a_partition_that_is_held_and_was_never_measured_is_flagged() -> None:
+    told = Told().takes_over({1: (A0, A1)})
+    told.measures(a_0=40)
+    assert told.flags == {"missing speeds": "a-1 not measured; the last known speed counts, or 0"}
+    assert loads(told.state) == {1: 40.0}
+    told.measures(a_0=40, a_1=10)
+    assert told.flags == {}
 
 
 def test_partitions_of_no_interest_may_be_missing(pair: Told) -> None:

@@ -29,8 +29,8 @@ def measure(turn: Turn, event: SpeedsMeasured) -> None:
     if before is not None and event.time <= before.time and not state.speeds_are_stale:
         return  # old news; when none newer comes it is taken, for the monitor's clock may have been set back
     turn.flag(IMPOSSIBLE, None)
-    missing = () if before is None else _missing(state, before, event)
-    turn.flag(MISSING, f"{listed(missing)} not measured; the last known speed counts" if missing else None)
+    missing = _missing(state, event)
+    turn.flag(MISSING, f"{listed(missing)} not measured; the last known speed counts, or 0" if missing else None)
     if not event.speeds:
         return
     if before is not None and missing:
@@ -102,13 +102,14 @@ def _long_since(state: State) -> Cause | None:
     return Cause.LONG_SINCE if since_s >= state.rules.controller.look_every_s and not state.speeds_are_stale else None
 
 
-def _missing(state: State, before: SpeedsMeasured, event: SpeedsMeasured) -> tuple[TopicPartition, ...]:
-    if before.speeds.keys() == event.speeds.keys():
+def _missing(state: State, event: SpeedsMeasured) -> tuple[TopicPartition, ...]:
+    """Of all that was ever measured or held, and is still of interest."""
+    if state.known <= event.speeds.keys():
         return ()
-    lost = before.speeds.keys() - event.speeds.keys()
+    lost = state.known - event.speeds.keys()
     return tuple(sorted(partition for partition in lost if state.service_of(partition.topic) is not None))
 
 
 def _completed(event: SpeedsMeasured, before: SpeedsMeasured, missing: tuple[TopicPartition, ...]) -> SpeedsMeasured:
-    known = {partition: before.speeds[partition] for partition in missing}
+    known = {partition: before.speeds[partition] for partition in missing if partition in before.speeds}
     return SpeedsMeasured(event.time, Speeds({**event.speeds, **known}), event.records_per_s)
