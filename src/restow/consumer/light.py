@@ -81,13 +81,14 @@ class LightPipeline:
         self._at = {p: stored.get(p, at) for p, at in cycle.positions.items() if p not in _partitions_of(dropped)}
         self._reader.commit(stored)
         records = [record for partition in stored for record in taken.records[partition]]
+        lag_records = {p: self._reader.lag(p, at) for p, at in self._at.items()}
         return CycleEnded(
             positions=SortedMapping(self._at),
-            lag_records=SortedMapping({p: self._reader.lag(p, at) for p, at in self._at.items()}),
+            lag_records=SortedMapping(lag_records),
             records=len(records),
             bytes=taken.bytes if len(stored) == len(taken.records) else total_size(records),
             took_s=time.monotonic() - begun_s,
-            saturated=taken.hit_a_limit,
+            saturated=taken.hit_a_limit and any(lag_records.values()),
             dropped=dropped,
         )
 
@@ -112,12 +113,11 @@ class LightPipeline:
         size, limit, deadline_s = 0, self._limit_bytes(), time.monotonic() + self._limits.cycle_s
         while True:
             most = min(max(1, round((limit - size) / self._record_bytes)), MOST_AT_ONCE)
-            some = self._reader.take(most, SLICE_S)
+            some, is_full = self._reader.take(most, SLICE_S)
             for record in some:
                 records.setdefault(TopicPartition(record.topic, record.partition), []).append(record)
             size += self._count(some)
-            is_full, is_wanted = len(some) == most, meanwhile()
-            if is_wanted or size >= limit or time.monotonic() >= deadline_s or (records and not is_full):
+            if meanwhile() or size >= limit or time.monotonic() >= deadline_s or (records and not is_full):
                 return Taken(records, size, hit_a_limit=is_full)
 
     def _store(self, cycle: RunCycle, records: Records) -> tuple[dict[TopicPartition, int], tuple[Refused, ...]]:

@@ -57,6 +57,6 @@ class Stores:
 
     def _rest(self, store: Store, line: str) -> None:
         if not store.rest_s:
-            self._say(f"{line}; what is read for it is kept for later, tries go on")
+            self._say(f"{line}; it is tried again after a while, others go on")
         store.rest_s = min(max(2 * store.rest_s, SHORTEST_REST_S), LONGEST_REST_S)
         store.until_s = time.monotonic() + store.rest_s

@@ -99,7 +99,9 @@ class LightTable:
             try:
                 return self._open()
             except OSError as error:
-                raise TableTrouble(f"the table {self._file} can't be made: {error.strerror}") from None
+                raise TableTrouble(
+                    f"the table {self._file} can't be made: {error.filename}: {error.strerror}"
+                ) from None
             except sqlite3.Error as error:
                 if "locked" not in str(error) or time.monotonic() > deadline_s:
                     raise self._trouble(error) from None

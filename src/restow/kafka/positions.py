@@ -2,6 +2,7 @@
 the topic's start setting. The light pipeline asks when it opens partitions.
 """
 
+import time
 from collections.abc import Iterable
 from datetime import datetime
 from typing import Final
@@ -15,6 +16,14 @@ from restow.model import TopicPartition
 from restow.settings import Kafka
 
 ANSWER_WITHIN_S: Final = 10.0
+PAUSE_S: Final = 0.1
+COORDINATOR_MOVES: Final = frozenset(
+    [
+        KafkaError.NOT_COORDINATOR,
+        KafkaError.COORDINATOR_NOT_AVAILABLE,
+        KafkaError.COORDINATOR_LOAD_IN_PROGRESS,
+    ]
+)
 
 
 class Positions:
@@ -26,10 +35,7 @@ class Positions:
         wanted = [Place(*partition) for partition in sorted(partitions)]
         if not wanted:
             return {}
-        try:
-            answers = self._client.committed(wanted, timeout=ANSWER_WITHIN_S)
-        except KafkaException as exception:
-            raise self._explained(cause(exception), "read the group's offsets", "Read on the group") from None
+        answers = self._committed(wanted)
         return {TopicPartition(place.topic, place.partition): place.offset for place in answers if place.offset >= 0}
 
     def start(self, partition: TopicPartition, start: str) -> int:
@@ -46,6 +52,18 @@ class Positions:
         if place.error is not None:
             raise self._explained(place.error, doing, right)
         return int(place.offset if place.offset >= 0 else end)
+
+    def _committed(self, wanted: list[Place]) -> list[Place]:
+        """The group's broker may just be changing, or reading what the one before it knew."""
+        deadline_s = time.monotonic() + ANSWER_WITHIN_S
+        while True:
+            try:
+                return self._client.committed(wanted, timeout=max(1.0, deadline_s - time.monotonic()))
+            except KafkaException as exception:
+                error = cause(exception)
+                if error.code() not in COORDINATOR_MOVES or time.monotonic() > deadline_s:
+                    raise self._explained(error, "read the group's offsets", "Read on the group") from None
+            time.sleep(PAUSE_S)
 
     def _explained(self, error: KafkaError, doing: str, right: str) -> RestowError:
         return explained(error, doing, right, self._kafka.bootstrap)

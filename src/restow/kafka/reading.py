@@ -20,6 +20,10 @@ FETCHED_AT_ONCE: Final = range(64 << 10, (1 << 20) + 1)
 FETCHED_AHEAD: Final = 1000
 """Records of a partition that are fetched ahead of their use."""
 
+FULL_FOR_MS: Final = 10
+"""When as much is fetched ahead as may be, no partition is asked for until this has passed. The usual second would keep
+those waiting that have little."""
+
 
 class Record(NamedTuple):
     """As it is stored: the columns of the light consumer's table."""
@@ -54,6 +58,7 @@ class Reader:
                 "queued.min.messages": FETCHED_AHEAD,
                 "queued.max.messages.kbytes": max(ahead_bytes, 2 * at_once) >> 10,
                 "fetch.message.max.bytes": at_once,
+                "fetch.queue.backoff.ms": FULL_FOR_MS,
                 "on_commit": self._committed,
             },
         )
@@ -71,10 +76,11 @@ class Reader:
             self._client.incremental_assign([Place(*partition, positions[partition]) for partition in sorted(new)])
         self._next |= {partition: positions[partition] for partition in new}
 
-    def take(self, most: int, within_s: float) -> list[Record]:
-        """So many at most; fewer, or none, when there are no more within this time."""
-        taken = []
-        for message in self._client.consume(most, timeout=within_s):
+    def take(self, most: int, within_s: float) -> tuple[list[Record], bool]:
+        """So many at most; fewer, or none, when there are no more within this time. And whether there may be more: news
+        of ends and errors count as records do."""
+        taken, messages = [], self._client.consume(most, timeout=within_s)
+        for message in messages:
             partition = TopicPartition(str(message.topic()), int(message.partition() or 0))
             if partition not in self._next:
                 continue
@@ -85,7 +91,7 @@ class Reader:
                 self._next[partition] = offset + 1
                 self._ended.discard(partition)
                 taken.append(_record(partition, offset, message))
-        return taken
+        return taken, len(messages) == most
 
     def lag(self, partition: TopicPartition, position: int) -> int:
         """Records from the position to the end, as far as the brokers have told."""

@@ -1,0 +1,81 @@
+from pathlib import Path
+
+import pytest
+from tests.consumer.machines import ME, offsets, services
+
+from restow.consumer.saved import Saved
+from restow.consumer.volume import SET_ASIDE, STATE, Volume
+from restow.errors import InvalidInput, RestowError
+from restow.model import ConsumerId
+
+SAVED = Saved(ME, epoch=8, clean=False, positions=offsets(a_0=5, a_1=6, b_0=7), topics=services("a", "b"))
+
+
+@pytest.fixture
+def said() -> list[str]:
+    return []
+
+
+def test_what_was_saved_is_read_by_the_next_process(tmp_path: Path, said: list[str]) -> None:
+    with Volume(tmp_path / "new", "restow", ME, said.append) as volume:
+        assert volume.read() is None
+        volume.write(Saved(ME))
+        volume.write(SAVED)
+    with Volume(tmp_path / "new", "restow", ME, said.append) as volume:
+        assert volume.read() == SAVED
+    assert said == []
+
+
+def test_a_write_that_was_cut_off_leaves_what_was_before(tmp_path: Path, said: list[str]) -> None:
+    with Volume(tmp_path, "restow", ME, said.append) as volume:
+        volume.write(SAVED)
+        (tmp_path / f"{STATE}.new").write_text('{"version": 1, "gro')
+        assert volume.read() == SAVED
+        volume.write(Saved(ME))
+        assert volume.read() == Saved(ME)
+
+
+@pytest.mark.parametrize(
+    ("content", "reason"),
+    [
+        ("", "character 0 is not JSON"),
+        ("[]", "it is no state of version 1"),
+        ('{"version": 2}', "it is no state of version 1"),
+        ('{"version": 1, "group": "other"}', "it belongs to the group other, and this is restow"),
+        ('{"version": 1, "group": "restow", "saved": {"epoch": 3}}', "saved.consumer is missing"),
+        (
+            '{"version": 1, "group": "restow", "saved": {"consumer": 4}}',
+            "it belongs to consumer 4, and this is consumer 3",
+        ),
+        (
+            '{"version": 1, "group": "restow", "saved": {"consumer": 3, "positions": {"a": {"0": 1}}}}',
+            "its topics are not those of its partitions",
+        ),
+    ],
+)
+def test_a_state_that_is_damaged_or_not_ours_is_set_aside(
+    tmp_path: Path, said: list[str], content: str, reason: str
+) -> None:
+    (tmp_path / STATE).write_text(content)
+    with Volume(tmp_path, "restow", ME, said.append) as volume:
+        assert volume.read() is None
+        assert volume.read() is None
+    [line] = said
+    assert line.startswith(f"{tmp_path / STATE} is set aside as {SET_ASIDE}, and nothing is resumed from it: {reason}")
+    assert (tmp_path / SET_ASIDE).read_text() == content
+
+
+def test_a_volume_has_one_process_at_a_time(tmp_path: Path, said: list[str]) -> None:
+    with (
+        Volume(tmp_path, "restow", ME, said.append),
+        pytest.raises(RestowError, match=rf"the volume {tmp_path} is in use by process \d+; a volume has one process"),
+    ):
+        Volume(tmp_path, "restow", ME, said.append)
+    with Volume(tmp_path, "restow", ConsumerId(9), said.append):
+        pass
+
+
+def test_a_volume_that_is_no_directory_is_refused(tmp_path: Path, said: list[str]) -> None:
+    (tmp_path / "file").touch()
+    with pytest.raises(InvalidInput, match="can't be used: File exists; name a directory"):
+        Volume(tmp_path / "file", "restow", ME, said.append)
