@@ -41,7 +41,7 @@ LAYERS = (  # from the ground up: a module imports from its own layer and from t
             *("restow.consumer", "restow.consumer.events", "restow.consumer.effects", "restow.consumer.saved"),
             *("restow.consumer.state", "restow.consumer.machine", "restow.consumer.planning"),
             *("restow.consumer.commands", "restow.consumer.answers", "restow.consumer.reports"),
-            "restow.consumer.pipeline",
+            *("restow.consumer.pipeline", "restow.consumer.telling"),
             *("restow.platform", "restow.platform.interface"),
             *("restow.dashboard", "restow.dashboard.view"),
         ),

@@ -9,6 +9,7 @@ or what is after it, and the controller has been told nothing that is not on it.
 from dataclasses import replace
 from typing import assert_never
 
+from restow.consumer import telling
 from restow.consumer.answers import Answer, Outcome, remember
 from restow.consumer.commands import Batch, named_start, plan
 from restow.consumer.effects import ChangeAssignment, Effect, End, RunCycle, Save, Tell
@@ -22,28 +23,21 @@ from restow.consumer.events import (
     Event,
     QueryRead,
     ReadySent,
-    Refused,
 )
 from restow.consumer.saved import Saved
 from restow.consumer.state import Doing, State
+from restow.consumer.telling import Stopped
 from restow.model import ConsumerId, SortedMapping, TopicPartition
 from restow.protocol.messages import (
     RECOVER,
     Command,
-    ConsumerReady,
-    ConsumerReport,
-    ConsumingRefused,
     Offsets,
     StartConsumingCommand,
     StartFrom,
-    StateQueryResponse,
     StopConsumingCommand,
-    StopConsumingEvent,
 )
-from restow.protocol.records import known_versions
 
 Step = tuple[State, tuple[Effect, ...]]
-Stopped = SortedMapping[TopicPartition, int | None]
 
 
 def begin(consumer: ConsumerId, saved: Saved | None, report_every_s: float) -> Step:
@@ -58,8 +52,7 @@ def begin(consumer: ConsumerId, saved: Saved | None, report_every_s: float) -> S
         positions=saved.positions,
         topics=saved.topics,
     )
-    ready = ConsumerReady(consumer, saved.clean, tuple(saved.positions), state.definitions, known_versions())
-    return state, (Tell(ready),)
+    return state, (Tell(telling.ready(state)),)
 
 
 def step(state: State, event: Event) -> Step:
@@ -147,7 +140,7 @@ def _cycle_ended(state: State, ended: CycleEnded) -> Step:
     effects: tuple[Effect, ...] = ()
     if lost:
         state, effects = _save(state)
-        effects += tuple(Tell(_unasked(state, refused)) for refused in ended.dropped)
+        effects += tuple(Tell(telling.refused(state, refused)) for refused in ended.dropped)
     if state.ending:
         return _after(effects, _stop_all(state))
     if state.waiting:
@@ -172,7 +165,7 @@ def _changed(state: State, changed: AssignmentChanged) -> Step:
     state = _holding(replace(state, batch=None, topics=batch.topics), outcome.positions())
     if batch.ends:
         return _end(state, SortedMapping(changed.stopped))
-    tells = [Tell(_unasked(state, refused)) for refused in outcome.refused_unasked()]
+    tells = [Tell(telling.refused(state, refused)) for refused in outcome.refused_unasked()]
     for command, answers in outcome.answers():
         state, answers = _remembered(state, command, answers)
         tells += [Tell(answer) for answer in answers]
@@ -198,19 +191,9 @@ def _go_on(state: State) -> Step:
 def _answer_query(state: State) -> Step:
     if not state.query_is_due:
         return state, ()
-    assert state.query is not None
-    assert state.incarnation is not None
-    response = StateQueryResponse(
-        state.consumer,
-        state.incarnation,
-        state.epoch,
-        state.query.query.query,
-        state.positions,
-        state.definitions,
-        state.last_sequence,
-    )
+    tell = Tell(telling.response(state))
     state, effects = _save(replace(state, query=None))
-    return state, (*effects, Tell(response))
+    return state, (*effects, tell)
 
 
 # The end.
@@ -232,13 +215,13 @@ def _end(state: State, stopped: Stopped) -> Step:
     state = _holding(replace(_taken(state), doing=Doing.NOTHING), SortedMapping())
     state, saves = _save(state)
     state, responses = _answer_query(state)
-    return state, (*saves, Tell(_stopped(state, None, stopped)), *map(Tell, answers), *responses, End())
+    return state, (*saves, Tell(telling.stopped(state, None, stopped)), *map(Tell, answers), *responses, End())
 
 
 def _last_answers(state: State, command: StopConsumingCommand, stopped: Stopped) -> tuple[Answer, ...]:
     if command.sequence <= state.last_sequence:
         return state.answers.get(command.sequence, ())
-    return (_stopped(state, command.sequence, SortedMapping({p: stopped.get(p) for p in command.partitions})),)
+    return (telling.stopped(state, command.sequence, SortedMapping({p: stopped.get(p) for p in command.partitions})),)
 
 
 # On every tick.
@@ -250,24 +233,8 @@ def _ticked(state: State, now_s: float) -> Step:
         return state, ()
     effects: tuple[Effect, ...] = ()
     if work.is_due(now_s) and state.incarnation is not None:
-        effects = (Tell(_report(state, state.incarnation, now_s)),)
+        effects = (Tell(telling.report(state, now_s)),)
     return replace(state, work=work.begun(now_s, state.report_every_s)), effects
-
-
-def _report(state: State, incarnation: int, now_s: float) -> ConsumerReport:
-    work = state.work
-    return ConsumerReport(
-        state.consumer,
-        incarnation,
-        # What it holds must be told whole; of what no cycle has looked at yet, no lag is known.
-        SortedMapping({partition: state.lag_records.get(partition, 0) for partition in state.positions}),
-        state.definitions,
-        records_per_s=work.per_s(work.records, now_s),
-        bytes_per_s=work.per_s(work.bytes, now_s),
-        saturated=work.saturated,
-        cycle_s_mean=work.cycle_s_mean,
-        cycle_s_max=work.longest_s,
-    )
 
 
 # Small steps.
@@ -302,19 +269,6 @@ def _save(state: State) -> Step:
     if holds_the_same and replace(saved, positions=state.saved.positions) == state.saved:
         return state, ()
     return replace(state, saved=saved), (Save(saved),)
-
-
-def _stopped(state: State, sequence: int | None, offsets: Stopped) -> StopConsumingEvent:
-    assert state.incarnation is not None
-    return StopConsumingEvent(state.consumer, state.incarnation, state.epoch, sequence, offsets)
-
-
-def _unasked(state: State, refused: Refused) -> ConsumingRefused:
-    assert state.incarnation is not None
-    partitions = tuple(sorted(refused.partitions))
-    return ConsumingRefused(
-        state.consumer, state.incarnation, state.epoch, None, partitions, refused.kind, refused.reason
-    )
 
 
 def _after(effects: tuple[Effect, ...], then: Step) -> Step:
