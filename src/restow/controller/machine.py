@@ -70,5 +70,5 @@ def _proceed(turn: Turn, event: Event) -> None:
     elif turn.state.stage is Stage.MANAGE and turn.upset is not None:
         turn.go(Stage.REASSIGN, turn.upset)
         reassign.reassign(turn)
-    if turn.state.stage is Stage.MANAGE:
+    if turn.state.stage is Stage.MANAGE and manage.is_news(turn.before, turn.state):
         manage.manage(turn)

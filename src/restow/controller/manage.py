@@ -3,14 +3,22 @@
 Nothing is remembered but the target: each time, what is missing follows from who may hold what. A partition is started
 only when nobody else may hold it. It is stopped for another consumer only when every new consumer is ready, so that
 their start is no pause for the data; partitions that nobody holds are started as soon as their own consumer is ready.
+
+Consumers that hold what they should, and were asked for nothing, are *settled*: in a large group most are, and only the
+others are gone through partition by partition.
 """
 
+from functools import lru_cache
+from typing import Final
+
 from restow.controller.patience import dismiss
-from restow.controller.state import State
+from restow.controller.state import State, View
 from restow.controller.transitions import Cause, Phase, Stage
 from restow.controller.turn import Turn
 from restow.model import Assignment, ConsumerId, SortedMapping, TopicPartition
 from restow.protocol.messages import RECOVER, StartFrom
+
+NOTHING: Final[frozenset[TopicPartition]] = frozenset()
 
 Holders = dict[TopicPartition, list[ConsumerId]]
 
@@ -18,12 +26,13 @@ Holders = dict[TopicPartition, list[ConsumerId]]
 def manage(turn: Turn) -> None:
     target = turn.state.target
     assert target is not None, "Manage works for a target"
-    holders = turn.state.holders()
+    settled = _settled(turn.state, target)
+    holders = _holders(turn.state, target, settled)
     all_there = turn.state.awaited().isdisjoint(target.consumers)
     stops, held_back = _stops(turn.state, target, holders, all_there)
     for consumer in sorted(stops):
         turn.command_stop(consumer, tuple(sorted(stops[consumer])))
-    starts, waiting = _starts(turn.state, target, holders)
+    starts, waiting = _starts(turn.state, target, holders, settled)
     for consumer in sorted(starts):
         turn.command_start(consumer, SortedMapping(starts[consumer]))
     if starts:
@@ -32,6 +41,55 @@ def manage(turn: Turn) -> None:
         turn.set(stopped=SortedMapping(left))
     if all_there and not stops and not starts and not held_back and not waiting and not _is_anybody_asked(turn.state):
         _finish(turn, target)
+
+
+def is_news(before: State, after: State) -> bool:
+    """Whether there is anything to manage by that was not there before."""
+    if any(getattr(before, name) is not getattr(after, name) for name in ("target", "updates", "refused", "stopped")):
+        return True
+    if after.refused or before.consumers.keys() != after.consumers.keys():
+        return True  # rests end with time
+    return any(
+        view is not before.consumers[consumer] and _differs(view, before.consumers[consumer])
+        for consumer, view in after.consumers.items()
+    )
+
+
+def _differs(one: View, other: View) -> bool:
+    return one.sent is not other.sent or any(
+        getattr(one, name) != getattr(other, name) for name in ("phase", "incarnation", "held", "definitions", "told")
+    )
+
+
+def _settled(state: State, target: Assignment) -> frozenset[ConsumerId]:
+    """Those who hold exactly what they should, by the definitions that count, and were asked for nothing."""
+    wanted = _wanted(target)
+    topics = {topic for view in state.consumers.values() for topic in view.definitions}
+    services = {topic: state.service_of(topic) for topic in topics}
+    digests = {topic: service.digest for topic, service in services.items() if service is not None}
+    return frozenset(
+        consumer
+        for consumer, view in state.consumers.items()
+        if view.phase is Phase.READY
+        and not view.sent
+        and view.held == wanted.get(consumer, NOTHING)
+        and all(digests.get(topic, digest) == digest for topic, digest in view.definitions.items())
+    )
+
+
+@lru_cache(maxsize=4)
+def _wanted(target: Assignment) -> dict[ConsumerId, frozenset[TopicPartition]]:
+    return {consumer: frozenset(partitions) for consumer, partitions in target.by_consumer.items()}
+
+
+def _holders(state: State, target: Assignment, settled: frozenset[ConsumerId]) -> Holders:
+    """Who may hold what, of all that somebody may hold who is not settled."""
+    found = state.holders(except_for=settled)
+    for partition, consumers in found.items():
+        owner = target.get(partition)
+        if owner in settled:
+            consumers.append(owner)  # it holds what it should, and nothing else
+    return found
 
 
 def is_outdated(state: State, consumer: ConsumerId, partition: TopicPartition) -> bool:
@@ -63,12 +121,13 @@ def _stops(
 
 
 def _starts(
-    state: State, target: Assignment, holders: Holders
+    state: State, target: Assignment, holders: Holders, settled: frozenset[ConsumerId]
 ) -> tuple[dict[ConsumerId, dict[TopicPartition, StartFrom]], bool]:
     """What to start now, and whether more is to be started when consumers are ready."""
     starts: dict[ConsumerId, dict[TopicPartition, StartFrom]] = {}
     waiting, unknown = False, state.unknown
-    for partition, consumer in target.items():
+    open_ = (consumer for consumer in target.consumers if consumer not in settled)
+    for partition, consumer in ((partition, each) for each in open_ for partition in target.by_consumer[each]):
         service = state.service_of(partition.topic)
         if (
             partition in holders

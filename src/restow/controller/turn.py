@@ -19,7 +19,7 @@ from restow.protocol.messages import (
 
 class Turn:
     def __init__(self, state: State) -> None:
-        self.state = state
+        self.before = self.state = state
         self.effects: list[Effect] = []
         self.upset: Cause | None = None
         """Something happened after which the plan can't stay as it is."""
