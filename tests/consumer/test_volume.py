@@ -26,6 +26,27 @@ def test_what_was_saved_is_read_by_the_next_process(tmp_path: Path, said: list[s
     assert said == []
 
 
+def test_what_one_that_was_deleted_held_is_not_for_the_next_of_its_number(tmp_path: Path, said: list[str]) -> None:
+    with Volume(tmp_path, "restow", ME, said.append, "first") as volume:
+        volume.write(SAVED)
+    with Volume(tmp_path, "restow", ME, said.append, "first") as restarted:
+        assert restarted.read() == SAVED
+    assert said == []
+    with Volume(tmp_path, "restow", ME, said.append, "second") as created:
+        assert created.read() is None
+    assert [line.partition("from it: ")[2] for line in said] == [
+        "it is of one that was deleted since, and what it held is read by others"
+    ]
+
+
+def test_one_that_ended_cleanly_left_nothing_that_could_be_mistaken(tmp_path: Path, said: list[str]) -> None:
+    with Volume(tmp_path, "restow", ME, said.append, "first") as volume:
+        volume.write(Saved(ME, epoch=8))
+    with Volume(tmp_path, "restow", ME, said.append, "second") as created:
+        assert created.read() == Saved(ME, epoch=8)
+    assert said == []
+
+
 def test_a_write_that_was_cut_off_leaves_what_was_before(tmp_path: Path, said: list[str]) -> None:
     with Volume(tmp_path, "restow", ME, said.append) as volume:
         volume.write(SAVED)

@@ -64,7 +64,7 @@ def run(args: argparse.Namespace) -> int:
     stop = Stop()
     sender = f"{args.name}@{socket.gethostname()}:{os.getpid()}"
     with (
-        Volume(args.volume, settings.group.name, consumer, say) as volume,
+        Volume(args.volume, settings.group.name, consumer, say, os.environ.get("RESTOW_CREATION", "")) as volume,
         Mailbox(settings, consumer, sender, say) as mailbox,
     ):
         pipeline = LightPipeline(settings, say)

@@ -24,8 +24,12 @@ LOCK: Final = "lock"
 
 
 class Volume:
-    def __init__(self, directory: Path, group: str, consumer: ConsumerId, say: Callable[[str], None]) -> None:
+    def __init__(
+        self, directory: Path, group: str, consumer: ConsumerId, say: Callable[[str], None], creation: str = ""
+    ) -> None:
+        """`creation` is the platform's, which differs for each creation of a consumer and stays through restarts."""
         self._directory, self._group, self._consumer, self._say = directory, group, consumer, say
+        self._creation = creation
         try:
             directory.mkdir(parents=True, exist_ok=True)
             self._lock = os.open(directory / LOCK, os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o644)
@@ -56,7 +60,7 @@ class Volume:
             return None
 
     def write(self, saved: Saved) -> None:
-        plain = {"version": VERSION, "group": self._group, "saved": to_plain(saved)}
+        plain = {"version": VERSION, "group": self._group, "creation": self._creation, "saved": to_plain(saved)}
         new = self._directory / f"{STATE}.new"
         try:
             with new.open("wb") as file:
@@ -76,6 +80,8 @@ class Volume:
         saved = from_plain(Saved, plain.get("saved"), "saved")
         if saved.consumer != self._consumer:
             raise InvalidInput(f"it belongs to consumer {saved.consumer}, and this is consumer {self._consumer}")
+        if not saved.clean and plain.get("creation", "") != self._creation:
+            raise InvalidInput("it is of one that was deleted since, and what it held is read by others")
         if set(saved.topics) != {partition.topic for partition in saved.positions}:
             raise InvalidInput("its topics are not those of its partitions")
         return saved
