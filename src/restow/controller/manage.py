@@ -3,9 +3,6 @@
 Nothing is remembered but the target: each time, what is missing follows from who may hold what. A partition is started
 only when nobody else may hold it. It is stopped for another consumer only when every new consumer is ready, so that
 their start is no pause for the data; partitions that nobody holds are started as soon as their own consumer is ready.
-
-Consumers that hold what they should, and were asked for nothing, are *settled*: in a large group most are, and only the
-others are gone through partition by partition.
 """
 
 from functools import lru_cache
@@ -62,7 +59,8 @@ def _differs(one: View, other: View) -> bool:
 
 
 def _settled(state: State, target: Assignment) -> frozenset[ConsumerId]:
-    """Those who hold exactly what they should, by the definitions that count, and were asked for nothing."""
+    """Those who hold exactly what they should, by the definitions that count, and were asked for nothing. In a large
+    group most are, and only the others are gone through partition by partition."""
     wanted = _wanted(target)
     topics = {topic for view in state.consumers.values() for topic in view.definitions}
     services = {topic: state.service_of(topic) for topic in topics}
