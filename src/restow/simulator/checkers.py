@@ -60,7 +60,9 @@ class OneReader:
                 self._given_up.update((number, partition) for number in lost)
             for other in self.readers.get(partition, ()):
                 is_meant = other.number == consumer and other.incarnation == command.incarnation
-                if not is_meant and not self._is_excused(other, partition) and not _is_mistaken(controller, other):
+                if _is_mistaken(controller, other):
+                    self._given_up.add((other.number, partition))
+                if not is_meant and not self._is_excused(other, partition):
                     self._say(
                         1, f"consumer {consumer} is told to start {partition}, which consumer {other.number} reads"
                     )
