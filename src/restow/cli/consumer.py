@@ -4,12 +4,11 @@ import argparse
 import os
 import re
 import socket
-import sys
-from datetime import UTC, datetime
 from pathlib import Path
 
 from restow.cli.common import Subparsers
 from restow.cli.config import add_config, settings_of
+from restow.cli.logging_lines import say
 from restow.cli.stopping import Stop
 from restow.errors import InvalidInput
 from restow.model import ConsumerId
@@ -82,10 +81,3 @@ def number_in(name: str, group: str) -> ConsumerId:
             f"--name {name} can't be used; it must be {group}-consumer-N, with the consumer's number from 1 on"
         )
     return ConsumerId(int(found[1]))
-
-
-def say(line: str) -> None:
-    """For its log, which others read later: with the time."""
-    now = datetime.now(UTC).isoformat(timespec="milliseconds").replace("+00:00", "Z")
-    sys.stderr.write(f"{now} {line}\n")
-    sys.stderr.flush()

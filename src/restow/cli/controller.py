@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 
 from restow.cli.common import Subparsers
 from restow.cli.config import add_config, settings_of
-from restow.cli.logging_lines import timed_note
+from restow.cli.logging_lines import say
 from restow.cli.stopping import Stop
 from restow.errors import InvalidInput
 from restow.model import ConsumerId
@@ -67,9 +67,9 @@ def run(args: argparse.Namespace) -> int:
     directory = Path(settings.processes.directory).absolute()
     log: Path = args.log or directory / f"{settings.group.name}-controller" / "events.jsonl"
     with RunningRole(settings.group.name, directory, "controller"), Journal(log) as journal:
-        timed_note(f"the controller of group {settings.group.name} starts; its event log is {log}")
+        say(f"the controller of group {settings.group.name} starts; its event log is {log}")
         platform = local_processes(settings, args.config, directory)
-        ControllerProcess(settings, platform, journal, timed_note).run(stop.wait)
+        ControllerProcess(settings, platform, journal, say).run(stop.wait)
     return 0
 
 

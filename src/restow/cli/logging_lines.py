@@ -1,10 +1,10 @@
-"""Lines that a process says to whoever reads its log: with the time, on stderr, one at a time."""
+"""What a long-running process says to whoever reads its log: a line with the time, on stderr, at once."""
 
 import sys
 from datetime import UTC, datetime
 
 
-def timed_note(message: str) -> None:
-    now = datetime.now(UTC).strftime("%Y-%m-%d %H:%M:%S.%f")[:-3]
-    sys.stderr.write(f"{now} {message}\n")
+def say(line: str) -> None:
+    now = datetime.now(UTC).isoformat(timespec="milliseconds").replace("+00:00", "Z")
+    sys.stderr.write(f"{now} {line}\n")
     sys.stderr.flush()
