@@ -66,12 +66,18 @@ class Machine:
     incarnation: int | None = None
     """Of the process that runs; None: it is down, and may start."""
     inbox: list[Command | StateQuery] = field(default_factory=list)
+    answers: dict[tuple[int, int], FromConsumer] = field(default_factory=dict)
+    """By epoch and sequence: a repeated command is answered again and does nothing else."""
     leaving: bool = False
 
     def may_read(self, partition: TopicPartition) -> bool:
         """It does, or will when it obeys, or when it comes back."""
-        starts = (command for command in self.inbox if isinstance(command, StartConsumingCommand))
-        pending = any(partition in start.partitions for start in starts if start.incarnation == self.incarnation)
+        pending = any(
+            partition in command.partitions
+            for command in self.inbox
+            if isinstance(command, StartConsumingCommand) and command.incarnation == self.incarnation
+            if (command.epoch, command.sequence) not in self.answers
+        )
         return partition in self.volume.held or pending
 
 
@@ -222,6 +228,7 @@ class World:
             held = tuple(sorted(volume.held))
             machine.incarnation = len(self.records)
             machine.inbox.clear()  # it listens from the end on
+            machine.answers.clear()
             self.records.append(ConsumerReady(consumer, not held, held, volume.definitions, SortedMapping()))
 
     def crash(self, consumer: ConsumerId, with_volume: bool = False) -> None:
@@ -266,7 +273,10 @@ class World:
                 held: Offsets = SortedMapping(volume.held)
                 self.records.append(StateQueryResponse(*head, held, volume.definitions, 0))
             elif message.incarnation == machine.incarnation:
-                self.records.append(self._obeyed(consumer, machine, message, refuse))
+                number = (message.epoch, message.sequence)
+                if number not in machine.answers:
+                    machine.answers[number] = self._obeyed(consumer, machine, message, refuse)
+                self.records.append(machine.answers[number])
 
     def _obeyed(self, consumer: ConsumerId, machine: Machine, message: Command, refuse: bool) -> FromConsumer:
         volume = machine.volume
