@@ -9,14 +9,12 @@ import time
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import Protocol
 
-import numpy as np
-
 from restow.errors import RestowError
 from restow.kafka.admin import NO_LEADER, Cluster
 from restow.kafka.errors import NoAnswer, NotAllowed
 from restow.kafka.policies import Policies
 from restow.model import TopicPartition
-from restow.monitor.sample import NO_ANSWER, UNREADABLE, Sample, whole_numbers
+from restow.monitor.sample import NO_ANSWER, UNREADABLE, Sample, flags, whole_numbers
 
 Say = Callable[[str], None]
 
@@ -85,7 +83,7 @@ class Sampler:
                 sizes.get(node, {}).get(partition, UNREADABLE)
                 for partition, node in zip(partitions, leader.tolist(), strict=True)
             ),
-            compacted=np.fromiter((topic in compacted for topic, _ in partitions), np.bool_, len(partitions)),
+            compacted=flags(topic in compacted for topic, _ in partitions),
         )
 
     def _sorted_partitions(self, cluster: Cluster, topics: Sequence[str]) -> tuple[TopicPartition, ...]:

@@ -72,9 +72,13 @@ class Sample:
             start_offset=whole_numbers(row.start_offset for row in rows),
             end_offset=whole_numbers(row.end_offset for row in rows),
             size_bytes=whole_numbers(UNREADABLE if row.size_bytes is None else row.size_bytes for row in rows),
-            compacted=np.fromiter((row.compacted for row in rows), dtype=np.bool_),
+            compacted=flags(row.compacted for row in rows),
         )
 
 
 def whole_numbers(values: Iterable[int]) -> Integers:
     return np.fromiter(values, dtype=np.int64)
+
+
+def flags(values: Iterable[bool]) -> Flags:
+    return np.fromiter(values, dtype=np.bool_)
