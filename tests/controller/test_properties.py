@@ -13,10 +13,12 @@ from hypothesis import strategies as st
 from tests.controller.told import EPOCH, PLAIN, TO_A, TO_B, Told, rules
 from tests.controller.world import World
 
+from restow.controller import manage
 from restow.controller.event_log import header, replay
 from restow.controller.events import ConsumersListed, PlatformRefused, ServiceChanged, SpeedsMeasured
 from restow.controller.state import State
 from restow.controller.transitions import Phase, Stage
+from restow.controller.turn import Turn
 from restow.model import ConsumerId, SortedMapping, Speeds, TopicPartition
 from restow.platform.interface import ConsumerFailing, ConsumerGone, ConsumerUp, Listed
 from restow.protocol.codec import from_plain
@@ -94,6 +96,7 @@ def test_nothing_that_must_never_happen_happens_and_all_ends_well(chosen: list[t
     world.measure(Speeds(dict.fromkeys(PARTITIONS, 30.0)))
     for kind, which in chosen:
         act(world, kind, which)
+        check_beliefs(world.state)
     check_log(world)
     world.speeds = Speeds(dict.fromkeys(PARTITIONS, 30.0))
     world.goes_on_without_faults()
@@ -210,6 +213,10 @@ def check_beliefs(state: State) -> None:
     for partition, holders in state.holders().items():
         started = [c for c in holders if any(s.starts and partition in s.left for s in state.consumers[c].sent)]
         assert len(started) <= 1, f"{partition} is being started on {started}"
+    if state.stage is Stage.MANAGE:
+        again = Turn(state)
+        manage.manage(again)
+        assert again.effects == [], "something was left undone"
 
 
 # The same on every machine.

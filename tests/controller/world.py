@@ -18,6 +18,7 @@ from restow.controller.events import (
     ClockTicked,
     ConsumersListed,
     Event,
+    PlatformRefused,
     Received,
     ServiceChanged,
     SpeedsMeasured,
@@ -92,7 +93,7 @@ class World:
         self.offset_of: dict[TopicPartition, int] = {}
         self.speeds = Speeds()
         self.measurements = 0
-        self.waiting: list[PlatformChange] = []
+        self.waiting: list[PlatformChange | PlatformRefused] = []
         """What the platform tells next."""
         self.updates: list[ServiceUpdate] = []
         self.log: list[str] = []
@@ -134,8 +135,8 @@ class World:
                     if consumer in self.machines:
                         self.machines[consumer].inbox.append(message)
                 case CreateConsumer(consumer):
-                    assert not any(machine.leaving for number, machine in self.machines.items() if number == consumer)
-                    self.machines.setdefault(consumer, Machine())
+                    if self.machines.setdefault(consumer, Machine()).leaving:
+                        self.waiting.append(PlatformRefused(consumer, "create", "it is still leaving"))
                 case DeleteConsumer(consumer):
                     self._check_delete(consumer)
                     if consumer in self.machines:
