@@ -54,5 +54,8 @@ def test_without_topics_of_interest_there_is_nothing_to_measure(
     assert main(["monitor", "--config", str(config)]) == 2
     assert capsys.readouterr() == (
         "",
-        f'restow: {config}: monitor.topics is empty; name a topic or a pattern, like ["^orders-.*"]\n',
+        (
+            f"restow: {config}: monitor.topics is empty, and there is no [consume.TOPIC]; "
+            'name a topic or a pattern, like ["^orders-.*"]\n'
+        ),
     )

@@ -17,8 +17,9 @@ EPILOG = """\
 restow.toml:
   [kafka]
   bootstrap = "broker-1:9092,broker-2:9092"    any other key goes to every Kafka client: "sasl.username" = "restow"
+  [consume.orders]                             what the group consumes is measured, also what is added while it runs
   [monitor]
-  topics = ["orders", "^clicks-.*"]            names, and patterns: regular expressions from ^ on, of the whole name
+  topics = ["orders", "^clicks-.*"]            what else: names, and regular expressions from ^ on
   sample_every_s = 1.0
   publish_every_s = 1.0
   window_s = 30.0                              what a raw speed is the mean of
@@ -42,13 +43,16 @@ def add(commands: "Subparsers[argparse.ArgumentParser]") -> None:
 
 def run(args: argparse.Namespace) -> int:
     settings = settings_of(args)
-    if not settings.monitor.topics:
-        raise InvalidInput(f'{args.config}: monitor.topics is empty; name a topic or a pattern, like ["^orders-.*"]')
+    if not settings.topics_of_interest:
+        raise InvalidInput(
+            f"{args.config}: monitor.topics is empty, and there is no [consume.TOPIC]; name a topic or a pattern, like "
+            '["^orders-.*"]'
+        )
     # Kafka's client takes longer to load than most commands to run: only who wants a monitor waits for it.
     from restow.monitor.process import Monitor
 
     stop = Stop()
     with Monitor(settings, note) as monitor:
-        note(f"measuring {', '.join(settings.monitor.topics)} at {settings.kafka.bootstrap}")
+        note(f"measuring {', '.join(settings.topics_of_interest)} at {settings.kafka.bootstrap}")
         monitor.run(stop.wait)
     return 0

@@ -31,19 +31,40 @@ class Source(Protocol):
 
 
 class Interest:
-    """Names, and patterns: regular expressions that start with ^ and match a whole name."""
+    """Names, and patterns: regular expressions that start with ^ and match a whole name. What the group consumes can
+    change while it runs; a topic that is removed is left off unless it is `always` measured."""
 
-    def __init__(self, wanted: Iterable[str]) -> None:
-        wanted = tuple(wanted)
-        self.names = tuple(sorted(name for name in wanted if not name.startswith("^")))
-        self._patterns = tuple(re.compile(pattern) for pattern in wanted if pattern.startswith("^"))
+    def __init__(self, always: Iterable[str], consumed: Iterable[str] = ()) -> None:
+        self._always, self._consumed = _Wanted(always), _Wanted(consumed)
+        self._updates: dict[str, bool] = {}
+
+    def update(self, topic: str, *, is_consumed: bool) -> None:
+        self._updates[topic] = is_consumed
+
+    @property
+    def names(self) -> tuple[str, ...]:
+        """Topics that should be there."""
+        consumed = [name for name in self._consumed.names if self._updates.get(name, True)]
+        added = [name for name, is_consumed in self._updates.items() if is_consumed]
+        return tuple(sorted({*self._always.names, *consumed, *added}))
 
     def chosen(self, topics: Iterable[str]) -> tuple[str, ...]:
         """Those of interest, sorted. Kafka's own topics (__consumer_offsets and such) must be named to be chosen."""
-        return tuple(sorted(topic for topic in topics if topic in self.names or self._matches(topic)))
+        return tuple(sorted(topic for topic in topics if self._is_chosen(topic)))
 
-    def _matches(self, topic: str) -> bool:
-        return not topic.startswith("__") and any(pattern.fullmatch(topic) for pattern in self._patterns)
+    def _is_chosen(self, topic: str) -> bool:
+        return self._always.covers(topic) or self._updates.get(topic, self._consumed.covers(topic))
+
+
+class _Wanted:
+    def __init__(self, wanted: Iterable[str]) -> None:
+        wanted = tuple(wanted)
+        self.names = frozenset(name for name in wanted if not name.startswith("^"))
+        self._patterns = tuple(re.compile(pattern) for pattern in wanted if pattern.startswith("^"))
+
+    def covers(self, topic: str) -> bool:
+        is_own = topic.startswith("__")
+        return topic in self.names or (not is_own and any(pattern.fullmatch(topic) for pattern in self._patterns))
 
 
 class Sampler:

@@ -15,6 +15,7 @@ from restow.errors import RestowError
 from restow.kafka.admin import Admin
 from restow.kafka.publisher import Publisher
 from restow.kafka.sampler import Interest, Sampler, Say
+from restow.kafka.services import Services
 from restow.kafka.topics import ensure_topics
 from restow.monitor.publication import VERSION, Publication, encode, publication
 from restow.monitor.speeds import Measurement, Meter, MeterSettings
@@ -29,7 +30,9 @@ class Monitor:
     def __init__(self, settings: Settings, say: Say) -> None:
         self._settings, self._say = settings, say
         self._admin = Admin(settings.kafka, ANSWER_WITHIN_S)
-        self._sampler = Sampler(self._admin, Interest(settings.monitor.topics), say)
+        self._interest = Interest(settings.monitor.topics, settings.consume)
+        self._services: Services | None = None
+        self._sampler = Sampler(self._admin, self._interest, say)
         self._meter = Meter(
             MeterSettings(
                 window_s=settings.monitor.window_s,
@@ -50,6 +53,8 @@ class Monitor:
     def __exit__(
         self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
     ) -> None:
+        if self._services is not None:
+            self._services.close()
         self._admin.close()
 
     def run(self, told_to_stop: Callable[[float], bool]) -> None:
@@ -79,6 +84,7 @@ class Monitor:
         if not self._has_topics:
             ensure_topics(self._admin, self._settings.topics)
             self._has_topics = True
+        self._read_services()
         sample = self._sampler.sample()
         measurement = self._meter.take(sample)
         # Half a sample early is on time: samples are never exact, and every second one would be passed over.
@@ -87,6 +93,16 @@ class Monitor:
             return None
         self._publish_due_s = sample.time_s + self._settings.monitor.publish_every_s
         return self._publish(measurement)
+
+    def _read_services(self) -> None:
+        """What the group is to consume besides what restow.toml says, and what no longer."""
+        if self._services is None:
+            self._services = Services(
+                self._settings, self._say
+            )  # not before its topic is there: it would not look again
+        for update in self._services.poll():
+            if update.topic is not None:
+                self._interest.update(update.topic, is_consumed=update.action != "remove")
 
     def _publish(self, measurement: Measurement) -> Publication:
         now = datetime.now(UTC).isoformat(timespec="milliseconds").replace("+00:00", "Z")

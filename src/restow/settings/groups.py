@@ -166,7 +166,7 @@ class Controller:
         _ = self.margins  # refuses a contradiction
         if self.most_consumers is not None and self.most_consumers < self.least_consumers:
             raise InvalidInput(
-                f"most_consumers is {self.most_consumers}; it must not be below least_consumers ({self.least_consumers})"
+                f"most_consumers is {self.most_consumers}; it must be least_consumers ({self.least_consumers}) or more"
             )
 
     @property

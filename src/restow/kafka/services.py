@@ -1,0 +1,43 @@
+"""Reads what people have written to the service topic, from its beginning: which topics the group is to consume.
+
+The monitor measures what is added and leaves off what is removed. The controller reads the same topic through its own
+channel, together with all else that it hears.
+"""
+
+from collections.abc import Callable
+from typing import Any, Final
+
+from confluent_kafka import OFFSET_BEGINNING
+from confluent_kafka import TopicPartition as Place
+
+from restow.kafka.clients import make_consumer
+from restow.protocol.channels import SERVICE, decode_on
+from restow.protocol.messages import ServiceUpdate
+from restow.protocol.records import PassedOver, Undecodable
+from restow.settings import Settings
+
+MOST_AT_ONCE: Final = 500
+
+
+class Services:
+    def __init__(self, settings: Settings, say: Callable[[str], None]) -> None:
+        self._topics, self._say = settings.topics, say
+        self._passed_over = PassedOver()
+        own = {"group.id": settings.group.name, "enable.auto.commit": False, "auto.offset.reset": "earliest"}
+        self._reader = make_consumer(settings.kafka, own)
+        self._reader.assign([Place(settings.topics.service, 0, OFFSET_BEGINNING)])
+
+    def close(self) -> None:
+        self._reader.close()
+
+    def poll(self) -> list[ServiceUpdate]:
+        """What has come since, in order; doesn't wait."""
+        return [update for record in self._reader.consume(MOST_AT_ONCE, timeout=0) for update in self._updates(record)]
+
+    def _updates(self, record: Any) -> list[ServiceUpdate]:
+        if record.error() is not None:
+            return []  # nothing there for now; the client tries again by itself
+        message = decode_on(SERVICE, self._topics, 0, record.offset(), record.headers(), record.value(), record.key())
+        if isinstance(message, Undecodable) and self._passed_over.is_news(message):
+            self._say(str(message))
+        return [message] if isinstance(message, ServiceUpdate) else []
