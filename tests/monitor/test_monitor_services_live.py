@@ -50,7 +50,9 @@ def test_topics_are_measured_from_when_they_are_added_until_they_are_removed(
         for topic in (own, added, always):
             put(producer, settings.topics.service, ServiceUpdate("remove", topic))
         eventually(lambda: measured() == {always})
+        producer.produce(settings.topics.service, None, key=own.encode(), partition=0)
+        eventually(lambda: measured() == {own, always})
         producer.produce(settings.topics.service, b"nonsense", key=b"orders", partition=0)
         producer.flush()
-        eventually(lambda: measured() == {always} and len(said) == 1)
-    assert said[0].startswith(f"{settings.topics.service}-0 at offset 4 was passed over: ")
+        eventually(lambda: measured() == {own, always} and len(said) == 1)
+    assert said[0].startswith(f"{settings.topics.service}-0 at offset 5 was passed over: ")

@@ -57,7 +57,7 @@ def test_a_message_is_read_where_it_belongs_and_refused_elsewhere(message: Messa
 
 
 def test_a_tombstone_counts_on_the_service_topic_alone() -> None:
-    assert decode_on(SERVICE, TOPICS, 0, 7, None, None, b"orders") == ServiceUpdate("remove", "orders")
+    assert decode_on(SERVICE, TOPICS, 0, 7, None, None, b"orders") == ServiceUpdate("reset", "orders")
     assert decode_on(CONTROLLER, TOPICS, 0, 7, None, None, b"orders") == Undecodable(
         "shop-controller", 0, 7, "a ServiceUpdate does not belong here"
     )

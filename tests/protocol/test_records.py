@@ -167,7 +167,7 @@ def test_an_update_under_another_key_is_refused_for_it_would_be_compacted_away_b
 
 
 def test_a_tombstone_takes_back_what_was_said_under_its_key() -> None:
-    assert decode("t", 0, 0, None, None, b"orders") == ServiceUpdate("remove", "orders")
+    assert decode("t", 0, 0, None, None, b"orders") == ServiceUpdate("reset", "orders")
     assert decode("t", 0, 0, None, None, b":consumers") == ServiceUpdate("consumers", consumers=ConsumerSettings())
 
 

@@ -44,7 +44,7 @@ consumer_settings = st.builds(
 )
 updates = st.one_of(
     st.builds(ServiceUpdate, st.sampled_from(["add", "change"]), topics, services),
-    st.builds(ServiceUpdate, st.just("remove"), topics),
+    st.builds(ServiceUpdate, st.sampled_from(["remove", "reset"]), topics),
     st.builds(lambda wanted: ServiceUpdate("consumers", consumers=wanted), consumer_settings),
 )
 

@@ -168,8 +168,8 @@ def _of_topics(definitions: Mapping[str, str], held: frozenset[TopicPartition]) 
 def _refused(turn: Turn, message: ConsumingRefused, partitions: frozenset[TopicPartition]) -> None:
     turn.upset = Cause.REFUSED
     turn.note(message.consumer, f"refused {len(partitions)} partitions: {message.reason}")
-    if message.kind == "replaced":
-        return
+    if message.kind == "replaced" and message.sequence is None:
+        return  # it lost them to somebody; where a Start itself is answered so, somebody else goes on writing there
     refused = dict(turn.state.refused)
     base_s = turn.state.rules.controller.refused_again_after_s
     for partition in partitions:

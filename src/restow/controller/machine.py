@@ -34,6 +34,7 @@ def step(state: State, event: Event) -> tuple[State, tuple[Effect, ...]]:
     match event:
         case ClockTicked():
             patience.tick(turn, event)
+            sentinel.watch(turn)
         case TookOver(epoch):
             synchronize.take_over(turn, epoch)
         case SpeedsMeasured():

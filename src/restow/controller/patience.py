@@ -8,6 +8,8 @@ deleted, and the next is created after a pause that grows.
 Patience is counted in listened seconds: time in which the brokers, or we ourselves, were away counts against nobody.
 """
 
+from dataclasses import replace
+
 from restow.controller.effects import CreateConsumer, DeleteConsumer, ListConsumers, RestartConsumer
 from restow.controller.events import ClockTicked, PlatformAction
 from restow.controller.hearing import pause_after
@@ -28,7 +30,7 @@ def tick(turn: Turn, event: ClockTicked) -> None:
     listened_s = turn.state.listened_s + (min(passed_s, LONGEST_TICK_S) if event.listening else 0.0)
     turn.set(now_s=event.now_s, listened_s=listened_s)
     if before_s is None:
-        turn.set(measured_s=event.now_s)
+        turn.set(measured_s=event.now_s, began_s=event.now_s)
     if turn.state.epoch is None:
         return
     if before_s is not None and before_s < turn.state.creation.until_s <= event.now_s:
@@ -66,7 +68,10 @@ def _wait(turn: Turn, consumer: ConsumerId, view: View) -> None:
                 not_ready(turn, consumer, f"was not ready within {rules.ready_within_s:.0f} s")
         case Phase.RESTARTED:
             if now_s - view.since_s >= rules.ready_within_s:
-                give_up(turn, consumer)
+                if view.told and now_s - view.heard_s < rules.silent_after_s:
+                    go_on(turn, consumer)
+                else:
+                    give_up(turn, consumer)
         case Phase.LEAVING | Phase.LOST:
             if now_s - max(view.asked_s, view.since_s) >= rules.ready_within_s:
                 turn.change(consumer, asked_s=now_s, again_s=None)
@@ -77,6 +82,14 @@ def restart(turn: Turn, consumer: ConsumerId, words: str) -> None:
     turn.change(consumer, phase=Phase.RESTARTED)
     turn.note(consumer, f"{words}; it is restarted")
     turn.do(RestartConsumer(consumer, turn.state.consumer_settings))
+
+
+def go_on(turn: Turn, consumer: ConsumerId) -> None:
+    """It was not restarted, for the platform refused or it was no failure, and it still reports: it is no lost one."""
+    now_s = turn.state.listened_s
+    sent = tuple(replace(each, since_s=now_s, tries=1) for each in turn.state.consumers[consumer].sent)
+    turn.change(consumer, phase=Phase.READY, sent=sent, again_s=None)
+    turn.note(consumer, "was not restarted and still reports; it goes on")
 
 
 def not_ready(turn: Turn, consumer: ConsumerId, words: str) -> None:

@@ -13,7 +13,7 @@ from restow.controller.manage import is_outdated
 from restow.controller.state import State
 from restow.controller.transitions import Cause, Phase, Stage
 from restow.controller.turn import Turn
-from restow.model import FIRST_CONSUMER, Assignment, Capacities, ConsumerId, Speeds
+from restow.model import FIRST_CONSUMER, Assignment, Capacities, ConsumerId, Difference, Speeds
 from restow.packing import PACKERS, Plan, Problem
 from restow.packing.reasons import ConsumerClosed, ConsumerOpened, PartitionGivenUp, PartitionPlaced, Reason, listed
 
@@ -31,7 +31,7 @@ def reassign(turn: Turn) -> None:
         turn.go(Stage.SENTINEL, Cause.NO_CHANGE, "no consumer is there, and none can be created yet")
         return
     plan = decide(state)
-    if not state.speeds_are_stale:
+    if not state.must_hold:
         turn.set(packed=state.measured, tolerated=frozenset(plan.over_limit))
         _tell_limits(turn, plan)
     if not _changes(state, plan):
@@ -50,7 +50,7 @@ def reassign(turn: Turn) -> None:
 
 def decide(state: State) -> Plan:
     rules, usable = state.rules.controller, state.usable()
-    hold = state.speeds_are_stale
+    hold = state.must_hold
     least, most = rules.least_consumers, rules.most_consumers
     if not state.may_create:
         most = min(most or len(usable), len(usable))
@@ -110,7 +110,8 @@ def _renumbered(plan: Plan, state: State) -> Plan:
 
 
 def _changes(state: State, plan: Plan) -> bool:
-    if plan.problem.current.difference(plan.assignment):
+    change = plan.problem.current.difference(plan.assignment)
+    if change.create or change.delete or change.stop or _can_start(state, change):
         return True
     if any(consumer in state.awaited() for consumer in plan.assignment.consumers):
         return True
@@ -123,6 +124,13 @@ def _changes(state: State, plan: Plan) -> bool:
         if contenders and is_outdated(state, contenders[0], partition):
             return True
     return False
+
+
+def _can_start(state: State, change: Difference) -> bool:
+    """Whether any of it is more than to wait until somebody is gone."""
+    holders, unknown = state.holders(), state.unknown
+    starts = (partition for _, partitions in change.start for partition in partitions)
+    return any(partition not in holders and not state.must_wait(partition, unknown) for partition in starts)
 
 
 def _explain(turn: Turn, plan: Plan) -> None:

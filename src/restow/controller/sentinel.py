@@ -40,13 +40,23 @@ def measure(turn: Turn, event: SpeedsMeasured) -> None:
     turn.flag(STALE, None)
 
 
+def watch(turn: Turn) -> None:
+    """Whether speeds still come, in whatever state."""
+    after_s = turn.state.rules.controller.stale_after_s
+    if turn.state.now_s is not None and turn.state.now_s - turn.state.measured_s > after_s:
+        turn.flag(STALE, f"no speeds for more than {after_s:g} s; nothing is scaled until they come")
+
+
 def update_service(turn: Turn, update: ServiceUpdate) -> None:
     if update.consumers is not None:
         turn.set(settings=update.consumers)  # the newest word counts alone: the others are compacted away
         return
     assert update.topic is not None
     before = turn.state.service_of(update.topic)
-    turn.set(updates=SortedMapping({**turn.state.updates, update.topic: update.service}))
+    updates = {**turn.state.updates, update.topic: update.service}
+    if update.action == "reset":
+        del updates[update.topic]
+    turn.set(updates=SortedMapping(updates))
     if turn.state.service_of(update.topic) != before:
         turn.upset = Cause.TOPICS
         forget_refusals(turn, update.topic)
@@ -59,9 +69,6 @@ def reason_to_look(turn: Turn, event: Event) -> Cause | None:
     if not is_time and not isinstance(event, SpeedsMeasured):
         return None
     turn.set(checked_s=state.time_s)
-    after_s = state.rules.controller.stale_after_s
-    if state.time_s - state.measured_s > after_s:
-        turn.flag(STALE, f"no speeds for more than {after_s:g} s; nothing is scaled until they come")
     if not state.usable() and not state.may_create:
         return None  # nobody is there and nobody can be had: a look would find nothing
     return _unplaced(state) or _overload(state) or _long_since(state)
@@ -90,7 +97,7 @@ def _unplaced(state: State) -> Cause | None:
 
 
 def _overload(state: State) -> Cause | None:
-    if state.speeds_are_stale:
+    if state.must_hold:
         return None
     limit = state.capacity_bytes_per_s * state.rules.controller.trigger
     overloaded = (consumer for consumer, load in loads(state).items() if load > limit * (1 + 1e-9))
@@ -99,7 +106,7 @@ def _overload(state: State) -> Cause | None:
 
 def _long_since(state: State) -> Cause | None:
     since_s = state.time_s - state.looked_s
-    return Cause.LONG_SINCE if since_s >= state.rules.controller.look_every_s and not state.speeds_are_stale else None
+    return Cause.LONG_SINCE if since_s >= state.rules.controller.look_every_s and not state.must_hold else None
 
 
 def _missing(state: State, event: SpeedsMeasured) -> tuple[TopicPartition, ...]:

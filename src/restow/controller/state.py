@@ -147,6 +147,8 @@ class State:
     """The newest that could be believed, with the last known speed of partitions that were missing in it."""
     measured_s: float = 0.0
     """When it came; before the first, when we began."""
+    began_s: float = 0.0
+    """The first tick."""
     looked_s: float = 0.0
     """When Reassign last looked."""
     packed: SpeedsMeasured | None = None
@@ -191,6 +193,17 @@ class State:
     @property
     def speeds_are_stale(self) -> bool:
         return self.measured is None or self.time_s - self.measured_s > self.rules.controller.stale_after_s
+
+    @property
+    def must_hold(self) -> bool:
+        """Speeds are stale; or we have just begun, and what was not measured so far may still be: it is no reason to
+        close consumers that something held counts as 0."""
+        if self.speeds_are_stale or self.measured is None:
+            return True
+        if self.time_s - self.began_s >= self.rules.controller.stale_after_s:
+            return False
+        held = (partition for view in self.consumers.values() for partition in view.held)
+        return any(p not in self.measured.speeds and self.service_of(p.topic) is not None for p in held)
 
     @property
     def time_s(self) -> float:

@@ -38,8 +38,11 @@ class Interest:
         self._always, self._consumed = _Wanted(always), _Wanted(consumed)
         self._updates: dict[str, bool] = {}
 
-    def update(self, topic: str, *, is_consumed: bool) -> None:
-        self._updates[topic] = is_consumed
+    def update(self, topic: str, *, is_consumed: bool | None) -> None:
+        """None: as it was said at first."""
+        self._updates.pop(topic, None)
+        if is_consumed is not None:
+            self._updates[topic] = is_consumed
 
     @property
     def names(self) -> tuple[str, ...]:

@@ -102,7 +102,8 @@ class Monitor:
             )  # not before its topic is there: it would not look again
         for update in self._services.poll():
             if update.topic is not None:
-                self._interest.update(update.topic, is_consumed=update.action != "remove")
+                words = {"remove": False, "reset": None}
+                self._interest.update(update.topic, is_consumed=words.get(update.action, True))
 
     def _publish(self, measurement: Measurement) -> Publication:
         now = datetime.now(UTC).isoformat(timespec="milliseconds").replace("+00:00", "Z")

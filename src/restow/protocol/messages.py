@@ -305,18 +305,19 @@ class ConsumerReport:
         )
 
 
-Action = Literal["add", "change", "remove", "consumers"]
+Action = Literal["add", "change", "remove", "reset", "consumers"]
 
 
 @dataclass(frozen=True, slots=True)
 class ServiceUpdate:
     """What the group consumes, or what its consumers run as. The topic is compacted: the newest word on a topic is the
-    one that counts, so `add` and `change` both say what is wanted now."""
+    one that counts, so `add` and `change` both say what is wanted now. `reset` takes back all that was said of a topic:
+    it is as restow.toml says. So does a record without a value, which Kafka itself forgets in time."""
 
     action: Action
     """What changes: a topic of interest, or the consumers."""
     topic: str | None = None
-    """Of `add`, `change` and `remove`; also the record's key."""
+    """Of all but `consumers`; also the record's key."""
     service: TopicService | None = None
     """Of `add` and `change`."""
     consumers: ConsumerSettings | None = None

@@ -135,12 +135,12 @@ def _known(kind: type[Message], versions: Versions) -> str:
 
 
 def _tombstone(key: bytes | None) -> ServiceUpdate:
-    """Kafka's way to take a key away: the topic is not wanted any more, or the consumers are as restow.toml says."""
+    """Kafka's way to take a key away: the topic, or the consumers, are as restow.toml says."""
     if not key:
         raise InvalidInput("there is no value; it must be a message")
     if key == CONSUMERS_KEY.encode():
         return ServiceUpdate("consumers", consumers=ConsumerSettings())
-    return ServiceUpdate("remove", _text(key))
+    return ServiceUpdate("reset", _text(key))
 
 
 def _texts_of(headers: Headers) -> dict[str, str]:
