@@ -66,6 +66,7 @@ LAYERS = (  # from the ground up: a module imports from its own layer and from t
 
 LIBRARIES = {  # the libraries of restow, and where each may be imported
     "confluent_kafka": ("restow.kafka.*",),
+    "deltalake": ("restow.pipeline.*",),
     "kafka": ("restow.kafka.*",),
     "kubernetes": ("restow.platform.kubernetes.*",),
     "lightkube": ("restow.platform.kubernetes.*",),
