@@ -4,6 +4,7 @@ OneReader          1  a consumer is told to start a partition, or starts it, whi
 TakenOnce          1, 2  an offset is skipped, or taken twice by a table that knows its offsets
 NothingLost        3  a record of an ordinary sink is lost
 Progress           4  the group doesn't come right when the faults are over
+Bounded            4  commands pile up that nobody answers
 OnlyValidCommands  5  a stale or repeated command changes what is read
 OnlyIntended       5  the platform is touched by a controller that has not committed its intention while in charge
 OnlyMeasured       5  a bad measurement is believed
@@ -35,8 +36,13 @@ if TYPE_CHECKING:
 
 Say = Callable[[int, str], None]
 """The number of the line, and what happened."""
+MOST_UNANSWERED: Final = 100
 LATE_S: Final = 90.0
 """Long enough for anything that is merely under way."""
+
+
+class Runaway(Exception):
+    """It will not end by itself."""
 
 
 class OneReader:
@@ -219,6 +225,17 @@ class OnlyMeasured:
                     self._say(5, f"{partition} was not measured and counts as idle")
 
 
+class Bounded:
+    def __init__(self, say: Say) -> None:
+        self._say = say
+
+    def sent(self, controller: "ControllerProcess", consumer: ConsumerId) -> None:
+        view = controller.state.consumers.get(consumer)
+        if view is not None and len(view.sent) > MOST_UNANSWERED:
+            self._say(4, f"consumer {consumer} has not answered {len(view.sent)} commands, and gets more")
+            raise Runaway
+
+
 class Progress:
     """After the faults: every partition of interest is read by one consumer, what is written is stored, what had piled
     up becomes less, nobody is left over, and the controller comes to rest."""
@@ -280,7 +297,7 @@ class Watch:
             OnlyIntended(say),
             OnlyMeasured(say),
         )
-        self.progress = Progress(say)
+        self.progress, self.bounded = Progress(say), Bounded(say)
 
     def readers(self, partition: TopicPartition) -> "list[ConsumerProcess]":
         return self.one_reader.readers.get(partition, [])
@@ -322,6 +339,9 @@ class Watch:
 
     def started(self, controller: "ControllerProcess", consumer: ConsumerId, command: StartConsumingCommand) -> None:
         self.one_reader.started(controller, consumer, command)
+
+    def sent(self, controller: "ControllerProcess", consumer: ConsumerId) -> None:
+        self.bounded.sent(controller, consumer)
 
     def intended(self, controller: "ControllerProcess", intention: PlatformChangeIntended) -> None:
         self.only_intended.intended(controller, intention)

@@ -210,6 +210,7 @@ class ControllerProcess(Process):
             return
         world.watch.intended(self, intention)
         for send in sends:
+            world.watch.sent(self, send.consumer)
             if isinstance(send.message, StartConsumingCommand):
                 world.watch.started(self, send.consumer, send.message)
         self.passes()

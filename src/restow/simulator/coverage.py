@@ -44,8 +44,12 @@ class Coverage:
     def _phases(self, before: Mapping[ConsumerId, View], after: Mapping[ConsumerId, View]) -> None:
         for consumer, view in after.items():
             known = before.get(consumer)
-            if known is None or known.phase is not view.phase:
-                self.phases.add((None if known is None else known.phase, view.phase))
+            if known is None:
+                self.phases.add((None, view.phase))
+            elif view.phase is Phase.AWAITED and known.phase is not Phase.AWAITED:  # gone, and created anew at once
+                self.phases.update([(known.phase, None), (None, view.phase)])
+            elif known.phase is not view.phase:
+                self.phases.add((known.phase, view.phase))
         if len(after) <= len(before):
             self.phases.update((view.phase, None) for consumer, view in before.items() if consumer not in after)
 

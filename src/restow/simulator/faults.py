@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Final
 from restow.model import TopicPartition
 from restow.protocol.messages import ConsumerSettings, ServiceUpdate, TopicService
 from restow.simulator.consumer import BROKEN_TRANSFORM, ConsumerProcess, Volume
+from restow.simulator.platform import Pod
 from restow.simulator.scenario import Level
 from restow.simulator.wire import Garbage
 
@@ -234,11 +235,25 @@ class Faults:
         self.world.platform.refuses_until_s = self._until(10, 60)
 
     def _consumer_vanishes(self) -> bool:
-        process = self._consumer()
-        if process is None:
+        """Any, be it starting or at work; or one that hangs, while a new controller waits for its answer."""
+        pods = self.world.platform.pods
+        if not pods:
             return False
-        self.world.platform.vanish(process.number)
+        starting = [consumer for consumer in sorted(pods) if pods[consumer].process is None]
+        pod = pods[self.rng.choice(starting or sorted(pods))]
+        controller, process = self.world.controller_in_charge(), pod.process
+        if controller is None or not isinstance(process, ConsumerProcess) or self.rng.random() < 0.6:
+            self.world.platform.vanish(pod.consumer)
+            return True
+        process.freeze(self._until(60, 90))
+        controller.die()
+        self._later(
+            self._until(22, 30), lambda: self.world.platform.vanish(pod.consumer) if self._is_there(pod) else None
+        )
         return True
+
+    def _is_there(self, pod: Pod) -> bool:
+        return self.world.platform.pods.get(pod.consumer) is pod
 
     def _gone_too_early(self) -> bool:
         process = self._consumer()
