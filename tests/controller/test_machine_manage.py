@@ -95,8 +95,8 @@ def test_topics_that_change_in_the_middle_make_it_look_again(pair: Told) -> None
 def test_a_refusal_in_the_middle_makes_it_look_again(pair: Told) -> None:
     moving(pair).is_ready(3)
     pair.answers(1)
-    assert pair.hears(pair.refused(3, 1, A1)) == (delete(3),)
-    assert pair.causes == [Cause.REFUSED, Cause.CHANGE, Cause.DONE]
+    assert pair.hears(pair.refused(3, 1, A1)) == ()  # consumer 3 is kept for it
+    assert pair.causes == [Cause.REFUSED, Cause.NO_CHANGE]
 
 
 def test_what_stays_after_all_but_was_told_to_stop_starts_again_at_once(pair: Told) -> None:

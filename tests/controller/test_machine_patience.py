@@ -296,3 +296,28 @@ def test_one_that_is_given_up_while_its_restart_is_refused_is_deleted_once() -> 
         assert told.waits(5, silent=[1]) == (restart(1),)
     told.platform_refuses("restart", 1)
     assert told.waits(5, silent=[1]) == (delete(1), create(3))
+
+
+def test_one_that_was_not_restarted_and_still_reports_goes_on(pair: Told) -> None:
+    pair.fails(1)
+    assert pair.phases == {1: "restarted", 2: "ready"}
+    assert pair.waits(180) == ()
+    assert pair.words[-1] == "consumer 1: was not restarted and still reports; it goes on"
+    assert pair.phases == {1: "ready", 2: "ready"}
+
+
+def test_one_that_still_reports_and_obeys_nothing_is_restarted_again(pair: Told) -> None:
+    stopping(pair)
+    assert pair.waits(90)[-1] == restart(1)
+    assert pair.waits(180) == ()
+    assert pair.phases == {1: "ready", 2: "ready", 3: "ready"}
+    assert pair.waits(90) == (pair.stop(1, 1, A1), pair.stop(1, 1, A1), restart(1))
+
+
+def test_while_a_partition_waits_for_one_that_is_lost_nothing_is_decided_anew() -> None:
+    told = pair_of(PLAIN)
+    told.waits(60, silent=(1,))
+    assert told.waits(180, silent=(1,))[-2:] == (delete(1), create(3))
+    assert told.is_ready(3) == ()
+    told.waits(120, silent=(1,))
+    assert [noted for noted in told.said if noted.kind == "decision"] == []

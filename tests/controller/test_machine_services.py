@@ -20,9 +20,10 @@ from tests.controller.told import (
     rules,
 )
 
+from restow.controller.events import ServiceChanged
 from restow.controller.transitions import Cause, Stage
 from restow.model import SortedMapping
-from restow.protocol.messages import ConsumerSettings
+from restow.protocol.messages import ConsumerSettings, ServiceUpdate
 
 # Names and patterns.
 
@@ -216,3 +217,19 @@ def test_the_newest_word_on_consumers_counts_alone_as_after_a_restart(pair: Told
 def test_the_stage_does_not_change_because_of_settings(pair: Told) -> None:
     pair.changes_consumers(ConsumerSettings(memory_mb=512))
     assert (pair.state.stage, pair.moved) == (Stage.SENTINEL, ())
+
+
+def test_what_was_said_of_a_topic_can_be_taken_back(pair: Told) -> None:
+    pair.changes("a", None)
+    pair.settles()
+    assert pair.held == {1: (), 2: ()}
+    assert pair.happens(ServiceChanged(ServiceUpdate("reset", "a"))) == (create(3), create(4))
+    assert pair.state.updates == SortedMapping()
+    assert pair.is_ready(3) == (pair.start(3, 1, a_0=10, a_1=10),)
+
+
+def test_a_start_that_somebody_elses_writing_makes_impossible_is_tried_again_after_a_pause(pair: Told) -> None:
+    assert pair.is_ready(1) == (pair.start(1, 1, a_0="recover", a_1="recover"),)
+    assert pair.hears(pair.refused(1, 1, A0, A1, kind="replaced")) == ()
+    assert pair.waits(9) == ()
+    assert pair.waits(6) == (pair.start(1, 2, a_0="recover", a_1="recover"),)

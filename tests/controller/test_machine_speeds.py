@@ -298,3 +298,27 @@ def test_a_group_without_partitions_needs_nobody_but_the_least(least: int) -> No
     told.waits(60)
     assert sorted(told.phases.values()) == ["leaving"] * (2 - least) + ["ready"] * least
     assert told.state.stage is Stage.SENTINEL
+
+
+def test_a_first_measurement_that_lacks_something_held_closes_nobody() -> None:
+    told = Told().takes_over({1: (A0, A1), 2: (A2, A3)})
+    assert told.measures(a_0=10, a_1=10) == ()
+    assert told.waits(25) == ()
+    assert told.measures(a_0=40, a_1=40, a_2=40, a_3=40) == ()
+    assert told.phases == {1: "ready", 2: "ready"}
+
+
+def test_what_is_never_measured_holds_nothing_up_for_ever() -> None:
+    told = Told().takes_over({1: (A0, A1), 2: (A2, A3)})
+    told.measures(a_0=10, a_1=10)
+    told.waits(120)
+    told.settles()
+    assert len(told.phases.keys() - {c for c, phase in told.phases.items() if phase == "leaving"}) == 1
+
+
+def test_stale_speeds_are_flagged_in_the_middle_of_a_change_too(pair: Told) -> None:
+    pair.measures(a_0=60, a_1=40, a_2=40, a_3=40)
+    assert pair.state.stage is Stage.MANAGE
+    pair.waits(31, measured=False)
+    assert pair.state.stage is Stage.MANAGE
+    assert list(pair.flags) == ["stale speeds"]

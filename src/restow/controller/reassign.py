@@ -74,13 +74,14 @@ def decide(state: State) -> Plan:
 
 
 def _speeds(state: State) -> Speeds:
-    """Of all partitions of interest that are known, but for those that rest."""
+    """Of all partitions of interest that are known. Those that rest after a refusal count as well: a consumer is kept
+    for them, so that a table that can't be written doesn't send consumers away and back."""
     waiting = backlogs(state)
     return Speeds(
         {
             partition: effective_speed(state, partition, waiting.get(partition, 0.0))
             for partition in sorted(state.known)
-            if state.service_of(partition.topic) is not None and not state.is_resting(partition)
+            if state.service_of(partition.topic) is not None
         }
     )
 
@@ -127,10 +128,13 @@ def _changes(state: State, plan: Plan) -> bool:
 
 
 def _can_start(state: State, change: Difference) -> bool:
-    """Whether any of it is more than to wait until somebody is gone."""
+    """Whether any of it is more than to wait until somebody is gone, or until a rest is over."""
     holders, unknown = state.holders(), state.unknown
     starts = (partition for _, partitions in change.start for partition in partitions)
-    return any(partition not in holders and not state.must_wait(partition, unknown) for partition in starts)
+    return any(
+        partition not in holders and not state.is_resting(partition) and not state.must_wait(partition, unknown)
+        for partition in starts
+    )
 
 
 def _explain(turn: Turn, plan: Plan) -> None:
