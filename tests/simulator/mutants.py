@@ -8,15 +8,18 @@ import pytest
 
 from restow.consumer import machine as consumer
 from restow.consumer.answers import Outcome
+from restow.consumer.commands import plan
 from restow.consumer.events import CommandRead
 from restow.consumer.state import State as ConsumerState
-from restow.controller import manage, patience, sentinel
-from restow.controller.effects import DeleteConsumer, Send
-from restow.controller.events import SpeedsMeasured
+from restow.controller import machine as controller
+from restow.controller import manage, sentinel
+from restow.controller.effects import Effect, Send
+from restow.controller.events import Event, SpeedsMeasured
 from restow.controller.state import Sent, State, View
+from restow.controller.transitions import Phase
 from restow.controller.turn import Turn
 from restow.model import ConsumerId, TopicPartition
-from restow.protocol.messages import Command
+from restow.protocol.messages import Command, StartFrom
 
 Mutant = Callable[[pytest.MonkeyPatch], None]
 
@@ -47,15 +50,19 @@ def a_start_does_not_wait_for_the_stop(patch: pytest.MonkeyPatch) -> None:
 
 
 def a_number_is_free_before_its_owner_is_gone(patch: pytest.MonkeyPatch) -> None:
-    def give_up(turn: Turn, lost: ConsumerId) -> None:
-        turn.do(DeleteConsumer(lost))
-        patience.gone(turn, lost)
+    step = controller.step
 
-    patch.setattr(patience, "give_up", give_up)
+    def forgetful(state: State, event: Event) -> tuple[State, tuple[Effect, ...]]:
+        after, effects = step(state, event)
+        going = (Phase.LEAVING, Phase.LOST)
+        kept = {number: view for number, view in after.consumers.items() if view.phase not in going}
+        return (after if len(kept) == len(after.consumers) else replace(after, consumers=kept)), effects
+
+    patch.setattr(controller, "step", forgetful)
 
 
 def every_sink_is_believed_to_refuse_late_writes(patch: pytest.MonkeyPatch) -> None:
-    patch.setattr(State, "refuses_late_writes", lambda state, topic: True)
+    patch.setattr(State, "refuses_late_writes", lambda *_: True)
 
 
 def nonsense_is_believed(patch: pytest.MonkeyPatch) -> None:
@@ -86,22 +93,17 @@ def commands_to_another_incarnation_are_obeyed(patch: pytest.MonkeyPatch) -> Non
 
 
 def a_repeated_command_is_applied_again(patch: pytest.MonkeyPatch) -> None:
-    plan = consumer.plan
-    patch.setattr(consumer, "plan", lambda held, topics, commands, last: plan(held, topics, commands, 0))
-
-
-def a_query_is_answered_before_the_commands_are_read(patch: pytest.MonkeyPatch) -> None:
-    patch.setattr(ConsumerState, "query_is_due", property(lambda state: state.query is not None))
+    patch.setattr(consumer, "plan", lambda held, topics, waiting, _: plan(held, topics, waiting, 0))
 
 
 def a_stop_tells_an_offset_too_many(patch: pytest.MonkeyPatch) -> None:
-    stopped_at = Outcome._stopped_at
+    ended_at = Outcome._ended_at
 
-    def further(outcome: Outcome, partition: TopicPartition) -> int | None:
-        offset = stopped_at(outcome, partition)
+    def further(outcome: Outcome, partition: TopicPartition, start: StartFrom) -> int | None:
+        offset = ended_at(outcome, partition, start)
         return None if offset is None else offset + 1
 
-    patch.setattr(Outcome, "_stopped_at", further)
+    patch.setattr(Outcome, "_ended_at", further)
 
 
 def what_was_taken_over_is_kept(patch: pytest.MonkeyPatch) -> None:

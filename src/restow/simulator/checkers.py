@@ -5,7 +5,7 @@ TakenOnce          1, 2  an offset is skipped, or taken twice by a table that kn
 NothingLost        3  a record of an ordinary sink is lost
 Progress           4  the group doesn't come right when the faults are over
 Bounded            4  commands pile up that nobody answers
-OnlyValidCommands  5  a stale or repeated command changes what is read
+OnlyValidCommands  5  a stale or repeated command changes what is read; or something is read that was given up
 OnlyIntended       5  the platform is touched by a controller that has not committed its intention while in charge
 OnlyMeasured       5  a bad measurement is believed
 
@@ -15,7 +15,7 @@ OnlyMeasured       5  a bad measurement is believed
 from collections.abc import Callable
 from typing import TYPE_CHECKING, Final
 
-from restow.consumer.effects import ChangeAssignment
+from restow.consumer.effects import ChangeAssignment, RunCycle
 from restow.controller.effects import PlatformEffect
 from restow.controller.state import State
 from restow.controller.transitions import Phase, Stage
@@ -180,6 +180,12 @@ class OnlyValidCommands:
         for partition in (*change.start, *change.stop):
             words.pop(partition, None)
 
+    def reading(self, process: "ConsumerProcess", cycle: RunCycle) -> None:
+        for partition in cycle.positions:
+            if partition not in process.positions:
+                self._say(1, f"consumer {process.number} goes on with {partition}, which it was told that others have")
+                raise Runaway
+
     def died(self, process: "ConsumerProcess") -> None:
         for known in (self._words, self._epoch, self._read):
             known.pop(process, None)
@@ -314,6 +320,9 @@ class Watch:
 
     def changing(self, process: "ConsumerProcess", change: ChangeAssignment) -> None:
         self.only_valid.changing(process, change)
+
+    def reading(self, process: "ConsumerProcess", cycle: RunCycle) -> None:
+        self.only_valid.reading(process, cycle)
 
     def held(self, process: "ConsumerProcess", partition: TopicPartition, service: TopicService) -> None:
         world = self._world

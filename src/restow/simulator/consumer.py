@@ -212,6 +212,7 @@ class ConsumerProcess(Process):
         if not self.world.kafka.is_up:
             self.at(self.world.kafka.down_until_s + self.rng.random(), lambda: self._run(effect))
             return
+        self.world.watch.reading(self, effect)
         self._cycle, self._cycle_began_s, self._ended = effect, self.now_s, None
         self._ranges = self._planned(effect)
         size = RECORD_BYTES * sum(each.following - each.first for each in self._ranges)
