@@ -56,9 +56,10 @@ $(JAVA_READY): | $(BIN)/python
 	scripts/need-java
 	touch $@
 
-# Kafka's jars, once; from then on the embedded broker needs no network.
-$(JARS_READY): src/restow/kafka/jars.py $(RUN_READY) | $(JAVA_READY)
+# Kafka's jars and those that Spark reads Kafka with, once; from then on neither needs a network.
+$(JARS_READY): src/restow/kafka/jars.py src/restow/pipeline/jars.py $(RUN_READY) | $(JAVA_READY)
 	$(BIN)/python -c 'from restow.kafka.jars import KAFKA, fetch; fetch(KAFKA, print)'
+	$(BIN)/python -c 'from restow.kafka.jars import fetch; from restow.pipeline.jars import CONNECTOR; fetch(CONNECTOR, print)'
 	touch $@
 
 # --require-hashes: a fresh machine gets, byte for byte, what was tested.

@@ -1,4 +1,4 @@
-"""Fetches jars once, with all they depend on, into a cache; afterwards no network is needed.
+"""Fetches jars once, with what they depend on, into a cache; afterwards no network is needed.
 
 The Ivy among PySpark's jars does the work with nothing but Java. The embedded broker asks for `KAFKA`; a pipeline may
 ask for bundles of its own. Ivy's own settings (a mirror, say) can be given as a file in RESTOW_IVY_SETTINGS.
@@ -30,6 +30,8 @@ class Jar(NamedTuple):
     organisation: str
     name: str
     version: str
+    alone: bool = False
+    """Without what it depends on: that is there already, or is named beside it in another version."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -111,7 +113,7 @@ def _ivy() -> Path:
 def _descriptor(bundle: Bundle) -> str:
     dependencies = "".join(
         f"<dependency org={quoteattr(jar.organisation)} name={quoteattr(jar.name)} rev={quoteattr(jar.version)}"
-        ' conf="default->default"/>'
+        f' conf="default->default" transitive="{str(not jar.alone).lower()}"/>'
         for jar in bundle.jars
     )
     return (
