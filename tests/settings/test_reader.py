@@ -159,7 +159,8 @@ def test_an_item_of_a_list_is_checked_by_itself(item: str) -> None:
         (MINIMAL + "[monitors]", "there is no table [monitors]; did you mean 'monitor'?"),
         (
             MINIMAL + "[x]",
-            "there is no table [x]; known are consume, consumer, controller, group, kafka, monitor, processes, topics",
+            "there is no table [x]; known are consume, consumer, controller, group, kafka, monitor, processes, spark, "
+            "topics",
         ),
         (MINIMAL + "[monitor]\nwindow = 3", "[monitor] there is no setting 'window'; did you mean 'window_s'?"),
         (
@@ -177,3 +178,27 @@ def test_an_item_of_a_list_is_checked_by_itself(item: str) -> None:
 )
 def test_a_wrong_file_is_told_where_it_is_wrong(text: str, told: str) -> None:
     assert refusal(text) == f"restow.toml: {told}"
+
+
+def test_the_session_of_spark_takes_any_property_of_spark_and_of_its_kafka_client() -> None:
+    spark = read(
+        MINIMAL + '[spark]\nmaster = "local[2]"\npackages = ["org.example:tools:1.0"]\n'
+        "spark.sql.shuffle.partitions = 4\nkafka.max.poll.records = 2000\n"
+    ).spark
+    assert (spark.master, spark.packages) == ("local[2]", ("org.example:tools:1.0",))
+    assert spark.of_session() == {"spark.sql.shuffle.partitions": "4"}
+    assert spark.of_reader() == {"kafka.max.poll.records": "2000"}
+    assert refusal(MINIMAL + "[spark]\nmemory = 3") == (
+        "restow.toml: [spark] there is no setting 'memory'; known are master and packages, and properties that start "
+        "with spark. or kafka."
+    )
+
+
+def test_a_topic_says_what_becomes_of_it_when_records_are_gone_and_where_it_goes_on() -> None:
+    orders = read(MINIMAL + '[consume.orders]\nlineage = false\non_gap = "stop"\nfrom_group = "old"\n').consume[
+        "orders"
+    ]
+    assert (orders.lineage, orders.on_gap, orders.from_group) == (False, "stop", "old")
+    assert refusal(MINIMAL + '[consume.orders]\non_gap = "skip"\n') == (
+        "restow.toml: [consume.orders] on_gap is 'skip'; it must be go on or stop"
+    )

@@ -1,4 +1,4 @@
-"""The jars that Spark needs beside its own to read Kafka. `make` fetches them; a session does where that was not done."""
+"""The jars that Spark needs beside its own to read Kafka. `make` fetches them; else the first session does."""
 
 from typing import Final
 

@@ -100,11 +100,16 @@ def _dataclass(kind: Any) -> Form:
     inner = {field.name: form_of(hints[field.name]) for field in fields(kind)}
     required = {f.name for f in fields(kind) if f.default is MISSING and f.default_factory is MISSING}
     writers = [(name, form.write) for name, form in inner.items()]
+    added = {f.name: f.default for f in fields(kind) if f.metadata.get("left_out_by_default")}
     readers = [(name, form.read) for name, form in inner.items()]
     words = f"a {kind.__name__}"
 
     def write(value: Any) -> dict[str, Any]:
-        return {name: write_field(getattr(value, name)) for name, write_field in writers}
+        written = {name: write_field(getattr(value, name)) for name, write_field in writers}
+        for name, default in added.items():
+            if getattr(value, name) == default:
+                del written[name]
+        return written
 
     def read(plain: object) -> Any:
         if type(plain) is not dict:

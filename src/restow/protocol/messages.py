@@ -26,6 +26,13 @@ StartFrom = int | Literal["recover"]
 Offsets = SortedMapping[TopicPartition, int]
 Digests = SortedMapping[str, str]
 
+ADDED: Final = {"left_out_by_default": True}
+"""Of a field that came after the first records were written: as long as it has its default it is not written, so that
+those records are what they were."""
+
+ON_GAP: Final = ("go on", "stop")
+"""What may follow when records were deleted before they were read."""
+
 
 @dataclass(frozen=True, slots=True)
 class TopicService:
@@ -40,6 +47,13 @@ class TopicService:
     refuses_late_writes: bool = True
     """Whether the table itself refuses what a replaced consumer writes. If not, a partition waits until its last
     consumer is really gone."""
+    lineage: bool = field(default=True, metadata=ADDED)
+    """Whether each row says which record it is from: _topic, _partition, _offset and _timestamp."""
+    on_gap: str = field(default="go on", metadata=ADDED)
+    """When records were deleted before they were read: `go on` after them, or `stop` reading that partition. Either
+    way it is said which they are."""
+    from_group: str | None = field(default=None, metadata=ADDED)
+    """A consumer group whose committed offsets are gone on from, where neither the table nor our own group has any."""
 
     def __post_init__(self) -> None:
         if self.start not in ("earliest", "latest") and not checks.is_time(self.start):
@@ -48,11 +62,15 @@ class TopicService:
             )
         if self.transform is not None and not checks.FUNCTION.fullmatch(self.transform):
             raise InvalidInput(f"transform is '{self.transform}'; it must be module:function")
+        if self.on_gap not in ON_GAP:
+            raise InvalidInput(f"on_gap is '{self.on_gap}'; it must be {' or '.join(ON_GAP)}")
 
     @property
     def digest(self) -> str:
         """Differs when anything that matters to a running partition differs."""
-        return _digest(self.table, self.transform, self.refuses_late_writes)
+        # What is as it was before these could be said has the digest that it had.
+        said = () if self.lineage and self.on_gap == ON_GAP[0] else (self.lineage, self.on_gap)
+        return _digest(self.table, self.transform, self.refuses_late_writes, *said)
 
 
 @lru_cache(maxsize=1024)  # it is compared for every partition, in every decision
@@ -185,8 +203,9 @@ class StopConsumingEvent:
         checks.offsets("partitions", self.partitions)
 
 
-Refusal = Literal["transform", "table", "replaced"]
-"""The transform can't be imported; the table can't be opened; another consumer has written to the table meanwhile."""
+Refusal = Literal["transform", "table", "replaced", "gap"]
+"""The transform can't be used; the table can't be opened; another consumer has written to the table meanwhile; records
+were deleted before they were read, and that is not to be passed over."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -201,7 +220,7 @@ class ConsumingRefused:
     partitions: tuple[TopicPartition, ...]
     """Those that it doesn't hold, or holds no more."""
     kind: Refusal
-    """A transform that can't be imported, a table that can't be opened, or another consumer that took over."""
+    """A transform or a table that can't be used, another consumer that took over, or records that were deleted."""
     reason: str
     """In words, for people."""
 

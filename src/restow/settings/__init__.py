@@ -5,7 +5,7 @@ properties.py   what a person passes on to the Kafka clients, with its secrets k
 reader.py       the one reader, which the fields of the dataclasses drive
 """
 
-from restow.settings.groups import Consumer, Controller, Group, Kafka, Monitor, Processes, Settings, Topics
+from restow.settings.groups import Consumer, Controller, Group, Kafka, Monitor, Processes, Settings, Spark, Topics
 from restow.settings.properties import ClientProperties
 from restow.settings.reader import read_settings
 
@@ -18,6 +18,7 @@ __all__ = [
     "Monitor",
     "Processes",
     "Settings",
+    "Spark",
     "Topics",
     "read_settings",
 ]

@@ -222,8 +222,38 @@ class Processes:
     directory: str = "restow-data"
     """Each consumer has a directory in it as its volume, with its log. Relative to where restow is started."""
 
-    consumer: Annotated[str, Check("light", lambda kind: kind == "light")] = "light"
-    """What runs: `light` reads and stores without Spark."""
+    consumer: Annotated[str, Check("light or spark", lambda kind: kind in ("light", "spark"))] = "light"
+    """What runs: `spark` runs the transforms on Spark and writes Delta tables; `light` stores records in SQLite, for
+    trials of a group without Spark."""
+
+
+@dataclass(frozen=True, slots=True)
+class Spark:
+    """`[spark]`: the session that each consumer runs the transforms in."""
+
+    master: Annotated[str, Check("local[N], spark://host:port, k8s://... or yarn", bool)] | None = None
+    """Where the work is done. Left out, in the consumer's own process, with as many threads as it has cores."""
+
+    packages: tuple[Annotated[str, Check("group:artifact:version", lambda name: name.count(":") == 2)], ...] = ()
+    """Jars from Maven that the transforms need, with all that those depend on. Spark fetches them as it starts."""
+
+    properties: ClientProperties = field(default_factory=ClientProperties)
+    """Any other key: `spark.sql.session.timeZone = "UTC"` is a property of the session, and `kafka.max.poll.records =
+    2000` one of the Java client that Spark reads with, by its Java name."""
+
+    def __post_init__(self) -> None:
+        for name in self.properties:
+            if not name.startswith(("spark.", "kafka.")):
+                raise InvalidInput(
+                    f"there is no setting '{name}'; known are master and packages, and properties that start with "
+                    "spark. or kafka."
+                )
+
+    def of_session(self) -> dict[str, str]:
+        return {name: value for name, value in self.properties.items() if name.startswith("spark.")}
+
+    def of_reader(self) -> dict[str, str]:
+        return {name: value for name, value in self.properties.items() if name.startswith("kafka.")}
 
 
 @dataclass(frozen=True, slots=True)
@@ -237,6 +267,7 @@ class Settings:
     controller: Controller = field(default_factory=Controller)
     consumer: Consumer = field(default_factory=Consumer)
     processes: Processes = field(default_factory=Processes)
+    spark: Spark = field(default_factory=Spark)
     consume: SortedMapping[TOPIC_OR_PATTERN, TopicService] = field(default_factory=SortedMapping)
     """`[consume.NAME]`: what becomes of a topic's records, by its name, or by a regular expression that starts with ^
     and must match a whole name. A name counts more than an expression."""
