@@ -159,8 +159,10 @@ def test_an_item_of_a_list_is_checked_by_itself(item: str) -> None:
         (MINIMAL + "[monitors]", "there is no table [monitors]; did you mean 'monitor'?"),
         (
             MINIMAL + "[x]",
-            "there is no table [x]; "
-            + "known are consume, consumer, controller, group, kafka, monitor, processes, spark, topics",
+            (
+                "there is no table [x]; "
+                "known are consume, consumer, controller, group, kafka, monitor, processes, spark, topics"
+            ),
         ),
         (MINIMAL + "[monitor]\nwindow = 3", "[monitor] there is no setting 'window'; did you mean 'window_s'?"),
         (
