@@ -1,1 +1,1 @@
-"""Where records become rows of lake tables: Spark reads, transforms and writes files; delta-rs makes them part of a table."""
+"""Where records become rows of tables: Spark reads, transforms and writes files, delta-rs takes them into tables."""
