@@ -30,7 +30,7 @@ def told(*effects: Effect) -> list[Line]:
             set(),
             "Sentinel -> Reassign: a consumer disappeared",
         ),
-        (Noted("decision", "a-0", "a-0 goes to consumer 2"), "decision", {"a-0"}, "a-0: a-0 goes to consumer 2"),
+        (Noted("decision", "a-0", "a-0 goes to consumer 2"), "decision", {"a-0"}, "a-0 goes to consumer 2"),
         (Noted("flag", "infeasible", "a-0 is fast"), "flag", {"infeasible"}, "infeasible: a-0 is fast"),
         (Noted("cleared", "infeasible", "over: …"), "flag", {"infeasible"}, "infeasible: over: …"),
         (Noted("consumer", "consumer 2", "is gone"), "consumer", {"consumer 2"}, "consumer 2: is gone"),

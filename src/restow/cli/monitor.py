@@ -1,11 +1,14 @@
 """`restow monitor`: measures how fast every partition of interest is written, and publishes it, until told to stop."""
 
 import argparse
+from contextlib import AbstractContextManager, nullcontext
+from pathlib import Path
 
 from restow.cli.common import Subparsers, note
 from restow.cli.config import add_config, settings_of
 from restow.cli.stopping import Stop
 from restow.errors import InvalidInput
+from restow.settings import Settings
 
 DESCRIPTION = """\
 Measures how fast every partition of the topics of interest is written, and publishes one record a measurement to the
@@ -52,7 +55,16 @@ def run(args: argparse.Namespace) -> int:
     from restow.monitor.process import Monitor
 
     stop = Stop()
-    with Monitor(settings, note) as monitor:
+    with recorded(settings), Monitor(settings, note) as monitor:
         note(f"measuring {', '.join(settings.topics_of_interest)} at {settings.kafka.bootstrap}")
         monitor.run(stop.wait)
     return 0
+
+
+def recorded(settings: Settings) -> AbstractContextManager[object]:
+    """As part of a group, so that `restow down` ends it too. One that only measures is nobody's."""
+    if not settings.consume:
+        return nullcontext()
+    from restow.platform.processes.roles import RunningRole
+
+    return RunningRole(settings.group.name, Path(settings.processes.directory).absolute(), "monitor")

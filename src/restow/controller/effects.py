@@ -71,6 +71,11 @@ class Noted:
     """What it is about: the name of a flag, a partition, a consumer."""
     words: str
 
+    @property
+    def line(self) -> str:
+        """For a log. Reasons name what they are about themselves."""
+        return self.words if self.words.startswith(self.subject) else f"{self.subject}: {self.words}"
+
 
 PlatformEffect = CreateConsumer | DeleteConsumer | RestartConsumer
 Effect = Send | ListConsumers | PlatformEffect | Moved | Noted

@@ -150,8 +150,8 @@ class ControllerProcess:
             match effect:
                 case Moved(source, target, _, words):
                     self._say(f"{source} -> {target}: {words}")
-                case Noted(_, subject, words):
-                    self._say(f"{subject}: {words}")
+                case Noted():
+                    self._say(effect.line)
                 case _:
                     pass
 

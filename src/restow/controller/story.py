@@ -44,7 +44,7 @@ def _told(effect: Effect) -> tuple[LineKind, tuple[str, ...], str] | None:
         case Moved(source, target, _, words):
             return "transition", (), f"{source} -> {target}: {words}"
         case Noted(kind, subject, words):
-            return _kind_of(kind), (subject,), f"{subject}: {words}"
+            return _kind_of(kind), (subject,), effect.line
         case Send(consumer, message):
             return "command", _named(consumer, message), f"to consumer {consumer}: {_command(message)}"
         case CreateConsumer(consumer):
