@@ -1,0 +1,119 @@
+"""What a cycle takes of its partitions, and how much the next one may take."""
+
+from hypothesis import given
+from hypothesis import strategies as st
+
+from restow.consumer.planning import LEAST_SHARE, Pace, Plan, Range, Waiting, plan, tasks
+from restow.model import SortedMapping, TopicPartition
+
+HOT, COLD, IDLE = (TopicPartition("orders", number) for number in range(3))
+
+
+@st.composite
+def waitings(draw: st.DrawFn) -> Waiting:
+    position = draw(st.integers(0, 10**6))
+    first = draw(st.one_of(st.integers(0, position), st.integers(position, position + 1000)))
+    end = draw(st.integers(max(first, position), max(first, position) + 10**5))
+    return Waiting(position, first, end, draw(st.floats(1.0, 10_000.0)))
+
+
+def partitions() -> st.SearchStrategy[dict[TopicPartition, Waiting]]:
+    names = st.builds(TopicPartition, st.sampled_from(["orders", "clicks"]), st.integers(0, 40))
+    return st.dictionaries(names, waitings(), max_size=40)
+
+
+def taken_bytes(waiting: dict[TopicPartition, Waiting], planned: Plan) -> dict[TopicPartition, float]:
+    return {p: planned.ranges[p].records * at.record_bytes if p in planned.ranges else 0.0 for p, at in waiting.items()}
+
+
+def test_what_is_there_is_taken_whole_when_it_fits() -> None:
+    waiting = {HOT: Waiting(10, 0, 500, 100.0), COLD: Waiting(7, 7, 8, 100.0), IDLE: Waiting(3, 0, 3, 100.0)}
+    assert plan(waiting, 1e6) == Plan(
+        SortedMapping({HOT: Range(10, 10, 500), COLD: Range(7, 7, 8)}), bytes=49_100.0, is_cut=False
+    )
+
+
+def test_a_long_backlog_gets_what_the_others_leave() -> None:
+    waiting = {HOT: Waiting(0, 0, 10**6, 100.0), COLD: Waiting(0, 0, 20, 100.0), IDLE: Waiting(0, 0, 30, 100.0)}
+    assert plan(waiting, 50_000.0) == Plan(
+        SortedMapping({HOT: Range(0, 0, 450), COLD: Range(0, 0, 20), IDLE: Range(0, 0, 30)}),
+        bytes=50_000.0,
+        is_cut=True,
+    )
+
+
+def test_what_was_deleted_before_it_was_read_is_passed_also_when_nothing_is_left() -> None:
+    waiting = {HOT: Waiting(10, 40, 45, 100.0), COLD: Waiting(10, 30, 30, 100.0)}
+    planned = plan(waiting, 1e6)
+    assert planned.ranges == SortedMapping({HOT: Range(10, 40, 45), COLD: Range(10, 30, 30)})
+    assert [(taken.missed, taken.records) for taken in planned.ranges.values()] == [(30, 5), (20, 0)]
+
+
+def test_nothing_is_taken_of_a_log_that_ends_before_the_position() -> None:
+    assert plan({HOT: Waiting(500, 0, 20, 100.0), IDLE: Waiting(5, 0, 5, 1.0)}, 1e6) == Plan(
+        SortedMapping(), bytes=0.0, is_cut=False, lost=(HOT,)
+    )
+
+
+@given(partitions(), st.floats(1.0, 1e8))
+def test_ranges_are_within_what_is_there_and_everybody_who_has_something_gets_something(
+    waiting: dict[TopicPartition, Waiting], limit: float
+) -> None:
+    planned = plan(waiting, limit)
+    for partition, at in waiting.items():
+        begun = max(at.position, at.first)
+        if at.end > begun or at.first > at.position:
+            taken = planned.ranges[partition]
+            assert (taken.position, taken.first) == (at.position, begun)
+            assert begun + min(1, at.end - begun) <= taken.next <= at.end
+        else:
+            assert partition not in planned.ranges
+    assert planned.is_cut == any(taken.next < waiting[p].end for p, taken in planned.ranges.items())
+
+
+@given(partitions(), st.floats(1.0, 1e8))
+def test_the_limit_is_used_and_kept_but_for_a_record_of_each(
+    waiting: dict[TopicPartition, Waiting], limit: float
+) -> None:
+    planned = plan(waiting, limit)
+    record_of_each = sum(at.record_bytes for at in waiting.values())
+    assert planned.bytes <= limit * (1 + 1e-9) + record_of_each
+    if planned.is_cut:
+        assert planned.bytes >= limit * (1 - 1e-9) - record_of_each
+
+
+@given(partitions(), st.floats(1.0, 1e8))
+def test_nobody_gets_more_than_one_who_is_cut(waiting: dict[TopicPartition, Waiting], limit: float) -> None:
+    planned = plan(waiting, limit)
+    got = taken_bytes(waiting, planned)
+    for cut, taken in planned.ranges.items():
+        if taken.next < waiting[cut].end:
+            for other, size in got.items():
+                assert size <= got[cut] + waiting[cut].record_bytes + waiting[other].record_bytes
+
+
+def test_a_cycle_that_took_too_long_makes_the_next_one_smaller_and_a_quick_one_larger() -> None:
+    pace = Pace.at_first(cycle_s=1.0, most_bytes=8e6)
+    slower = pace.after(8e6, took_s=1.6)
+    assert (pace.bytes, slower.bytes) == (8e6, 5e6)
+    assert slower.after(5e6, took_s=0.8).bytes == 6.25e6
+    assert slower.after(5e6, took_s=0.1).bytes == 8e6
+
+
+def test_a_cycle_that_took_little_says_nothing_about_speed() -> None:
+    pace = Pace.at_first(cycle_s=1.0, most_bytes=8e6)
+    assert pace.after(1e6, took_s=30.0) == pace
+
+
+@given(st.lists(st.tuples(st.floats(0, 1e8), st.floats(0, 1e4))), st.floats(1.0, 1e9), st.floats(0.01, 60.0))
+def test_however_the_cycles_went_there_is_room_for_the_next(
+    cycles: list[tuple[float, float]], most_bytes: float, cycle_s: float
+) -> None:
+    pace = Pace.at_first(cycle_s, most_bytes)
+    for taken, took_s in cycles:
+        pace = pace.after(taken, took_s)
+        assert most_bytes * LEAST_SHARE <= pace.bytes <= most_bytes
+
+
+def test_work_is_cut_into_pieces_that_are_worth_it() -> None:
+    assert [tasks(size, cores=4, bytes_of_a_task=1e6) for size in (0.0, 5e5, 2.5e6, 1e9)] == [1, 1, 3, 4]
