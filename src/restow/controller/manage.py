@@ -5,7 +5,9 @@ only when nobody else may hold it. It is stopped for another consumer only when 
 their start is no pause for the data; partitions that nobody holds are started as soon as their own consumer is ready.
 """
 
+from collections.abc import Mapping
 from functools import lru_cache
+from itertools import chain
 from typing import Final
 
 from restow.controller.patience import dismiss
@@ -13,7 +15,7 @@ from restow.controller.state import State, View
 from restow.controller.transitions import Cause, Phase, Stage
 from restow.controller.turn import Turn
 from restow.model import Assignment, ConsumerId, SortedMapping, TopicPartition
-from restow.protocol.messages import RECOVER, StartFrom
+from restow.protocol.messages import RECOVER, StartConsumingCommand, StartFrom, TopicService
 
 NOTHING: Final[frozenset[TopicPartition]] = frozenset()
 
@@ -23,13 +25,12 @@ Holders = dict[TopicPartition, list[ConsumerId]]
 def manage(turn: Turn) -> None:
     target = turn.state.target
     assert target is not None, "Manage works for a target"
-    settled = _settled(turn.state, target)
-    holders = _holders(turn.state, target, settled)
+    holders = _out_of_place(turn.state, target)
     all_there = turn.state.awaited().isdisjoint(target.consumers)
     stops, held_back = _stops(turn.state, target, holders, all_there)
     for consumer in sorted(stops):
         turn.command_stop(consumer, tuple(sorted(stops[consumer])))
-    starts, waiting = _starts(turn.state, target, holders, settled)
+    starts, waiting = _starts(turn.state, target, holders)
     for consumer in sorted(starts):
         turn.command_start(consumer, SortedMapping(starts[consumer]))
     if starts:
@@ -58,21 +59,49 @@ def _differs(one: View, other: View) -> bool:
     )
 
 
-def _settled(state: State, target: Assignment) -> frozenset[ConsumerId]:
-    """Those who hold exactly what they should, by the definitions that count, and were asked for nothing. In a large
-    group most are, and only the others are gone through partition by partition."""
-    wanted = _wanted(target)
-    topics = {topic for view in state.consumers.values() for topic in view.definitions}
-    services = {topic: state.service_of(topic) for topic in topics}
-    digests = {topic: service.digest for topic, service in services.items() if service is not None}
-    return frozenset(
-        consumer
-        for consumer, view in state.consumers.items()
-        if view.phase is Phase.READY
-        and not view.sent
-        and view.held == wanted.get(consumer, NOTHING)
-        and all(digests.get(topic, digest) == digest for topic, digest in view.definitions.items())
-    )
+def _out_of_place(state: State, target: Assignment) -> Holders:
+    """Who may hold what, of all that somebody may hold who should not, or not by this definition. In a large group that
+    is little, and the rest is not gone through."""
+    wanted, services = _wanted(target), _Services(state)
+    found: Holders = {}
+    for consumer, view in state.consumers.items():
+        may_hold = view.may_hold
+        if not may_hold:
+            continue
+        going = view.phase in (Phase.LEAVING, Phase.LOST)
+        odd = may_hold if going else may_hold - wanted.get(consumer, NOTHING)
+        outdated = _outdated_topics(view, services)
+        if outdated:
+            odd = odd.union(partition for partition in may_hold if partition.topic in outdated)
+        for partition in odd:
+            if view.phase is not Phase.LOST or not state.refuses_late_writes(partition.topic):
+                found.setdefault(partition, []).append(consumer)
+    for partition, consumers in found.items():
+        owner = target.get(partition)
+        if owner is None or owner in consumers or owner not in state.consumers:
+            continue
+        if partition in state.consumers[owner].may_hold:
+            consumers.append(owner)
+    return found
+
+
+def _outdated_topics(view: View, services: Mapping[str, TopicService | None]) -> set[str]:
+    """Which it reads, or will when it obeys, by another definition than is wanted now."""
+    starts = (sent.command.topics for sent in view.sent if isinstance(sent.command, StartConsumingCommand))
+    digests = chain(view.definitions.items(), ((name, given.digest) for each in starts for name, given in each.items()))
+    return {topic for topic, digest in digests if (service := services[topic]) is not None and service.digest != digest}
+
+
+class _Services(dict[str, TopicService | None]):
+    """Each topic's, looked up once."""
+
+    def __init__(self, state: State) -> None:
+        super().__init__()
+        self._state = state
+
+    def __missing__(self, topic: str) -> TopicService | None:
+        self[topic] = found = self._state.service_of(topic)
+        return found
 
 
 @lru_cache(maxsize=4)
@@ -80,20 +109,14 @@ def _wanted(target: Assignment) -> dict[ConsumerId, frozenset[TopicPartition]]:
     return {consumer: frozenset(partitions) for consumer, partitions in target.by_consumer.items()}
 
 
-def _holders(state: State, target: Assignment, settled: frozenset[ConsumerId]) -> Holders:
-    """Who may hold what, of all that somebody may hold who is not settled."""
-    found = state.holders(except_for=settled)
-    for partition, consumers in found.items():
-        owner = target.get(partition)
-        if owner in settled:
-            consumers.append(owner)  # it holds what it should, and nothing else
-    return found
-
-
 def is_outdated(state: State, consumer: ConsumerId, partition: TopicPartition) -> bool:
     """Whether it is read by another definition than is wanted now."""
-    service = state.service_of(partition.topic)
-    return service is not None and _has_another_definition(state, consumer, partition.topic, service.digest)
+    return _is_outdated(state, state.consumers[consumer], partition.topic)
+
+
+def _is_outdated(state: State, view: View, topic: str) -> bool:
+    service = state.service_of(topic)
+    return service is not None and not view.digests_of(topic) <= {service.digest}
 
 
 def _stops(
@@ -119,36 +142,37 @@ def _stops(
 
 
 def _starts(
-    state: State, target: Assignment, holders: Holders, settled: frozenset[ConsumerId]
+    state: State, target: Assignment, holders: Holders
 ) -> tuple[dict[ConsumerId, dict[TopicPartition, StartFrom]], bool]:
     """What to start now, and whether more is to be started when consumers are ready."""
     starts: dict[ConsumerId, dict[TopicPartition, StartFrom]] = {}
     waiting, unknown = False, state.unknown
-    open_ = (consumer for consumer in target.consumers if consumer not in settled)
-    for partition, consumer in ((partition, each) for each in open_ for partition in target.by_consumer[each]):
-        service = state.service_of(partition.topic)
-        if (
-            partition in holders
-            or service is None
-            or state.is_resting(partition)
-            or state.must_wait(partition, unknown)
-        ):
-            continue
-        if not _is_ready(state, consumer) or _has_another_definition(state, consumer, partition.topic, service.digest):
-            waiting = True
-            continue
-        starts.setdefault(consumer, {})[partition] = state.stopped.get(partition, RECOVER)
+    for consumer, wanted in _wanted(target).items():
+        view = state.consumers.get(consumer)
+        is_ready = view is not None and view.phase is Phase.READY
+        if waiting and not is_ready:
+            continue  # nothing is started there, and that something waits is known
+        missing = wanted if view is None else wanted - view.may_hold
+        for partition in sorted(missing):
+            service = state.service_of(partition.topic)
+            if (
+                partition in holders
+                or service is None
+                or state.is_resting(partition)
+                or state.must_wait(partition, unknown)
+            ):
+                continue
+            # A consumer reads a topic by one definition: the old one is stopped before the new one is started.
+            if view is None or not is_ready or _is_outdated(state, view, partition.topic):
+                waiting = True
+            else:
+                starts.setdefault(consumer, {})[partition] = state.stopped.get(partition, RECOVER)
     return starts, waiting
 
 
 def _is_ready(state: State, consumer: ConsumerId | None) -> bool:
     view = state.consumers.get(consumer) if consumer is not None else None
     return view is not None and view.phase is Phase.READY
-
-
-def _has_another_definition(state: State, consumer: ConsumerId, topic: str, digest: str) -> bool:
-    """A consumer reads a topic by one definition: the old one is stopped before the new one is started."""
-    return not state.consumers[consumer].digests_of(topic) <= {digest}
 
 
 def _is_anybody_asked(state: State) -> bool:

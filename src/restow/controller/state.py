@@ -217,13 +217,11 @@ class State:
         pause = self.refused.get(partition)
         return pause is not None and self.time_s < pause.until_s
 
-    def holders(self, except_for: frozenset[ConsumerId] = frozenset()) -> dict[TopicPartition, list[ConsumerId]]:
+    def holders(self) -> dict[TopicPartition, list[ConsumerId]]:
         """Who may hold each partition. Those who were given up count only where their late writes would be taken: such
         a partition waits until they are gone."""
         found: dict[TopicPartition, list[ConsumerId]] = {}
         for consumer, view in self.consumers.items():
-            if consumer in except_for:
-                continue
             lost = view.phase is Phase.LOST
             for partition in view.may_hold:
                 if not lost or not self.refuses_late_writes(partition.topic):
