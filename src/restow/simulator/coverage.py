@@ -44,6 +44,8 @@ class Coverage:
     def _phases(self, before: Mapping[ConsumerId, View], after: Mapping[ConsumerId, View]) -> None:
         for consumer, view in after.items():
             known = before.get(consumer)
+            if known is view:
+                continue
             if known is None:
                 self.phases.add((None, view.phase))
             elif view.phase is Phase.AWAITED and known.phase is not Phase.AWAITED:  # gone, and created anew at once
