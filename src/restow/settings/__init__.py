@@ -5,7 +5,18 @@ properties.py   what a person passes on to the Kafka clients, with its secrets k
 reader.py       the one reader, which the fields of the dataclasses drive
 """
 
-from restow.settings.groups import Consumer, Controller, Group, Kafka, Monitor, Processes, Settings, Spark, Topics
+from restow.settings.groups import (
+    Consumer,
+    Controller,
+    Group,
+    Kafka,
+    Monitor,
+    Processes,
+    Settings,
+    Spark,
+    Table,
+    Topics,
+)
 from restow.settings.properties import ClientProperties
 from restow.settings.reader import read_settings
 
@@ -19,6 +30,7 @@ __all__ = [
     "Processes",
     "Settings",
     "Spark",
+    "Table",
     "Topics",
     "read_settings",
 ]

@@ -257,6 +257,33 @@ class Spark:
 
 
 @dataclass(frozen=True, slots=True)
+class Table:
+    """`[table]`: how Delta tables are kept fast. The first three are given to the tables that restow makes, as Delta's own
+    properties: a table that is there already keeps its own. docs/exactly-once.md has the measurements."""
+
+    checkpoint_every_commits: Annotated[int, AT_LEAST_1] = 20
+    """The log is summed up this often; whoever opens the table reads the last summary and what came after it. With 20
+    a commit took 8 ms on average, with 100 it took 20 ms; below 20 the summaries of a large table become the larger
+    part."""
+
+    log_kept_s: Annotated[float, ABOVE_0] = 3600.0
+    """Commits older than this are forgotten once they are in a summary, and with them the way back to older versions. On
+    a local disk every commit lists those that are kept: 40 ms more with 10,000 of them, 390 ms with 86,400, a day of
+    one-second cycles."""
+
+    removed_files_kept_s: Annotated[float, ABOVE_0] = 6 * 3600.0
+    """Files that were compacted into others stay this long for those who are reading them, and files that were written
+    and never committed stay as long. Each is a line in every summary until then."""
+
+    compact_at_files: Annotated[int, Check("0 (never) or 2 and more", lambda files: files == 0 or files >= 2)] = 100
+    """Small files are made into larger ones when there are so many; 0 switches it off. It is done beside the cycles, by
+    one consumer at a time."""
+
+    file_mb: Annotated[int, AT_LEAST_1] = 64
+    """How large a compacted file becomes, about; a smaller one is small."""
+
+
+@dataclass(frozen=True, slots=True)
 class Settings:
     """All of restow.toml."""
 
@@ -268,6 +295,7 @@ class Settings:
     consumer: Consumer = field(default_factory=Consumer)
     processes: Processes = field(default_factory=Processes)
     spark: Spark = field(default_factory=Spark)
+    table: Table = field(default_factory=Table)
     consume: SortedMapping[TOPIC_OR_PATTERN, TopicService] = field(default_factory=SortedMapping)
     """`[consume.NAME]`: what becomes of a topic's records, by its name, or by a regular expression that starts with ^
     and must match a whole name. A name counts more than an expression."""
