@@ -258,8 +258,8 @@ class Spark:
 
 @dataclass(frozen=True, slots=True)
 class Table:
-    """`[table]`: how Delta tables are kept fast. The first three are given to the tables that restow makes, as Delta's own
-    properties: a table that is there already keeps its own. docs/exactly-once.md has the measurements."""
+    """`[table]`: how Delta tables are kept fast. The first three become Delta's properties of the tables that restow
+    makes; a table that is there already keeps its own. docs/exactly-once.md has the measurements."""
 
     checkpoint_every_commits: Annotated[int, AT_LEAST_1] = 20
     """The log is summed up this often; whoever opens the table reads the last summary and what came after it. With 20
@@ -267,9 +267,9 @@ class Table:
     part."""
 
     log_kept_s: Annotated[float, ABOVE_0] = 3600.0
-    """Commits older than this are forgotten once they are in a summary, and with them the way back to older versions. On
-    a local disk every commit lists those that are kept: 40 ms more with 10,000 of them, 390 ms with 86,400, a day of
-    one-second cycles."""
+    """Commits older than this are forgotten once they are in a summary, and with them the way back to older versions.
+    On a local disk every commit lists those that are kept: 40 ms more with 10,000 of them, 390 ms with 86,400, a day
+    of one-second cycles."""
 
     removed_files_kept_s: Annotated[float, ABOVE_0] = 6 * 3600.0
     """Files that were compacted into others stay this long for those who are reading them, and files that were written
