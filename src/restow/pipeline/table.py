@@ -12,7 +12,8 @@ from restow.model import TopicPartition
 
 
 class TableTrouble(RestowError):
-    """The table can't be opened, read or written as it is; worth another try later. Nothing was taken."""
+    """The table can't be opened, read or written as it is; worth another try later. Whether a commit was taken whose
+    answer got lost is the table's to say: ask `positions` before going on."""
 
 
 class Span(NamedTuple):
@@ -61,3 +62,5 @@ class Table(Protocol):
     def tidy(self) -> None:
         """Keeps it fast to read and to commit to, when that is due; to be called between cycles. It returns soon, and
         whatever goes wrong is left for the next time."""
+
+    def close(self) -> None: ...

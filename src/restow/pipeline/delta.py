@@ -1,0 +1,178 @@
+"""A Delta table that knows how far every partition is stored in it. The Spark pipeline writes the files and calls this.
+
+The next offset of a partition is the version of an application transaction in the table's own log, so that files and
+offsets are taken by one commit, or neither is. A commit is made from a handle whose offsets were just compared with
+the cycle's: when somebody stored one of its partitions in between, delta-rs finds the same id in his commit and refuses
+this one; then everything is compared again. docs/exactly-once.md has the whole story.
+"""
+
+import json
+import time
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from pathlib import Path
+from typing import Final, TypeVar
+
+from deltalake import DeltaTable, Schema
+from deltalake.exceptions import CommitFailedError, DeltaError, TableNotFoundError
+from deltalake.transaction import AddAction
+
+from restow.model import TopicPartition
+from restow.pipeline import schemas
+from restow.pipeline.features import refuse_unknown
+from restow.pipeline.ledger import Ledger, commit_versions
+from restow.pipeline.staging import Writer, staged
+from restow.pipeline.store_errors import STORE_ERRORS, one_line
+from restow.pipeline.table import Span, TableTrouble, WrittenFile
+from restow.pipeline.tidying import Tidier
+from restow.settings import Table as TableSettings
+
+COMMIT_WITHIN_S: Final = 10.0
+"""Four processes that commit to one table without a pause were through within 0.2 s, whatever the others did."""
+PAUSE_S: Final = 0.01
+
+T = TypeVar("T")
+
+
+class DeltaLake:
+    """A Table, as `table.py` says."""
+
+    def __init__(self, uri: str, writer: Writer, settings: TableSettings, say: Callable[[str], None]) -> None:
+        self.uri = uri if "://" in uri else str(Path(uri).absolute())
+        self._writer, self._settings = writer, settings
+        self._ledger: Ledger | None = None
+        self._stamp = 0
+        self._fits = ("", "")
+        """The last schemas, of the table and of a batch, that were found to fit."""
+        self._tidier = Tidier(self.uri, settings, say)
+
+    def close(self) -> None:
+        self._tidier.close()
+
+    def positions(self, partitions: Iterable[TopicPartition]) -> dict[TopicPartition, int]:
+        def attempt() -> dict[TopicPartition, int | None]:
+            ledger = self._refreshed()
+            return {partition: self._position(ledger, partition) for partition in sorted(partitions)}
+
+        return {partition: at for partition, at in self._insist(attempt).items() if at is not None}
+
+    def begin(self, offsets: Mapping[TopicPartition, int], schema: str) -> None:
+        def attempt() -> None:
+            ledger = self._refreshed()
+            if ledger is None:
+                ledger = self._make(schema)
+            self._fit(ledger, schema)
+            unknown = [p for p in sorted(offsets) if self._position(ledger, p) is None]
+            if unknown:
+                commit_versions(ledger.table, {self._writer.position_id(p): offsets[p] for p in unknown})
+
+        self._insist(attempt)
+
+    def staging(self) -> str:
+        self._stamp = max(self._stamp + 1, time.time_ns() // 1_000_000)
+        return self._writer.directory(self._stamp)
+
+    def commit(
+        self, files: Sequence[WrittenFile], schema: str, spans: Mapping[TopicPartition, Span]
+    ) -> tuple[TopicPartition, ...]:
+        stamp = self._stamp_of(files)
+
+        def attempt() -> tuple[TopicPartition, ...]:
+            ledger = self._refreshed()
+            at = {partition: self._position(ledger, partition) for partition in sorted(spans)}
+            last = None if ledger is None else ledger[self._writer.cycle_id]
+            if last == stamp and all(at[p] == spans[p].next for p in at):
+                return ()  # it was taken before, and the answer got lost
+            replaced = tuple(p for p in at if at[p] != spans[p].first)
+            if replaced or ledger is None:
+                return replaced
+            if last is not None and last >= stamp:
+                raise TableTrouble("the files of this cycle are older than what was swept; write them again")
+            self._fit(ledger, schema)
+            next_offsets = {self._writer.position_id(p): spans[p].next for p in at}
+            added = [_added(file) for file in files]
+            commit_versions(ledger.table, {**next_offsets, self._writer.cycle_id: stamp}, added)
+            return ()
+
+        return self._insist(attempt)
+
+    def tidy(self) -> None:
+        if self._ledger:
+            self._tidier.look(self._ledger)
+
+    def _refreshed(self) -> Ledger | None:
+        """None: there is no table."""
+        if self._ledger:
+            self._ledger.refresh()
+            return self._ledger
+        try:
+            ledger = Ledger(self.uri)
+        except TableNotFoundError:
+            return None
+        refuse_unknown(ledger.table)
+        self._ledger = ledger
+        return ledger
+
+    def _make(self, schema: str) -> Ledger:
+        columns = Schema.from_json(schemas.as_json(schemas.made_of(schema)))
+        try:
+            DeltaTable.create(self.uri, columns, configuration=_configuration(self._settings))
+        except DeltaError:
+            if not DeltaTable.is_deltatable(self.uri):
+                raise
+            # Somebody else made it at the same moment.
+        self._ledger = Ledger(self.uri)
+        return self._ledger
+
+    def _position(self, ledger: Ledger | None, partition: TopicPartition) -> int | None:
+        return ledger[self._writer.position_id(partition)] if ledger else None
+
+    def _stamp_of(self, files: Sequence[WrittenFile]) -> int:
+        if not files:
+            self.staging()
+            return self._stamp
+        [cycle] = {staged(file.path) for file in files}
+        assert cycle is not None, f"{files[0].path} is in no cycle's directory"
+        assert cycle.path == self._writer.directory(cycle.stamp), f"{files[0].path} is another consumer's"
+        return cycle.stamp
+
+    def _fit(self, ledger: Ledger, schema: str) -> None:
+        """Adds the columns that the table lacks, in a commit before that of the rows."""
+        have = ledger.table.schema().to_json()
+        if (have, schema) == self._fits:
+            return
+        refuse_unknown(ledger.table)
+        if missing := schemas.lacking(have, schema):
+            ledger.table.alter.add_columns(Schema.from_json(schemas.as_json(missing)).fields)
+            ledger.refresh()
+            have = ledger.table.schema().to_json()
+        self._fits = (have, schema)
+
+    def _insist(self, attempt: Callable[[], T]) -> T:
+        """Tries again as long as others are in the way; what else goes wrong may be so for a moment, once."""
+        deadline_s, pause_s, other_errors = time.monotonic() + COMMIT_WITHIN_S, PAUSE_S, 0
+        while True:
+            try:
+                return attempt()
+            except TableTrouble as error:
+                raise TableTrouble(f"the table {self.uri}: {error}") from None
+            except STORE_ERRORS as error:
+                if not isinstance(error, CommitFailedError):
+                    self._ledger = None  # to be opened anew: it may have been dropped, or repaired
+                    other_errors += 1
+                if other_errors > 1 or time.monotonic() > deadline_s:
+                    raise TableTrouble(f"the table {self.uri} can't be used: {one_line(error)}") from None
+            time.sleep(pause_s)
+            pause_s *= 1.5
+
+
+def _added(file: WrittenFile) -> AddAction:
+    stats = file.stats or json.dumps({"numRecords": file.rows})
+    return AddAction(file.path, file.size_bytes, {}, time.time_ns() // 1_000_000, data_change=True, stats=stats)
+
+
+def _configuration(settings: TableSettings) -> dict[str, str | None]:
+    return {
+        "delta.checkpointInterval": str(settings.checkpoint_every_commits),
+        "delta.logRetentionDuration": f"interval {round(settings.log_kept_s)} seconds",
+        "delta.deletedFileRetentionDuration": f"interval {round(settings.removed_files_kept_s)} seconds",
+    }

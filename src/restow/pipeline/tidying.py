@@ -1,0 +1,144 @@
+"""Keeps a Delta table fast: makes small files into larger ones, and sweeps what nobody needs. The log is summed up, and
+what is in the sums forgotten, by delta-rs itself in every so-manieth commit.
+
+The work is done by a process of its own (`python -m restow.pipeline.tidying`), which gives way to the cycles, may take
+long, and may be killed at any instruction: it changes the table by ordinary commits, and none of them changes a row.
+Of all the consumers that write a table one tidies it at a time: whoever finds that something is due says so in the
+table, with the time, and the others see it. That spares work; correct it is with any number of them.
+"""
+
+import json
+import os
+import subprocess
+import sys
+import time
+from collections.abc import Callable
+from typing import Final
+
+from deltalake import CommitProperties, DeltaTable, Transaction
+from deltalake.exceptions import CommitFailedError
+
+from restow.pipeline.ledger import Ledger, commit_versions
+from restow.pipeline.store_errors import STORE_ERRORS, one_line
+from restow.pipeline.sweeping import sweep
+from restow.settings import Table as TableSettings
+
+COMPACTING: Final = "restow/compacting"
+SWEEPING: Final = "restow/sweeping"
+"""Their versions in the table are the milliseconds at which somebody last began."""
+
+LOOK_EVERY_COMMITS: Final = 20
+COMPACT_AFTER_S: Final = 30.0
+"""Who begins has so long before another one would; a hundred files of 640 kB took 2 s."""
+SWEEPS_IN_KEPT: Final = 6
+"""So often in the time that files are kept: an hour with the default of six."""
+WITHIN_S: Final = 600.0
+NICENESS: Final = 10
+MB: Final = 2**20
+
+
+class Tidier:
+    """What is due, seen from a consumer, and the process that does it."""
+
+    def __init__(self, uri: str, settings: TableSettings, say: Callable[[str], None]) -> None:
+        self._uri, self._settings, self._say = uri, settings, say
+        self._looked_at: int | None = None
+        self._process: subprocess.Popen[str] | None = None
+        self._until_s = 0.0
+
+    def look(self, ledger: Ledger) -> None:
+        """Costs nothing but every so many commits, and some milliseconds then."""
+        version = ledger.table.version()
+        if self._looked_at is None:
+            self._looked_at = version
+        if self._process is not None:
+            self._hear_of(self._process)
+        elif version - self._looked_at >= LOOK_EVERY_COMMITS:
+            self._looked_at = version
+            if is_due(ledger, COMPACTING, self._settings) or is_due(ledger, SWEEPING, self._settings):
+                self._start()
+
+    def close(self) -> None:
+        if self._process is not None:
+            self._process.kill()
+            self._process.communicate()
+            self._process = None
+
+    def _start(self) -> None:
+        settings = {name: getattr(self._settings, name) for name in TableSettings.__dataclass_fields__}
+        self._until_s = time.monotonic() + WITHIN_S
+        self._process = subprocess.Popen(
+            [sys.executable, "-m", "restow.pipeline.tidying", self._uri, json.dumps(settings)],
+            stdin=subprocess.DEVNULL,
+            stdout=subprocess.DEVNULL,
+            stderr=subprocess.PIPE,
+            text=True,
+        )
+
+    def _hear_of(self, process: "subprocess.Popen[str]") -> None:
+        if process.poll() is None and time.monotonic() < self._until_s:
+            return
+        if process.poll() is None:
+            process.kill()
+        _, told = process.communicate()
+        self._process = None
+        if process.returncode:
+            last = told.strip().rpartition("\n")[2] or f"it took more than {WITHIN_S:g} s"
+            self._say(f"the table {self._uri} could not be tidied: {last}; it is tried again later")
+
+
+def is_due(ledger: Ledger, what: str, settings: TableSettings) -> bool:
+    begun_ms, now_ms = ledger[what], time.time_ns() // 1_000_000
+    pause_s = COMPACT_AFTER_S if what == COMPACTING else settings.removed_files_kept_s / SWEEPS_IN_KEPT
+    if begun_ms is not None and now_ms - begun_ms <= 1000 * pause_s:
+        return False
+    return what == SWEEPING or 0 < settings.compact_at_files <= small_files(ledger.table, settings)
+
+
+def small_files(table: DeltaTable, settings: TableSettings) -> int:
+    return sum(size < settings.file_mb * MB for size in table.get_add_actions()["size_bytes"].to_pylist())
+
+
+def tidy(uri: str, settings: TableSettings) -> None:
+    ledger = Ledger(uri)
+    if is_due(ledger, COMPACTING, settings):
+        claim(ledger, COMPACTING)
+        compact(ledger.table, settings)
+        ledger.refresh()
+    if is_due(ledger, SWEEPING, settings):
+        claim(ledger, SWEEPING)
+        sweep(ledger, COMPACTING, settings.removed_files_kept_s)
+
+
+def claim(ledger: Ledger, what: str) -> None:
+    """Says that it is done now. Raises CommitFailedError if somebody else has just said so."""
+    commit_versions(ledger.table, {what: time.time_ns() // 1_000_000})
+    ledger.refresh()
+
+
+def compact(table: DeltaTable, settings: TableSettings) -> None:
+    """In the order in which the files were added, so that rows stay in the order in which they were stored. Fails if
+    somebody claimed it after this handle was refreshed: he may sweep what one who is so late has written."""
+    table.optimize.compact(
+        target_size=settings.file_mb * MB,
+        max_concurrent_tasks=1,
+        commit_properties=CommitProperties(
+            app_transactions=[Transaction(COMPACTING, time.time_ns() // 1_000_000)],
+        ),
+    )
+
+
+def main(uri: str, settings: str) -> int:
+    os.nice(NICENESS)
+    try:
+        tidy(uri, TableSettings(**json.loads(settings)))
+    except CommitFailedError:
+        return 0  # somebody else was faster, or in the way: there is a next time
+    except STORE_ERRORS as error:
+        sys.stderr.write(f"{one_line(error)}\n")
+        return 1
+    return 0
+
+
+if __name__ == "__main__":
+    sys.exit(main(*sys.argv[1:]))
