@@ -172,7 +172,7 @@ def _draw(outcome: "Outcome", file: Path) -> None:
 def _in_words(chosen: Scenario) -> str:
     return (
         f"seed {chosen.seed}: {len(chosen.partitions)} partitions for {chosen.hours:g} h, {chosen.workload}, "
-        f"{chosen.faults} faults"
+        f"{'no' if chosen.faults is Level.NONE else chosen.faults} faults"
     )
 
 

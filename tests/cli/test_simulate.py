@@ -1,0 +1,93 @@
+"""`restow simulate`: what it prints, what it draws, and how it answers mistakes."""
+
+import json
+from pathlib import Path
+
+import pytest
+from tests.simulator import mutants
+
+from restow.cli import main
+
+SHORT = ("simulate", "--hours", "0.1", "--partitions", "30", "--workload", "bursts")
+KEYS = [
+    *("seed", "consumer_hours", "consumers_mean", "consumers_max", "moves", "pause_p50_s", "pause_p99_s"),
+    *("latency_p50_s", "latency_p99_s", "overloaded_consumer_s", "backlog_max_bytes", "violations"),
+]
+
+
+def test_json_is_one_object_and_the_same_each_time(capsys: pytest.CaptureFixture[str]) -> None:
+    assert main([*SHORT, "--seed", "3", "--json"]) == 0
+    out, err = capsys.readouterr()
+    document = json.loads(out)
+    assert list(document) == KEYS
+    assert (document["seed"], document["violations"], err) == (3, [], "")
+    assert document["consumer_hours"] == pytest.approx(document["consumers_mean"] * 0.1, rel=0.01)
+    assert 0 < document["latency_p50_s"] <= document["latency_p99_s"]
+    assert main([*SHORT, "--seed", "3", "--json"]) == 0
+    assert json.loads(capsys.readouterr().out) == document
+
+
+def test_without_json_the_run_is_shown_over_time_and_as_a_whole(capsys: pytest.CaptureFixture[str]) -> None:
+    assert main(list(SHORT)) == 0
+    lines = [line.strip() for line in capsys.readouterr().out.splitlines()]
+    assert lines[1].split() == [
+        *("minutes", "load", "MB/s", "consumers", "moves", "overloaded", "backlog", "MB", "latency", "s"),
+    ]
+    assert "seed 1: 30 partitions for 0.1 h, bursts, no faults" in lines
+    assert [line.split()[-1] for line in lines if line.startswith(("faults", "violations"))] == ["0", "0"]
+
+
+def test_a_trace_is_played_to_its_end(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    file = tmp_path / "trace.json"
+    file.write_text(json.dumps([{"orders": {"0": 200_000, "1": 300_000}}] * 8))
+    assert main(["simulate", "--workload", str(file), "--json"]) == 0
+    document = json.loads(capsys.readouterr().out)
+    assert (document["consumers_max"], document["consumer_hours"]) == (1, pytest.approx(8 * 30 / 3600, rel=0.1))
+
+
+def test_a_picture_is_drawn(tmp_path: Path) -> None:
+    file = tmp_path / "run.svg"
+    assert main([*SHORT, "--plot", str(file), "--json"]) == 0
+    assert file.read_text().startswith("<?xml")
+
+
+def test_a_violation_is_told_with_the_command_that_repeats_it(
+    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    mutants.a_start_does_not_wait_for_the_stop(monkeypatch)
+    assert main(["simulate", "--seed", "1", "--faults", "many", "--json"]) == 1
+    out, err = capsys.readouterr()
+    violations = json.loads(out)["violations"]
+    assert violations
+    lines = err.splitlines()
+    assert lines[:-1] == [f"restow: violation of {violation}" for violation in violations]
+    assert lines[-1] == "restow: to repeat it: restow simulate --seed 1 --faults many"
+
+
+def test_a_search_runs_all_seeds(capsys: pytest.CaptureFixture[str]) -> None:
+    assert main(["simulate", "--seed", "11", "--seeds", "4", "--faults", "some", "--hours", "0.2", "--json"]) == 0
+    assert json.loads(capsys.readouterr().out) == {"seeds": [11, 14], "runs": 4, "violations": []}
+
+
+@pytest.mark.parametrize(
+    ("arguments", "message"),
+    [
+        (
+            ("--workload", "dayly"),
+            "restow: --workload: there is no workload or file 'dayly'; known are daily, bursts, skew, growth",
+        ),
+        (("--faults", "all"), "there is no level of faults 'all'; known are none, some, many"),
+        (("--hours", "0"), "'0' can't be used; it must be a finite number, above 0"),
+        (("--plot", "x.png", "--seeds", "3"), "restow: --plot draws one run; leave --seeds away, or --plot"),
+    ],
+)
+def test_a_mistake_is_answered_with_one_line(
+    arguments: tuple[str, ...], message: str, capsys: pytest.CaptureFixture[str]
+) -> None:
+    try:
+        code = main(["simulate", *arguments])
+    except SystemExit as error:
+        code = int(str(error.code))
+    out, err = capsys.readouterr()
+    assert (code, out, len(err.splitlines())) == (2, "", 1)
+    assert message in err

@@ -1,0 +1,262 @@
+"""Each checker sees what it is there for, and nothing in what is allowed."""
+
+import random
+from dataclasses import replace
+
+import pytest
+
+from restow.consumer.effects import ChangeAssignment, RunCycle
+from restow.consumer.saved import Saved
+from restow.controller.effects import DeleteConsumer
+from restow.controller.events import SpeedsMeasured
+from restow.controller.state import State, View
+from restow.controller.transitions import Phase
+from restow.model import ConsumerId, SortedMapping, Speeds, TopicPartition
+from restow.protocol.messages import (
+    PlatformChangeIntended,
+    StartConsumingCommand,
+    StartFrom,
+    StateQuery,
+    StopConsumingCommand,
+    TopicService,
+)
+from restow.simulator.checkers import (
+    NothingLost,
+    OneReader,
+    OnlyIntended,
+    OnlyMeasured,
+    OnlyValidCommands,
+    Runaway,
+    TakenOnce,
+)
+from restow.simulator.consumer import ConsumerProcess, Volume
+from restow.simulator.controller import ControllerProcess
+from restow.simulator.scenario import scenario
+from restow.simulator.wire import Measured
+from restow.simulator.world import World
+
+P = TopicPartition("topic-0", 0)
+TABLE = TopicService("lake/topic-0")
+ORDINARY = TopicService("lake/topic-0", refuses_late_writes=False)
+ONE, TWO = ConsumerId(1), ConsumerId(2)
+
+
+@pytest.fixture
+def world() -> World:
+    return World(scenario(1))
+
+
+@pytest.fixture
+def controller(world: World) -> ControllerProcess:
+    return ControllerProcess(world, random.Random(1))
+
+
+class Said(list[int]):
+    """The numbers of the lines that were violated."""
+
+    def __call__(self, line: int, words: str) -> None:
+        assert words
+        self.append(line)
+
+
+def process(world: World, number: ConsumerId, incarnation: int, saved: Saved | None = None) -> ConsumerProcess:
+    found = ConsumerProcess(world, number, Volume(saved), 1e6, random.Random(number))
+    found.incarnation = incarnation
+    world.processes.append(found)
+    return found
+
+
+def start(
+    sequence: int = 1, incarnation: int = 20, epoch: int = 5, service: TopicService = TABLE
+) -> StartConsumingCommand:
+    partitions: SortedMapping[TopicPartition, StartFrom] = SortedMapping({P: 7})
+    return StartConsumingCommand(epoch, sequence, incarnation, SortedMapping({P.topic: service}), partitions)
+
+
+def change(*, starts: bool) -> ChangeAssignment:
+    topics = SortedMapping({P.topic: TABLE})
+    return ChangeAssignment(() if starts else (P,), SortedMapping({P: 7} if starts else {}), topics)
+
+
+def lost(controller: ControllerProcess, number: ConsumerId) -> None:
+    controller.state = replace(controller.state, consumers={number: View(Phase.LOST, 0.0, 0.0)})
+
+
+class TestOneReader:
+    @pytest.fixture
+    def said(self) -> Said:
+        return Said()
+
+    @pytest.fixture
+    def checker(self, said: Said) -> OneReader:
+        return OneReader(said)
+
+    def test_a_start_while_another_reads_is_seen_twice(
+        self, checker: OneReader, said: Said, world: World, controller: ControllerProcess
+    ) -> None:
+        checker.held(process(world, ONE, 10), P)
+        checker.started(controller, TWO, start())
+        assert said == [1]
+        checker.held(process(world, TWO, 20), P)
+        assert said == [1, 1]
+
+    def test_a_start_after_the_stop_is_well(
+        self, checker: OneReader, said: Said, world: World, controller: ControllerProcess
+    ) -> None:
+        one = process(world, ONE, 10)
+        checker.held(one, P)
+        checker.released(one, P)
+        checker.started(controller, TWO, start())
+        checker.held(process(world, TWO, 20), P)
+        assert said == []
+
+    def test_one_that_was_given_up_may_go_on_where_its_table_refuses(
+        self, checker: OneReader, said: Said, world: World, controller: ControllerProcess
+    ) -> None:
+        checker.held(process(world, ONE, 10), P)
+        lost(controller, ONE)
+        checker.started(controller, TWO, start())
+        checker.held(process(world, TWO, 20), P)
+        assert said == []
+
+    def test_but_not_where_the_sink_takes_everything(
+        self, checker: OneReader, said: Said, world: World, controller: ControllerProcess
+    ) -> None:
+        checker.held(process(world, ONE, 10), P)
+        lost(controller, ONE)
+        checker.started(controller, TWO, start(service=ORDINARY))
+        assert said == [1]
+
+    def test_one_that_the_platform_called_gone_is_the_platforms_lie(
+        self, checker: OneReader, said: Said, world: World, controller: ControllerProcess
+    ) -> None:
+        one = process(world, ONE, 10)
+        checker.held(one, P)
+        one.is_disowned = True
+        checker.started(controller, TWO, start(service=ORDINARY))
+        checker.held(process(world, TWO, 20), P)
+        assert said == []
+
+
+@pytest.mark.parametrize(("first", "lines"), [(10, []), (5, [2]), (11, [2])])
+def test_a_table_takes_each_offset_once_and_skips_none(world: World, first: int, lines: list[int]) -> None:
+    said = Said()
+    checker = TakenOnce(said)
+    one = process(world, ONE, 10)
+    checker.stored(one, P, TABLE, 0, 10)
+    checker.stored(one, P, TABLE, first, 20)
+    assert said == lines
+
+
+@pytest.mark.parametrize(("service", "first", "lines"), [(ORDINARY, 5, []), (ORDINARY, 11, [3]), (TABLE, 11, [2])])
+def test_repeats_are_allowed_in_an_ordinary_sink_and_gaps_nowhere(
+    world: World, service: TopicService, first: int, lines: list[int]
+) -> None:
+    said = Said()
+    checker = NothingLost(said)
+    one = process(world, ONE, 10)
+    checker.begun(P, service, 0)
+    checker.stored(one, P, service, 0, 10)
+    checker.stored(one, P, service, first, 20)
+    assert said == lines
+
+
+def test_what_is_before_the_start_of_a_topic_that_begins_at_its_end_is_not_lost(world: World) -> None:
+    said = Said()
+    checker = NothingLost(said)
+    checker.begun(P, TopicService(start="latest"), 50)
+    checker.stored(process(world, ONE, 10), P, TABLE, 50, 60)
+    checker.begun(TopicPartition("topic-0", 1), TABLE, 50)
+    checker.stored(process(world, ONE, 10), TopicPartition("topic-0", 1), TABLE, 50, 60)
+    assert said == [2]
+
+
+class TestOnlyValidCommands:
+    @pytest.fixture
+    def said(self) -> Said:
+        return Said()
+
+    @pytest.fixture
+    def checker(self, said: Said) -> OnlyValidCommands:
+        return OnlyValidCommands(said)
+
+    @pytest.fixture
+    def one(self, checker: OnlyValidCommands, world: World) -> ConsumerProcess:
+        found = process(world, ONE, 20)
+        found.begin()
+        found.incarnation = 20
+        checker.ready(found)
+        return found
+
+    def test_a_command_is_obeyed_once(self, checker: OnlyValidCommands, said: Said, one: ConsumerProcess) -> None:
+        checker.told(one, start())
+        checker.changing(one, change(starts=True))
+        assert said == []
+        checker.told(one, start())
+        checker.changing(one, change(starts=True))
+        assert said == [5]
+
+    @pytest.mark.parametrize("command", [start(incarnation=19), start(epoch=4)])
+    def test_a_command_to_another_or_of_an_old_epoch_is_not_obeyed(
+        self, checker: OnlyValidCommands, said: Said, one: ConsumerProcess, command: StartConsumingCommand
+    ) -> None:
+        checker.asked(one, StateQuery(5, 1))
+        checker.told(one, command)
+        checker.changing(one, change(starts=True))
+        assert said == [5]
+
+    def test_nothing_is_stopped_without_a_word(
+        self, checker: OnlyValidCommands, said: Said, one: ConsumerProcess
+    ) -> None:
+        checker.changing(one, change(starts=False))
+        assert said == [5]
+        checker.told(one, StopConsumingCommand(5, 2, 20, (P,)))
+        checker.changing(one, change(starts=False))
+        assert said == [5]
+
+    def test_what_the_volume_has_may_go_on(self, checker: OnlyValidCommands, said: Said, world: World) -> None:
+        saved = Saved(
+            ONE, epoch=5, clean=False, positions=SortedMapping({P: 7}), topics=SortedMapping({P.topic: TABLE})
+        )
+        one = process(world, ONE, 20, saved)
+        checker.ready(one)
+        checker.changing(one, change(starts=True))
+        assert said == []
+
+    def test_what_was_taken_over_is_not_read_on(
+        self, checker: OnlyValidCommands, said: Said, one: ConsumerProcess
+    ) -> None:
+        with pytest.raises(Runaway):
+            checker.reading(one, RunCycle(SortedMapping({P: 7}), SortedMapping({P.topic: TABLE})))
+        assert said == [1]
+
+
+def test_the_platform_is_touched_only_after_the_intention_is_committed(controller: ControllerProcess) -> None:
+    said = Said()
+    checker = OnlyIntended(said)
+    checker.intended(controller, PlatformChangeIntended(5, delete=(ONE,)))
+    checker.wished(controller, DeleteConsumer(ONE))
+    assert said == []
+    checker.wished(controller, DeleteConsumer(TWO))
+    assert said == [5]
+
+
+def test_a_bad_measurement_must_change_nothing(controller: ControllerProcess) -> None:
+    said = Said()
+    checker = OnlyMeasured(said)
+    good, bad = (SpeedsMeasured(f"2026-03-01T00:00:0{n}Z", Speeds({P: speed})) for n, speed in ((1, 10.0), (2, 1e15)))
+    before = replace(State(controller.state.rules), measured=good, now_s=1.0)
+    checker.measured(Measured(bad, is_nonsense=True), before, before)
+    assert said == []
+    checker.measured(Measured(bad, is_nonsense=True), before, replace(before, measured=bad))
+    assert said == [5, 5]
+
+
+def test_a_partition_that_was_not_measured_is_not_idle(controller: ControllerProcess) -> None:
+    said = Said()
+    checker = OnlyMeasured(said)
+    whole = SpeedsMeasured("2026-03-01T00:00:01Z", Speeds({P: 10.0, P._replace(partition=1): 5.0}))
+    part = SpeedsMeasured("2026-03-01T00:00:02Z", Speeds({P: 10.0}))
+    before = replace(State(controller.state.rules), measured=whole, now_s=1.0)
+    checker.measured(Measured(part), before, replace(before, measured=part))
+    assert said == [5]

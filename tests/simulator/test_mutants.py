@@ -1,0 +1,41 @@
+"""Bugs that are put into the machines are caught within ten seeds; without them, the same seeds are well."""
+
+import pytest
+from tests.simulator import mutants
+from tests.simulator.mutants import Mutant
+
+from restow.packing import warm_up
+from restow.simulator.scenario import Level, scenario
+from restow.simulator.world import run
+
+WITHIN_SEEDS = 10
+
+MUTANTS: list[Mutant] = [
+    mutants.only_the_last_command_is_remembered,
+    mutants.an_unanswered_start_is_no_claim,
+    mutants.a_start_does_not_wait_for_the_stop,
+    mutants.a_number_is_free_before_its_owner_is_gone,
+    mutants.every_sink_is_believed_to_refuse_late_writes,
+    mutants.nonsense_is_believed,
+    mutants.an_old_epoch_is_obeyed,
+    mutants.commands_to_another_incarnation_are_obeyed,
+    mutants.a_repeated_command_is_applied_again,
+    mutants.a_stop_tells_an_offset_too_many,
+    mutants.what_was_taken_over_is_kept,
+]
+
+
+def first_violation(seeds: range) -> str | None:
+    warm_up()
+    outcomes = (run(scenario(seed, faults=Level.MANY)) for seed in seeds)
+    return next((outcome.violations[0] for outcome in outcomes if outcome.violations), None)
+
+
+@pytest.mark.parametrize("mutant", MUTANTS, ids=lambda mutant: str(mutant.__name__))
+def test_a_bug_is_caught_within_ten_seeds(mutant: Mutant, monkeypatch: pytest.MonkeyPatch) -> None:
+    mutant(monkeypatch)
+    assert first_violation(range(1, WITHIN_SEEDS + 1)) is not None
+
+
+def test_without_a_bug_these_seeds_are_well() -> None:
+    assert first_violation(range(1, WITHIN_SEEDS + 1)) is None
