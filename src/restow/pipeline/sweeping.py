@@ -16,16 +16,12 @@ from restow.pipeline.ledger import Ledger, commit_versions
 from restow.pipeline.staging import ROOT, Staged, staged
 
 
-def sweep(ledger: Ledger, compacting: str, kept_s: float) -> None:
-    """`compacting` is the id by which compactions speak to the table: one that is under way is refused likewise. Raises
-    CommitFailedError if something was committed meanwhile that it would have deleted."""
+def sweep(ledger: Ledger, kept_s: float) -> None:
+    """Raises CommitFailedError if something was committed meanwhile that it would have deleted."""
     files = ledger.table.vacuum(dry_run=True, full=True)
     directories = _left_behind(ledger.uri, set(files), kept_s)
     cycles = {cycle for file in files if (cycle := staged(file))} | set(directories)
-    fences = _fences(ledger, cycles)
-    if any(staged(file) is None for file in files):
-        fences[compacting] = time.time_ns() // 1_000_000
-    if fences:
+    if fences := _fences(ledger, cycles):
         commit_versions(ledger.table, fences)
     for file in files:
         _delete(ledger, file)

@@ -12,10 +12,10 @@ import os
 import subprocess
 import sys
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from typing import Final
 
-from deltalake import CommitProperties, DeltaTable, Transaction
+from deltalake import DeltaTable
 from deltalake.exceptions import CommitFailedError
 
 from restow.pipeline.ledger import Ledger, commit_versions
@@ -26,6 +26,8 @@ from restow.settings import Table as TableSettings
 COMPACTING: Final = "restow/compacting"
 SWEEPING: Final = "restow/sweeping"
 """Their versions in the table are the milliseconds at which somebody last began."""
+LEFT_SMALL: Final = "restow/small-files"
+"""Its version is the number of small files that the last compaction left."""
 
 LOOK_EVERY_COMMITS: Final = 20
 COMPACT_AFTER_S: Final = 30.0
@@ -88,11 +90,17 @@ class Tidier:
 
 
 def is_due(ledger: Ledger, what: str, settings: TableSettings) -> bool:
-    begun_ms, now_ms = ledger[what], time.time_ns() // 1_000_000
+    begun_ms = ledger[what]
     pause_s = COMPACT_AFTER_S if what == COMPACTING else settings.removed_files_kept_s / SWEEPS_IN_KEPT
-    if begun_ms is not None and now_ms - begun_ms <= 1000 * pause_s:
+    if begun_ms is not None and _now_ms() - begun_ms <= 1000 * pause_s:
         return False
-    return what == SWEEPING or 0 < settings.compact_at_files <= small_files(ledger.table, settings)
+    return what == SWEEPING or is_crowded(ledger, settings)
+
+
+def is_crowded(ledger: Ledger, settings: TableSettings) -> bool:
+    """Many small files have come to those that the last compaction could not do anything about."""
+    left = ledger[LEFT_SMALL] or 0
+    return 0 < settings.compact_at_files <= small_files(ledger.table, settings) - left
 
 
 def small_files(table: DeltaTable, settings: TableSettings) -> int:
@@ -102,30 +110,30 @@ def small_files(table: DeltaTable, settings: TableSettings) -> int:
 def tidy(uri: str, settings: TableSettings) -> None:
     ledger = Ledger(uri)
     if is_due(ledger, COMPACTING, settings):
-        claim(ledger, COMPACTING)
-        compact(ledger.table, settings)
-        ledger.refresh()
-    if is_due(ledger, SWEEPING, settings):
-        claim(ledger, SWEEPING)
-        sweep(ledger, COMPACTING, settings.removed_files_kept_s)
+        _say_in(ledger, {COMPACTING: _now_ms()})
+        compact(ledger, settings)
+    # Not as long as there is something to compact: what looks like an orphan could be the work of one who does it, and
+    # is late. When it is done, he is refused, since the files that he read are no longer in the table.
+    if is_due(ledger, SWEEPING, settings) and not is_crowded(ledger, settings):
+        _say_in(ledger, {SWEEPING: _now_ms()})
+        sweep(ledger, settings.removed_files_kept_s)
 
 
-def claim(ledger: Ledger, what: str) -> None:
-    """Says that it is done now. Raises CommitFailedError if somebody else has just said so."""
-    commit_versions(ledger.table, {what: time.time_ns() // 1_000_000})
+def compact(ledger: Ledger, settings: TableSettings) -> None:
+    """In the order in which the files were added, so that rows stay in the order in which they were stored."""
+    ledger.table.optimize.compact(target_size=settings.file_mb * MB, max_concurrent_tasks=1)
+    ledger.refresh()
+    _say_in(ledger, {LEFT_SMALL: small_files(ledger.table, settings)})
+
+
+def _say_in(ledger: Ledger, versions: Mapping[str, int]) -> None:
+    """Raises CommitFailedError if somebody else has just said so."""
+    commit_versions(ledger.table, versions)
     ledger.refresh()
 
 
-def compact(table: DeltaTable, settings: TableSettings) -> None:
-    """In the order in which the files were added, so that rows stay in the order in which they were stored. Fails if
-    somebody claimed it after this handle was refreshed: he may sweep what one who is so late has written."""
-    table.optimize.compact(
-        target_size=settings.file_mb * MB,
-        max_concurrent_tasks=1,
-        commit_properties=CommitProperties(
-            app_transactions=[Transaction(COMPACTING, time.time_ns() // 1_000_000)],
-        ),
-    )
+def _now_ms() -> int:
+    return time.time_ns() // 1_000_000
 
 
 def main(uri: str, settings: str) -> int:
