@@ -73,6 +73,7 @@ LIBRARIES = {  # the libraries of restow, and where each may be imported
     "matplotlib": ("restow.study.*",),
     "numba": ("restow.compiler",),
     "numpy": ("restow.packing.*", "restow.monitor.*", "restow.study.*", "restow.simulator.*"),
+    "py4j": ("restow.pipeline.*",),
     "pyspark": ("restow.pipeline.*",),
     "rich": ("restow.cli.*",),
 }

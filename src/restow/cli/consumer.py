@@ -5,6 +5,7 @@ import os
 import re
 import socket
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 from restow.cli.common import Subparsers
 from restow.cli.config import add_config, settings_of
@@ -12,6 +13,10 @@ from restow.cli.logging_lines import say
 from restow.cli.stopping import Stop
 from restow.errors import InvalidInput
 from restow.model import ConsumerId
+from restow.settings import Settings
+
+if TYPE_CHECKING:
+    from restow.consumer.pipeline import Pipeline
 
 DESCRIPTION = """\
 Runs one consumer of the group: it tells the controller that it is ready, reads the partitions it is told, stores what
@@ -28,6 +33,13 @@ restow.toml:
   cycle_bytes = 8000000
   report_every_s = 5.0
   grace_s = 30.0               time to end when it is told to
+  [processes]
+  consumer = "spark"           or "light": stores records in SQLite, for trials without Spark
+  [spark]
+  master = "local[2]"          left out: local, with as many threads as the consumer has cores
+  spark.sql.ansi.enabled = true, or any other property of Spark
+
+Modules with transforms are looked for beside restow.toml, then where Python looks.
 
 It needs the rights Read on the topics it is told and on its group, Read and Write on <prefix>-controller, Read on
 <prefix>-query, and Create if the four topics of restow are to be made.
@@ -55,7 +67,6 @@ def run(args: argparse.Namespace) -> int:
     settings = settings_of(args)
     consumer = number_in(args.name, settings.group.name)
     # Kafka's client takes longer to load than most commands to run: only who wants a consumer waits for it.
-    from restow.consumer.light import LightPipeline
     from restow.consumer.process import ConsumerProcess
     from restow.consumer.volume import Volume
     from restow.kafka.mailbox import Mailbox
@@ -66,12 +77,24 @@ def run(args: argparse.Namespace) -> int:
         Volume(args.volume, settings.group.name, consumer, say, os.environ.get("RESTOW_CREATION", "")) as volume,
         Mailbox(settings, consumer, sender, say) as mailbox,
     ):
-        pipeline = LightPipeline(settings, say)
+        pipeline = pipeline_of(settings, args)
         try:
             ConsumerProcess(settings, consumer, volume, pipeline, mailbox, say, stop.wait).run()
         finally:
             pipeline.close()
     return 0
+
+
+def pipeline_of(settings: Settings, args: argparse.Namespace) -> "Pipeline":
+    if settings.processes.consumer == "light":
+        from restow.consumer.light import LightPipeline
+
+        return LightPipeline(settings, say)
+    from restow.cli.transforms_path import let_transforms_be_found
+    from restow.pipeline.assembly import spark_pipeline
+
+    let_transforms_be_found(args.config)
+    return spark_pipeline(settings, args.name, number_in(args.name, settings.group.name), os.environ, say)
 
 
 def number_in(name: str, group: str) -> ConsumerId:

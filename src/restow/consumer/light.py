@@ -50,6 +50,9 @@ class LightPipeline:
         self._free_at_s = 0.0
         """When the limit of speed allows the next record."""
 
+    def warm_up(self, is_to_end: Meanwhile) -> None:
+        pass
+
     def close(self) -> None:
         self._reader.close()
         self._stores.keep(())

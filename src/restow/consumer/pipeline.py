@@ -18,6 +18,9 @@ waits for the cycle to end: then nothing more is waited for."""
 
 
 class Pipeline(Protocol):
+    def warm_up(self, is_to_end: Meanwhile) -> None:
+        """Until the first cycle would be as quick as the next ones; then the consumer tells that it is ready."""
+
     def change(self, change: ChangeAssignment) -> AssignmentChanged:
         """Closes and opens partitions, within a limited time. The position of one that is opened is its table's, else
         where it is told to begin, else the group's committed offset, else the topic's start setting."""

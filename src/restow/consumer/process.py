@@ -66,6 +66,7 @@ class ConsumerProcess:
         self._state, effects = begin(self._consumer, self._volume.read(), self._settings.consumer.report_every_s)
         try:
             self._until_done(self._prepare)
+            self._pipeline.warm_up(self._is_to_end)
             self._todo.extend(effects)
             while self._todo:
                 self._do(self._todo.popleft())
@@ -113,6 +114,10 @@ class ConsumerProcess:
         while self._todo:
             self._do(self._todo.popleft())
         return self._state.wants_a_word
+
+    def _is_to_end(self) -> bool:
+        self._look_for_the_end()
+        return self._end_requested_s is not None
 
     def _look_for_the_end(self) -> None:
         if self._end_requested_s is None and self._told_to_stop(0.0):

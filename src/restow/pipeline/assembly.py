@@ -1,0 +1,25 @@
+"""Puts a Spark pipeline together from the settings: the command line asks for one."""
+
+import time
+from collections.abc import Callable, Mapping
+
+from restow.model import ConsumerId
+from restow.pipeline.delta import DeltaLake
+from restow.pipeline.session import Resources
+from restow.pipeline.spark import SparkPipeline
+from restow.pipeline.staging import Writer
+from restow.settings import Settings
+
+NO_CONSUMER = ConsumerId(0)
+"""Of those who store without being one of the group's consumers."""
+
+
+def spark_pipeline(
+    settings: Settings, name: str, consumer: ConsumerId, environment: Mapping[str, str], say: Callable[[str], None]
+) -> SparkPipeline:
+    """`environment` has what the platform gives: RESTOW_CORES and RESTOW_MEMORY_MB."""
+    cores, memory_mb = environment.get("RESTOW_CORES"), environment.get("RESTOW_MEMORY_MB")
+    resources = Resources(name, float(cores) if cores else None, int(memory_mb) if memory_mb else None)
+    # Our number among the incarnations isn't known before Spark is warm; in names of directories the time serves.
+    writer = Writer(settings.group.name, consumer, incarnation=time.time_ns() // 1_000_000)
+    return SparkPipeline(settings, resources, lambda uri: DeltaLake(uri, writer, settings.table, say), say)

@@ -1,0 +1,33 @@
+"""Spark's classes as an archive that the JVM maps into memory instead of reading, checking and linking them one by one.
+
+Sessions that find one start with it (docs/decisions/030-spark-starts-and-cycles.md has what it gives); `archiving.py`
+makes it. It belongs to one Java, one Spark and one list of jars: the JVM passes over one that doesn't fit.
+"""
+
+import hashlib
+import importlib.metadata
+import os
+from pathlib import Path
+from typing import Final
+
+from restow.kafka.jars import cache_dir
+from restow.kafka.java import find_java
+from restow.pipeline.jars import CONNECTOR
+
+DUMP: Final = "RESTOW_DUMP_CLASSES"
+"""Set for the one process whose JVM writes the archive when it ends."""
+
+
+def options() -> tuple[str, ...]:
+    """For the JVM of a session."""
+    dump = os.environ.get(DUMP)
+    if dump:
+        return (f"-XX:ArchiveClassesAtExit={dump}", "-Xlog:cds=off", "-Xlog:cds+dynamic=off")
+    archive = archive_path()
+    return (f"-XX:SharedArchiveFile={archive}", "-Xshare:auto", "-Xlog:cds=off") if archive.exists() else ()
+
+
+def archive_path() -> Path:
+    java = find_java().resolve()
+    parts = (str(java), java.stat().st_mtime_ns, importlib.metadata.version("pyspark"), str(CONNECTOR))
+    return cache_dir().parent / "classes" / f"{hashlib.sha256(repr(parts).encode()).hexdigest()[:16]}.jsa"

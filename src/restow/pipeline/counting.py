@@ -1,0 +1,44 @@
+"""Counts what a cycle reads, topic by topic, as it passes: Spark sums it up on the way, and nothing is read twice."""
+
+from collections.abc import Iterable
+from typing import Any, Final, NamedTuple
+
+from pyspark.sql import Column, DataFrame, Observation
+from pyspark.sql.functions import coalesce, col, count, length, lit, sum, when  # noqa: A004  Spark's, here
+
+NOTHING: Final = 0
+
+
+class Counted(NamedTuple):
+    """What was read of a topic."""
+
+    records: int
+    bytes: int
+
+
+class Counts:
+    """Of one action on one frame."""
+
+    def __init__(self, topics: Iterable[str]) -> None:
+        self._topics = sorted(topics)
+        self._observation = Observation()
+
+    def on(self, records: DataFrame) -> DataFrame:
+        return records.observe(self._observation, *(sum_ for topic in self._topics for sum_ in self._sums(topic)))
+
+    def counted(self) -> dict[str, Counted]:
+        """After the action. A topic of which Spark counted nothing is not there: a plan may have left out the count."""
+        row: Any = self._observation._jo.getOrEmpty()  # type: ignore[union-attr]
+        found: dict[str, Counted] = {}
+        for topic in self._topics:
+            number = self._topics.index(topic)
+            records, size = (row.get(f"{what}{number}") for what in ("records", "bytes"))
+            if records.isDefined():
+                found[topic] = Counted(int(records.get() or NOTHING), int(size.get() or NOTHING))
+        return found
+
+    def _sums(self, topic: str) -> tuple[Column, Column]:
+        number = self._topics.index(topic)
+        size = coalesce(length("key"), lit(0)) + coalesce(length("value"), lit(0))
+        mine = lit(True) if len(self._topics) == 1 else col("topic") == topic
+        return count(when(mine, 1)).alias(f"records{number}"), sum(when(mine, size)).alias(f"bytes{number}")

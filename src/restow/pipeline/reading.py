@@ -1,0 +1,71 @@
+"""Reads exact ranges of Kafka's partitions with Spark's own connector. `spark.py` asks for a frame in every cycle.
+
+Three things decide whether a cycle takes half a second or a minute (docs/decisions/030-spark-starts-and-cycles.md): no
+long polls at the end of a log, a group id that stays the same so that the executors use their Kafka clients again, and
+few tasks, each of which walks through many partitions.
+"""
+
+import json
+from collections.abc import Iterable, Mapping
+from typing import Final
+
+from pyspark.sql import DataFrame, SparkSession
+
+from restow.consumer.planning import Range
+from restow.model import TopicPartition
+from restow.pipeline.java_properties import java_properties
+from restow.settings import Settings
+
+COLUMNS: Final = ("key", "value", "headers", "topic", "partition", "offset", "timestamp")
+"""What a transform is given."""
+SCHEMA: Final = (
+    "key binary, value binary, headers array<struct<key: string, value: binary>>, topic string, partition int, "
+    "offset bigint, timestamp timestamp"
+)
+LONGEST_POLL_MS: Final = 1
+"""At the end of a log a broker would wait half a second for more; there is no more in the range."""
+
+
+class Reader:
+    def __init__(self, settings: Settings, session: SparkSession) -> None:
+        self._session = session
+        translated = java_properties(settings.kafka.properties)
+        self._options: dict[str, str] = {
+            "kafka.isolation.level": "read_committed",
+            "kafka.fetch.max.wait.ms": str(LONGEST_POLL_MS),
+            **{f"kafka.{name}": value for name, value in translated.items()},
+            **settings.spark.of_reader(),
+            "kafka.bootstrap.servers": settings.kafka.bootstrap,
+            "kafka.group.id": settings.group.name,
+            "includeHeaders": "true",
+            # What was deleted between our look at the log and the read fails the cycle; the next one finds the gap.
+            "failOnDataLoss": "true",
+        }
+
+    def frame(self, ranges: Mapping[TopicPartition, Range], pieces: int) -> DataFrame:
+        """Its rows are in the order of their offsets, partition after partition, in so many pieces at most."""
+        options = {
+            "assign": _by_topic(ranges),
+            "startingOffsets": _offsets({partition: taken.first for partition, taken in ranges.items()}),
+            "endingOffsets": _offsets({partition: taken.next for partition, taken in ranges.items()}),
+        }
+        read = self._session.read.format("kafka").options(**self._options, **options).load()
+        return read.coalesce(pieces).select(*COLUMNS)
+
+    def empty(self) -> DataFrame:
+        """The same columns, and no rows: a transform shows its own columns on it."""
+        return self._session.createDataFrame([], SCHEMA)
+
+
+def _by_topic(partitions: Iterable[TopicPartition]) -> str:
+    numbers: dict[str, list[int]] = {}
+    for partition in sorted(partitions):
+        numbers.setdefault(partition.topic, []).append(partition.partition)
+    return json.dumps(numbers)
+
+
+def _offsets(offsets: Mapping[TopicPartition, int]) -> str:
+    found: dict[str, dict[str, int]] = {}
+    for partition, offset in sorted(offsets.items()):
+        found.setdefault(partition.topic, {})[str(partition.partition)] = offset
+    return json.dumps(found)

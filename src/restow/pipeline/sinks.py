@@ -1,0 +1,92 @@
+"""Where a cycle's rows go. A sink is small: it stores a batch, it tells positions if it knows them, and it refuses a
+late batch if it can. `spark.py` knows no more of one.
+
+A lake table knows its positions and refuses. `Nowhere` does neither: records are read, transformed and counted, and
+their position is the group's committed offset. A sink that can't refuse says so to its group's controller with
+`refuses_late_writes = false`: then no partition is moved before its last consumer is really gone.
+"""
+
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass
+from typing import Protocol
+
+from pyspark.sql import DataFrame
+
+from restow.model import TopicPartition
+from restow.pipeline.table import Span, Table
+from restow.pipeline.writing import write_files
+
+
+@dataclass(frozen=True, slots=True)
+class Batch:
+    """What a cycle has for one sink."""
+
+    rows: DataFrame
+    """Described, and not worked out yet."""
+    spans: Mapping[TopicPartition, Span]
+    records: int
+    """Offsets that are read for it; none, where all of them were deleted: then the spans alone are stored."""
+
+
+class Sink(Protocol):
+    @property
+    def name(self) -> str:
+        """For people."""
+
+    def positions(self, partitions: Iterable[TopicPartition]) -> dict[TopicPartition, int]:
+        """The next offset of those that it knows."""
+
+    def begin(self, offsets: Mapping[TopicPartition, int], schema: str) -> None:
+        """From now on it knows these; of those that it knew already it has its own opinion."""
+
+    def store(self, batch: Batch) -> tuple[TopicPartition, ...]:
+        """All of it: (); or nothing: the partitions that somebody else has stored meanwhile."""
+
+    def tidy(self) -> None:
+        """What is due, in little time."""
+
+    def close(self) -> None: ...
+
+
+class TableSink:
+    def __init__(self, table: Table) -> None:
+        self._table = table
+        self.name = f"the table {table.uri}"
+
+    def positions(self, partitions: Iterable[TopicPartition]) -> dict[TopicPartition, int]:
+        return self._table.positions(partitions)
+
+    def begin(self, offsets: Mapping[TopicPartition, int], schema: str) -> None:
+        self._table.begin(offsets, schema)
+
+    def store(self, batch: Batch) -> tuple[TopicPartition, ...]:
+        staging = self._table.staging()
+        files = write_files(batch.rows, self._table.uri, staging) if batch.records else []
+        return self._table.commit(files, batch.rows.schema.json(), batch.spans)
+
+    def tidy(self) -> None:
+        self._table.tidy()
+
+    def close(self) -> None:
+        self._table.close()
+
+
+class Nowhere:
+    name = "no table"
+
+    def positions(self, partitions: Iterable[TopicPartition]) -> dict[TopicPartition, int]:  # noqa: ARG002
+        return {}
+
+    def begin(self, offsets: Mapping[TopicPartition, int], schema: str) -> None:
+        pass
+
+    def store(self, batch: Batch) -> tuple[TopicPartition, ...]:
+        if batch.records:
+            batch.rows.write.format("noop").mode("overwrite").save()
+        return ()
+
+    def tidy(self) -> None:
+        pass
+
+    def close(self) -> None:
+        pass
