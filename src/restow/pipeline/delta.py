@@ -10,7 +10,7 @@ import json
 import time
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from pathlib import Path
-from typing import Final, TypeVar
+from typing import Final, NamedTuple, TypeVar
 
 from deltalake import DeltaTable, Schema
 from deltalake.exceptions import CommitFailedError, DeltaError, TableNotFoundError
@@ -33,6 +33,15 @@ PAUSE_S: Final = 0.01
 T = TypeVar("T")
 
 
+class Cycle(NamedTuple):
+    """What a cycle wants to be taken."""
+
+    stamp: int
+    files: Sequence[WrittenFile]
+    schema: str
+    spans: Mapping[TopicPartition, Span]
+
+
 class DeltaLake:
     """A Table, as `table.py` says."""
 
@@ -50,16 +59,14 @@ class DeltaLake:
 
     def positions(self, partitions: Iterable[TopicPartition]) -> dict[TopicPartition, int]:
         def attempt() -> dict[TopicPartition, int | None]:
-            ledger = self._refreshed()
+            ledger = self._opened()
             return {partition: self._position(ledger, partition) for partition in sorted(partitions)}
 
         return {partition: at for partition, at in self._insist(attempt).items() if at is not None}
 
     def begin(self, offsets: Mapping[TopicPartition, int], schema: str) -> None:
         def attempt() -> None:
-            ledger = self._refreshed()
-            if ledger is None:
-                ledger = self._make(schema)
+            ledger = self._opened() or self._make(schema)
             self._fit(ledger, schema)
             unknown = [p for p in sorted(offsets) if self._position(ledger, p) is None]
             if unknown:
@@ -74,36 +81,43 @@ class DeltaLake:
     def commit(
         self, files: Sequence[WrittenFile], schema: str, spans: Mapping[TopicPartition, Span]
     ) -> tuple[TopicPartition, ...]:
-        stamp = self._stamp_of(files)
-
-        def attempt() -> tuple[TopicPartition, ...]:
-            ledger = self._refreshed()
-            at = {partition: self._position(ledger, partition) for partition in sorted(spans)}
-            last = None if ledger is None else ledger[self._writer.cycle_id]
-            if last == stamp and all(at[p] == spans[p].next for p in at):
-                return ()  # it was taken before, and the answer got lost
-            replaced = tuple(p for p in at if at[p] != spans[p].first)
-            if replaced or ledger is None:
-                return replaced
-            if last is not None and last >= stamp:
-                raise TableTrouble("the files of this cycle are older than what was swept; write them again")
-            self._fit(ledger, schema)
-            next_offsets = {self._writer.position_id(p): spans[p].next for p in at}
-            added = [_added(file) for file in files]
-            commit_versions(ledger.table, {**next_offsets, self._writer.cycle_id: stamp}, added)
+        cycle = Cycle(self._stamp_of(files), files, schema, spans)
+        if not self._insist(lambda: self._try(cycle, self._refreshed())):
             return ()
+        # A handle doesn't notice that its table was dropped or made again. Refusals are rare: look anew before one.
+        return self._insist(lambda: self._try(cycle, self._opened()))
 
-        return self._insist(attempt)
+    def _try(self, cycle: Cycle, ledger: Ledger | None) -> tuple[TopicPartition, ...]:
+        """The partitions that were replaced."""
+        at = {partition: self._position(ledger, partition) for partition in sorted(cycle.spans)}
+        if ledger is None:
+            return tuple(at)
+        last = ledger[self._writer.cycle_id]
+        if last == cycle.stamp and all(at[p] == cycle.spans[p].next for p in at):
+            return ()  # it was taken before, and the answer got lost
+        if replaced := tuple(p for p in at if at[p] != cycle.spans[p].first):
+            return replaced
+        if last is not None and last >= cycle.stamp:
+            self._stamp = max(self._stamp, last)
+            raise TableTrouble("a later cycle of this consumer was taken, or files of this one swept; write it again")
+        self._fit(ledger, cycle.schema)
+        versions = {self._writer.position_id(p): cycle.spans[p].next for p in at} | {self._writer.cycle_id: cycle.stamp}
+        commit_versions(ledger.table, versions, [_added(file) for file in cycle.files])
+        return ()
 
     def tidy(self) -> None:
         if self._ledger:
             self._tidier.look(self._ledger)
 
     def _refreshed(self) -> Ledger | None:
+        if self._ledger is None:
+            return self._opened()
+        self._ledger.refresh()
+        return self._ledger
+
+    def _opened(self) -> Ledger | None:
         """None: there is no table."""
-        if self._ledger:
-            self._ledger.refresh()
-            return self._ledger
+        self._ledger = None
         try:
             ledger = Ledger(self.uri)
         except TableNotFoundError:
