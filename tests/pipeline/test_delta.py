@@ -2,11 +2,14 @@
 
 import shutil
 from pathlib import Path
+from typing import Any
 
 import pytest
 from deltalake import DeltaTable
 from tests.pipeline.lake import COLUMNS, P0, P1, P2, lake, rows, store, stored, visible, write
 
+from restow.pipeline import delta
+from restow.pipeline.ledger import commit_versions
 from restow.pipeline.table import Span, TableTrouble
 
 
@@ -86,6 +89,20 @@ def test_a_commit_whose_answer_got_lost_is_found_to_be_taken(tmp_path: Path, mon
     monkeypatch.setattr(DeltaTable, "create_write_transaction", commit_and_lose_the_answer)
     assert table.commit(files, COLUMNS, spans) == ()
     assert stored(tmp_path) == rows(spans)
+
+
+def test_a_commit_between_the_look_and_the_commit_is_noticed(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    table, other = lake(tmp_path, 1), lake(tmp_path, 2)
+    table.begin({P0: 0, P1: 0}, COLUMNS)
+
+    def let_the_other_be_faster(*arguments: Any) -> None:
+        monkeypatch.undo()
+        assert store(other, {P0: Span(0, 2)}) == ()
+        commit_versions(*arguments)
+
+    monkeypatch.setattr(delta, "commit_versions", let_the_other_be_faster)
+    assert store(table, {P0: Span(0, 3), P1: Span(0, 3)}) == (P0,)
+    assert stored(tmp_path) == rows({P0: Span(0, 2)})
 
 
 def test_many_partitions_are_taken_by_one_commit(tmp_path: Path) -> None:

@@ -10,11 +10,10 @@ from hypothesis import strategies as st
 from tests.pipeline.lake import COLUMNS, P0, P1, lake, rows, stored, write
 
 from restow.model import TopicPartition
+from restow.pipeline.compaction import compact
 from restow.pipeline.delta import DeltaLake
 from restow.pipeline.ledger import Ledger
 from restow.pipeline.table import Span, TableTrouble, WrittenFile
-from restow.pipeline.tidying import compact
-from restow.settings import Table as TableSettings
 
 PARTITIONS = (P0, P1)
 
@@ -64,7 +63,7 @@ def test_no_order_of_steps_skips_or_repeats_an_offset(steps: Sequence[Look | Com
                 case Commit(writer) if writer in written:
                     _commit(tables[writer], *written[writer], taken)
                 case Compact():
-                    compact(Ledger(root), TableSettings())
+                    compact(Ledger(root), 2**20, 0)
         assert stored(Path(root)) == rows({partition: Span(0, at) for partition, at in taken.items()})
 
 

@@ -22,7 +22,7 @@ class Ledger:
     def __init__(self, uri: str) -> None:
         self.uri = uri
         self.table = DeltaTable(uri)
-        self.files = DeltaFileSystemHandler(uri)
+        self._files = DeltaFileSystemHandler(uri)
         self._known: dict[str, int | None] = {}
 
     def refresh(self) -> None:
@@ -40,15 +40,27 @@ class Ledger:
             self._known[app_id] = self.table.transaction_version(app_id)
         return self._known[app_id]
 
+    def read(self, path: str) -> bytes:
+        file = self._files.open_input_file(path)
+        return file.read(file.size())
+
+    def write(self, path: str, data: bytes) -> None:
+        file = self._files.open_output_stream(path)
+        file.write(data)
+        file.close()  # type: ignore[attr-defined] # it has one; the stub forgets it
+
+    def delete(self, path: str) -> None:
+        self._files.delete_file(path)
+
     def _apply(self, version: int) -> None:
         if not self._known:
             return
         try:
-            file = self.files.open_input_file(f"_delta_log/{version:020}.json")
+            commit = self.read(f"_delta_log/{version:020}.json")
         except FileNotFoundError:  # cleaned up already, by somebody with little patience
             self._known.clear()
             return
-        for line in file.read(file.size()).splitlines():
+        for line in commit.splitlines():
             if (
                 b'"txn"' in line
                 and (transaction := json.loads(line).get("txn"))

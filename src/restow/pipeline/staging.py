@@ -14,8 +14,12 @@ ROOT: Final = "data"
 """No underscore or dot before it: Delta's vacuum passes over such directories, also when their files are removed."""
 
 DIRECTORY: Final = re.compile(
-    rf"(?P<path>{ROOT}/(?P<group>[^/]+)/consumer-(?P<consumer>[0-9]+)/(?P<incarnation>[0-9]+)-(?P<stamp>[0-9]+))/.*"
+    rf"(?P<path>{ROOT}/(?P<group>[^/]+)/(?P<member>[^/]+)/(?P<incarnation>[0-9]+)-(?P<stamp>[0-9]+))/.*"
 )
+
+COMPACTOR: Final = ("restow", "compactor")
+"""Who writes compacted files, whichever consumer has it done; a member of a group that is called restow, perhaps, but
+no consumer of it."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -33,10 +37,14 @@ class Writer:
     @property
     def cycle_id(self) -> str:
         """Its version in the table is the stamp of this consumer's last cycle, or that up to which files were swept."""
-        return cycle_id(self.group, self.consumer)
+        return cycle_id(self.group, self._member)
 
     def directory(self, stamp: int) -> str:
-        return f"{ROOT}/{self.group}/consumer-{self.consumer}/{self.incarnation}-{stamp}"
+        return cycle_directory(self.group, self._member, self.incarnation, stamp)
+
+    @property
+    def _member(self) -> str:
+        return f"consumer-{self.consumer}"
 
 
 @dataclass(frozen=True, slots=True, order=True)
@@ -48,13 +56,17 @@ class Staged:
     stamp: int
 
 
-def cycle_id(group: str, consumer: int) -> str:
-    return f"{group}/consumer-{consumer}"
+def cycle_id(group: str, member: str) -> str:
+    return f"{group}/{member}"
+
+
+def cycle_directory(group: str, member: str, incarnation: int, stamp: int) -> str:
+    return f"{ROOT}/{group}/{member}/{incarnation}-{stamp}"
 
 
 def staged(file: str) -> Staged | None:
-    """The cycle that a file was written by; None: another writer's, or a compacted one."""
+    """The cycle that a file was written by; None: not restow's."""
     parts = DIRECTORY.fullmatch(file)
     if not parts:
         return None
-    return Staged(parts["path"], cycle_id(parts["group"], int(parts["consumer"])), int(parts["stamp"]))
+    return Staged(parts["path"], cycle_id(parts["group"], parts["member"]), int(parts["stamp"]))

@@ -4,6 +4,7 @@ There are two kinds, and both are kept as long as the table says (`delta.deleted
 compacted into others, and files that were written and never committed. The second kind could belong to a cycle that is
 merely slow. So before anything is deleted, the table is told up to which stamp the cycles of each consumer are swept: a
 cycle of before that is refused from then on, and if one was committed meanwhile, that is seen, and nothing is deleted.
+A compaction is a cycle like any other in this.
 """
 
 import shutil
@@ -39,7 +40,7 @@ def _fences(ledger: Ledger, cycles: Iterable[Staged]) -> dict[str, int]:
 
 def _delete(ledger: Ledger, file: str) -> None:
     with suppress(FileNotFoundError):  # another sweeper was faster
-        ledger.files.delete_file(file)
+        ledger.delete(file)
 
 
 def _left_behind(root: str, doomed: set[str], kept_s: float) -> dict[Staged, Path]:
@@ -47,7 +48,7 @@ def _left_behind(root: str, doomed: set[str], kept_s: float) -> dict[Staged, Pat
     has directories."""
     oldest_ms = (time.time() - kept_s) * 1000
     found = {}
-    for path in Path(root).glob(f"{ROOT}/*/consumer-*/*-*"):
+    for path in Path(root).glob(f"{ROOT}/*/*/*-*"):
         name = path.relative_to(root).as_posix()
         cycle = staged(f"{name}/")
         if cycle and cycle.stamp < oldest_ms:

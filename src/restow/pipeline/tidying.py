@@ -13,11 +13,13 @@ import subprocess
 import sys
 import time
 from collections.abc import Callable, Mapping
+from dataclasses import asdict
 from typing import Final
 
 from deltalake import DeltaTable
 from deltalake.exceptions import CommitFailedError
 
+from restow.pipeline.compaction import compact, files_of
 from restow.pipeline.ledger import Ledger, commit_versions
 from restow.pipeline.store_errors import STORE_ERRORS, one_line
 from restow.pipeline.sweeping import sweep
@@ -67,10 +69,9 @@ class Tidier:
             self._process = None
 
     def _start(self) -> None:
-        settings = {name: getattr(self._settings, name) for name in TableSettings.__dataclass_fields__}
         self._until_s = time.monotonic() + WITHIN_S
         self._process = subprocess.Popen(
-            [sys.executable, "-m", "restow.pipeline.tidying", self._uri, json.dumps(settings)],
+            [sys.executable, "-m", "restow.pipeline.tidying", self._uri, json.dumps(asdict(self._settings))],
             stdin=subprocess.DEVNULL,
             stdout=subprocess.DEVNULL,
             stderr=subprocess.PIPE,
@@ -104,26 +105,18 @@ def is_crowded(ledger: Ledger, settings: TableSettings) -> bool:
 
 
 def small_files(table: DeltaTable, settings: TableSettings) -> int:
-    return sum(size < settings.file_mb * MB for size in table.get_add_actions()["size_bytes"].to_pylist())
+    return sum(file.size_bytes < settings.file_mb * MB for file in files_of(table))
 
 
 def tidy(uri: str, settings: TableSettings) -> None:
     ledger = Ledger(uri)
     if is_due(ledger, COMPACTING, settings):
         _say_in(ledger, {COMPACTING: _now_ms()})
-        compact(ledger, settings)
-    # Not as long as there is something to compact: what looks like an orphan could be the work of one who does it, and
-    # is late. When it is done, he is refused, since the files that he read are no longer in the table.
-    if is_due(ledger, SWEEPING, settings) and not is_crowded(ledger, settings):
+        compact(ledger, settings.file_mb * MB, run=os.getpid())
+        _say_in(ledger, {LEFT_SMALL: small_files(ledger.table, settings)})
+    if is_due(ledger, SWEEPING, settings):
         _say_in(ledger, {SWEEPING: _now_ms()})
         sweep(ledger, settings.removed_files_kept_s)
-
-
-def compact(ledger: Ledger, settings: TableSettings) -> None:
-    """In the order in which the files were added, so that rows stay in the order in which they were stored."""
-    ledger.table.optimize.compact(target_size=settings.file_mb * MB, max_concurrent_tasks=1)
-    ledger.refresh()
-    _say_in(ledger, {LEFT_SMALL: small_files(ledger.table, settings)})
 
 
 def _say_in(ledger: Ledger, versions: Mapping[str, int]) -> None:
@@ -137,7 +130,7 @@ def _now_ms() -> int:
 
 
 def main(uri: str, settings: str) -> int:
-    os.nice(NICENESS)
+    _give_way()
     try:
         tidy(uri, TableSettings(**json.loads(settings)))
     except CommitFailedError:
@@ -146,6 +139,14 @@ def main(uri: str, settings: str) -> int:
         sys.stderr.write(f"{one_line(error)}\n")
         return 1
     return 0
+
+
+def _give_way() -> None:
+    """To the cycles, which have all cores. On one core delta-rs also keeps the rows of a file in their order."""
+    os.nice(NICENESS)
+    if hasattr(os, "sched_setaffinity"):
+        cores = sorted(os.sched_getaffinity(0))
+        os.sched_setaffinity(0, {cores[os.getpid() % len(cores)]})
 
 
 if __name__ == "__main__":
