@@ -21,6 +21,7 @@ from restow.pipeline.engine import Engine
 from restow.pipeline.session import Resources
 from restow.settings import Kafka, Settings
 
+MODULE: Final = "restow.pipeline.archiving"
 MADE_WITHIN_S: Final = 600.0
 RECORD: Final = b'{"type": "rehearsal", "version": 1, "at": "2026-01-01T00:00:00Z"}'
 
@@ -42,7 +43,7 @@ def _say(line: str) -> None:
 
 def _make(archive: Path) -> None:
     draft = archive.with_suffix(".draft")
-    command, environment = (sys.executable, "-m", __name__), {**os.environ, DUMP: str(draft)}
+    command, environment = (sys.executable, "-m", MODULE), {**os.environ, DUMP: str(draft)}
     try:
         subprocess.run(command, env=environment, check=True, timeout=MADE_WITHIN_S, capture_output=True, text=True)
         draft.rename(archive)

@@ -40,8 +40,8 @@ def records_for(settings: Settings) -> dict[TopicPartition, Range]:
     return {partition: Range(first, first, end)}
 
 
-class Scratch:
-    """A sink that writes files as for a table, and forgets them."""
+class Forgetful:
+    """A sink that knows nothing and keeps nothing."""
 
     name = "a rehearsal"
 
@@ -51,13 +51,32 @@ class Scratch:
     def begin(self, offsets: Mapping[TopicPartition, int], schema: str) -> None:
         pass
 
-    def store(self, batch: Batch) -> tuple[TopicPartition, ...]:
-        with tempfile.TemporaryDirectory(prefix="restow-rehearsal-") as root:
-            write_files(batch.rows, root, "files")
-        return ()
-
     def tidy(self) -> None:
         pass
 
     def close(self) -> None:
         pass
+
+
+class Scratch(Forgetful):
+    """Files are written as for a table, and removed."""
+
+    def store(self, batch: Batch) -> tuple[TopicPartition, ...]:
+        with tempfile.TemporaryDirectory(prefix="restow-rehearsal-") as root:
+            write_files(batch.rows, root, "files")
+        return ()
+
+
+class Tally(Forgetful):
+    """Rows are worked out whole, and counted. `restow check` looks at them."""
+
+    name = "a trial"
+
+    def __init__(self) -> None:
+        self.rows = 0
+        self.columns: tuple[str, ...] = ()
+
+    def store(self, batch: Batch) -> tuple[TopicPartition, ...]:
+        self.columns = tuple(batch.rows.columns)
+        self.rows = len(batch.rows.collect())
+        return ()

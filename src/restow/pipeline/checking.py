@@ -1,0 +1,57 @@
+"""Tries the transforms of restow.toml on records that are there: `restow check` does, before a group runs them."""
+
+from collections.abc import Callable, Iterable
+from dataclasses import dataclass
+from typing import Final
+
+from restow.consumer.planning import Range
+from restow.errors import RestowError
+from restow.kafka.extents import Extents
+from restow.model import TopicPartition
+from restow.pipeline.engine import Engine, Work
+from restow.pipeline.opening import target_of
+from restow.pipeline.rehearsal import Tally
+from restow.pipeline.session import Resources
+from restow.protocol.messages import TopicService
+from restow.settings import Settings
+
+RECORDS_OF_A_PARTITION: Final = 20
+PARTITIONS_OF_A_TOPIC: Final = 10
+
+
+@dataclass(frozen=True, slots=True)
+class Tried:
+    """What a transform made of a sample."""
+
+    records: int
+    rows: int
+    columns: tuple[str, ...]
+
+    def __str__(self) -> str:
+        on = f"{self.records} records became {self.rows} rows" if self.records else "no records yet; its rows have"
+        return f"{on}{' of' if self.records else ''} {', '.join(self.columns)}"
+
+
+class Checker:
+    def __init__(self, settings: Settings, say: Callable[[str], None]) -> None:
+        self._extents = Extents(settings.kafka)
+        self._engine = Engine(settings, Resources("restow-check", cores=1.0), say)
+
+    def close(self) -> None:
+        self._engine.close()
+
+    def try_out(self, service: TopicService, partitions: Iterable[TopicPartition]) -> Tried:
+        """On the newest records of some partitions; on none, where there are none. Raises RestowError."""
+        tally = Tally()
+        work = Work(target_of(service), self._newest(partitions), 0.0, tally)
+        done = self._engine.run(work, lambda: False, patience_s=0.0)
+        records = sum(counted.records for counted in done.counted.values()) if done else 0
+        return Tried(records, tally.rows, tally.columns)
+
+    def _newest(self, partitions: Iterable[TopicPartition]) -> dict[TopicPartition, Range]:
+        wanted = sorted(partitions)[:PARTITIONS_OF_A_TOPIC]
+        (firsts, trouble), (ends, more_trouble) = self._extents.firsts(wanted), self._extents.ends(wanted)
+        if trouble or more_trouble:
+            raise trouble or more_trouble or RestowError()
+        begins = {p: max(firsts[p], ends[p] - RECORDS_OF_A_PARTITION) for p in wanted}
+        return {p: Range(begins[p], begins[p], ends[p]) for p in wanted}
