@@ -56,6 +56,7 @@ LAYERS = (  # from the ground up: a module imports from its own layer and from t
         (
             *("restow.monitor.live_study", "restow.monitor.process", "restow.controller.process"),
             "restow.controller.journal",
+            "restow.demo.*",
             *("restow.consumer.volume", "restow.consumer.process", "restow.dashboard.server"),
             *("restow.consumer.light", "restow.consumer.light_table", "restow.consumer.light_stores"),
             "restow.consumer.transforms",
@@ -67,6 +68,7 @@ LAYERS = (  # from the ground up: a module imports from its own layer and from t
 LIBRARIES = {  # the libraries of restow, and where each may be imported
     "confluent_kafka": ("restow.kafka.*",),
     "deltalake": ("restow.pipeline.*",),
+    "duckdb": ("restow.pipeline.*",),
     "kafka": ("restow.kafka.*",),
     "kubernetes": ("restow.platform.kubernetes.*",),
     "lightkube": ("restow.platform.kubernetes.*",),
@@ -74,7 +76,7 @@ LIBRARIES = {  # the libraries of restow, and where each may be imported
     "numba": ("restow.compiler",),
     "numpy": ("restow.packing.*", "restow.monitor.*", "restow.study.*", "restow.simulator.*"),
     "py4j": ("restow.pipeline.*",),
-    "pyspark": ("restow.pipeline.*",),
+    "pyspark": ("restow.pipeline.*", "restow.demo.shop"),
     "rich": ("restow.cli.*",),
 }
 

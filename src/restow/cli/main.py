@@ -6,12 +6,26 @@ import sys
 from collections.abc import Sequence
 
 from restow import __version__
-from restow.cli import bench, broker, check, consume, consumer, controller, down, monitor, plan, replay, simulate, study
+from restow.cli import (
+    bench,
+    broker,
+    check,
+    consume,
+    consumer,
+    controller,
+    demo,
+    down,
+    monitor,
+    plan,
+    replay,
+    simulate,
+    study,
+)
 from restow.cli.common import Parser
 from restow.errors import RestowError
 
 DESCRIPTION = "restow keeps a Kafka consumer group exactly as large as its load needs."
-COMMANDS = (plan, simulate, study, bench, broker, monitor, controller, consumer, consume, check, down, replay)
+COMMANDS = (demo, plan, simulate, study, bench, broker, monitor, controller, consumer, consume, check, down, replay)
 INTERRUPTED = 130
 BROKEN_PIPE = 141
 

@@ -1,0 +1,1 @@
+../../src/restow/demo/shop.py
