@@ -290,7 +290,7 @@ def test_a_module_in_no_layer_is_told_where_to_go(module: str) -> None:
 @pytest.mark.parametrize(
     ("module", "library", "home"),
     [
-        ("restow.consumer.process", "pyspark", "restow.pipeline.*"),
+        ("restow.consumer.process", "pyspark", "restow.pipeline.* and restow.demo.shop"),
         ("restow.controller.process", "confluent_kafka", "restow.kafka.*"),
         ("restow.monitor.process", "kafka", "restow.kafka.*"),
         ("restow.platform.processes", "kubernetes", "restow.platform.kubernetes.*"),
