@@ -1,0 +1,100 @@
+"""How the time of a commit to a Delta table grows with the number of commits before it, with and without tidying.
+
+    .venv/bin/python bench/delta_growth.py --commits 3000
+
+One file of three rows and twenty partitions a commit. Tidied, a table has restow's defaults, but that the log is kept
+for seconds instead of an hour, and that compaction is waited for: here cycles follow each other without a pause.
+"""
+
+import argparse
+import json
+import statistics
+import tempfile
+import time
+from collections.abc import Iterator
+from pathlib import Path
+
+from arro3.core import Array, DataType, RecordBatch
+from arro3.core import Table as Columns
+from deltalake import DeltaTable, write_deltalake
+
+from restow.model import TopicPartition
+from restow.pipeline.compaction import compact
+from restow.pipeline.delta import DeltaLake
+from restow.pipeline.ledger import Ledger
+from restow.pipeline.staging import Writer
+from restow.pipeline.table import Span, WrittenFile
+from restow.pipeline.tidying import MB
+from restow.settings import Table as TableSettings
+
+PARTITIONS = tuple(TopicPartition("orders", number) for number in range(20))
+SCHEMA = '{"type":"struct","fields":[{"name":"offset","type":"long","nullable":true,"metadata":{}}]}'
+ROWS = 3
+
+TABLES = {
+    "tidied": TableSettings(log_kept_s=2.0),
+    "checkpoints-alone": TableSettings(checkpoint_every_commits=100, compact_at_files=0),  # delta-rs by itself
+    "untidied": TableSettings(checkpoint_every_commits=1_000_000, compact_at_files=0),
+}
+
+
+def template(directory: Path) -> bytes:
+    columns = Columns.from_batches([RecordBatch.from_pydict({"offset": Array([0, 1, 2], DataType.int64())})])
+    write_deltalake(directory, columns)
+    [file] = directory.glob("*.parquet")
+    return file.read_bytes()
+
+
+def commit_times_s(root: Path, settings: TableSettings, commits: int) -> Iterator[float]:
+    """Each is the time of `commit` alone."""
+    file = template(root / "template")
+    table = DeltaLake(str(root / "table"), Writer("bench", 1, 1), settings, print)
+    table.begin(dict.fromkeys(PARTITIONS, 0), SCHEMA)
+    for number in range(commits):
+        path = f"{table.staging()}/part-0.parquet"
+        target = root / "table" / path
+        target.parent.mkdir(parents=True)
+        target.write_bytes(file)
+        begun_s = time.perf_counter()
+        replaced = table.commit(
+            [WrittenFile(path, len(file), ROWS)], SCHEMA, dict.fromkeys(PARTITIONS, Span(number, number + 1))
+        )
+        yield time.perf_counter() - begun_s
+        assert replaced == ()
+        if settings.compact_at_files and number % settings.compact_at_files == settings.compact_at_files - 1:
+            compact(Ledger(table.uri), settings.file_mb * MB, run=number)
+
+
+def measured(settings: TableSettings, commits: int) -> dict[str, float]:
+    with tempfile.TemporaryDirectory(prefix="restow-growth-") as directory:
+        times_ms = [1000 * took_s for took_s in commit_times_s(Path(directory), settings, commits)]
+        root = Path(directory) / "table"
+        opened_s = time.perf_counter()
+        files = len(DeltaTable(root).file_uris())
+        open_ms = 1000 * (time.perf_counter() - opened_s)
+        first_ms, last_ms = statistics.median(times_ms[:100]), statistics.median(times_ms[-100:])
+        return {
+            "commits": commits,
+            "first_hundred_ms": round(first_ms, 2),
+            "last_hundred_ms": round(last_ms, 2),
+            "growth": round(last_ms / first_ms, 2),
+            "p99_ms": round(statistics.quantiles(times_ms, n=100)[-1], 2),
+            "open_ms": round(open_ms, 2),
+            "files": files,
+            "log_entries": len(list((root / "_delta_log").iterdir())),
+        }
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("--commits", type=int, default=3000)
+    parser.add_argument("--untidied-commits", type=int, default=1000, help="fewer: it becomes slow")
+    parser.add_argument("--tables", default=",".join(TABLES), help="which of them (default: %(default)s)")
+    options = parser.parse_args()
+    for name in options.tables.split(","):
+        commits = options.commits if name == "tidied" else options.untidied_commits
+        print(json.dumps({"table": name, **measured(TABLES[name], commits)}))  # noqa: T201
+
+
+if __name__ == "__main__":
+    main()
