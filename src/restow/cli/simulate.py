@@ -44,7 +44,7 @@ and the exit code is 1.
               some is about one a minute, many two. They end some minutes before the run does, and all must be well
               again
 
-What is not given is drawn from the seed: a group of 6 to 20 partitions, a workload, kinds of tables, settings.
+What is not given is drawn from the seed: a group of 5 to 14 partitions, a workload, kinds of tables, settings.
 """
 
 EPILOG = """\

@@ -41,6 +41,8 @@ from restow.simulator.topics import Reader, Topic
 if TYPE_CHECKING:
     from restow.simulator.world import World
 
+REPLACED: Final = "the table has gone on without us"
+GAP: Final = "records were deleted before they were read"
 BROKEN_TRANSFORM: Final = "broken:transform"
 """A transform that can't be imported."""
 
@@ -79,6 +81,7 @@ class ConsumerProcess(Process):
         self._cycle_began_s = 0.0
         self._cycle: RunCycle | None = None
         self._ranges: list[Range] = []
+        self._gaps: list[TopicPartition] = []
         self._ended: CycleEnded | None = None
         """How the cycle went, while it waits for data and commands."""
         self._speed = capacity_bytes_per_s * rng.uniform(1.02, 1.2)
@@ -179,7 +182,7 @@ class ConsumerProcess(Process):
         refused: list[Refused] = []
         for partition, start in effect.start.items():
             service = effect.topics[partition.topic]
-            reason = self._refusal(partition.topic, service)
+            reason = self._refusal(partition, service)
             if reason is not None:
                 refused.append(Refused((partition,), *reason))
                 continue
@@ -195,11 +198,13 @@ class ConsumerProcess(Process):
         else:
             self.at(self.frozen_until_s, self._go_on)
 
-    def _refusal(self, topic: str, service: TopicService) -> tuple[Refusal, str] | None:
+    def _refusal(self, partition: TopicPartition, service: TopicService) -> tuple[Refusal, str] | None:
         if service.transform == BROKEN_TRANSFORM:
             return "transform", f"{BROKEN_TRANSFORM} can't be imported"
-        if self.world.sinks.is_broken(topic, self.now_s):
-            return "table", f"the table of {topic} can't be opened"
+        if self.world.sinks.is_broken(partition.topic, self.now_s):
+            return "table", f"the table of {partition.topic} can't be opened"
+        if self.world.sinks.has_gap(partition, self.now_s):
+            return "gap", GAP
         return None
 
     def _release(self, partition: TopicPartition) -> None:
@@ -222,13 +227,16 @@ class ConsumerProcess(Process):
             self._store()
 
     def _planned(self, effect: RunCycle) -> list[Range]:
-        data, now_s = self.world.data, self.now_s
+        data, now_s, sinks = self.world.data, self.now_s, self.world.sinks
+        self._gaps = [each for each in effect.positions if sinks.gap_until_s and sinks.has_gap(each, now_s)]
         index, end_offset = data.index, data.end_offset
         ranges = []
         wanted = 0
         for partition, first in effect.positions.items():
             row = index[partition]
             end = end_offset(row, now_s)
+            if self._gaps and partition in self._gaps:
+                continue
             if end > first and not self.world.sinks.is_broken(partition.topic, now_s):
                 ranges.append(Range(partition, row, first, end, 0))
                 wanted += end - first
@@ -245,7 +253,7 @@ class ConsumerProcess(Process):
         cycle, world = self._cycle, self.world
         assert cycle is not None
         positions = dict(cycle.positions)
-        dropped: list[TopicPartition] = []
+        replaced: list[TopicPartition] = []
         records, left, topic = 0, 0, None
         taken: list[Range] = []
         for each in self._ranges:
@@ -261,8 +269,7 @@ class ConsumerProcess(Process):
                 records += each.following - each.first
                 taken.append(each)
             else:
-                dropped.append(each.partition)
-                del positions[each.partition]
+                replaced.append(each.partition)
         world.measures.stored(taken, self._cycle_began_s, self.now_s)
         if not self.passes() and not self.is_alive:
             return
@@ -270,6 +277,9 @@ class ConsumerProcess(Process):
             for each in taken:
                 world.sinks.commit(each.partition, each.following)
         lags = {each.partition: each.left for each in self._ranges}
+        dropped = [*replaced, *self._gaps]
+        for partition in dropped:
+            del positions[partition]
         self._ended = CycleEnded(
             SortedMapping(positions),
             SortedMapping({partition: lags.get(partition, 0) for partition in positions}),
@@ -277,7 +287,10 @@ class ConsumerProcess(Process):
             records * RECORD_BYTES,
             self.now_s - self._cycle_began_s,
             saturated=left > 0,
-            dropped=(Refused(tuple(dropped), "replaced", "the table has gone on without us"),) if dropped else (),
+            dropped=(
+                *([Refused(tuple(replaced), "replaced", REPLACED)] if replaced else []),
+                *([Refused(tuple(self._gaps), "gap", GAP)] if self._gaps else []),
+            ),
         )
         for partition in dropped:
             self._release(partition)

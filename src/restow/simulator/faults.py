@@ -48,6 +48,7 @@ class Fault(StrEnum):
     TOPIC_CHANGED = "a topic's table is changed"
     BROKEN_TRANSFORM = "a topic's transform can't be imported"
     BROKEN_TABLE = "a table can't be used"
+    GAP = "records are deleted before they are read"
     NEW_SETTINGS = "the consumers' settings change"
     UNDECODABLE = "something that can't be read is on the topics"
     SIGTERM = "somebody else ends a consumer"
@@ -235,15 +236,16 @@ class Faults:
         self.world.platform.refuses_until_s = self._until(10, 60)
 
     def _consumer_vanishes(self) -> bool:
-        """Any, be it starting or at work; or one that hangs, while a new controller waits for its answer."""
+        """Any, be it starting or at work, and those that are created soon after; or one that hangs, while a new
+        controller waits for its answer."""
         pods = self.world.platform.pods
         if not pods:
             return False
-        starting = [consumer for consumer in sorted(pods) if pods[consumer].process is None]
-        pod = pods[self.rng.choice(starting or sorted(pods))]
+        pod = pods[self.rng.choice(sorted(pods))]
         controller, process = self.world.controller_in_charge(), pod.process
         if controller is None or not isinstance(process, ConsumerProcess) or self.rng.random() < 0.6:
             self.world.platform.vanish(pod.consumer)
+            self.world.platform.loses_new_until_s = self._until(2, 10)
             return True
         process.freeze(self._until(60, 90))
         controller.die()
@@ -310,6 +312,13 @@ class Faults:
             return False
         self.world.sinks.broken_until_s[topic] = self._until(10, 90)
         return True
+
+    def _gap(self) -> bool:
+        wanted = list(self.world.of_interest())
+        if wanted:
+            until_s = self._until(10, 60)
+            self.world.sinks.gap_until_s.update(dict.fromkeys(self.rng.sample(wanted, min(2, len(wanted))), until_s))
+        return bool(wanted)
 
     def _new_settings(self) -> None:
         self._versions += 1

@@ -7,6 +7,7 @@ what `platform/interface.py` asks for and passes the same contract as the real o
 import random
 from collections.abc import Callable
 from dataclasses import dataclass
+from functools import partial
 from typing import Final, Protocol
 
 from restow.model import ConsumerId
@@ -71,6 +72,8 @@ class SimulatedPlatform:
         self.refuses_until_s = 0.0
         self.slow_until_s = 0.0
         self.fails_until_s = 0.0
+        self.loses_new_until_s = 0.0
+        """Until then what is created is gone again before it has started."""
 
     # What a client wishes.
 
@@ -85,6 +88,8 @@ class SimulatedPlatform:
         if pod is None:
             pod = self.pods[consumer] = Pod(consumer, settings)
             self._start(pod)
+            if self._agenda.now_s < self.loses_new_until_s:
+                self._agenda.after(self._rng.random(), partial(self._gone, pod))
 
     def delete(self, consumer: ConsumerId) -> None:
         self._may_refuse()

@@ -86,7 +86,7 @@ def scenario(
     capacity_bytes_per_s: float = 1_000_000.0,
 ) -> Scenario:
     rng = random.Random(f"{seed}/scenario")
-    count = rng.randint(6, 20)
+    count = rng.randint(5, 14)
     per_consumer = rng.choice(PARTITIONS_PER_CONSUMER_DRAWN)
     drawn = rng.choice(sorted(GENERATORS))
     topics = rng.randint(2, 4)

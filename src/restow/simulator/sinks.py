@@ -20,9 +20,14 @@ class Sinks:
     """The group's own."""
     broken_until_s: dict[str, float] = field(default_factory=dict)
     """Tables, by topic, that can't be opened or written until then."""
+    gap_until_s: dict[TopicPartition, float] = field(default_factory=dict)
+    """Partitions of which records were deleted that nobody has read, until somebody has put them back."""
 
     def is_broken(self, topic: str, now_s: float) -> bool:
         return now_s < self.broken_until_s.get(topic, 0.0)
+
+    def has_gap(self, partition: TopicPartition, now_s: float) -> bool:
+        return now_s < self.gap_until_s.get(partition, 0.0)
 
     def position(self, partition: TopicPartition, service: TopicService, start: StartFrom, end: int) -> int:
         """The table's own record, else what the command says, else the group's offset, else the topic's start. Where it
