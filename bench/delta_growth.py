@@ -3,7 +3,7 @@
     .venv/bin/python bench/delta_growth.py --commits 3000
 
 One file of three rows and twenty partitions a commit. Tidied, a table has restow's defaults, but that the log is kept
-for seconds instead of an hour, and that compaction is waited for: here cycles follow each other without a pause.
+for seconds instead of half an hour, and that compaction is waited for: here cycles follow each other without a pause.
 """
 
 import argparse

@@ -27,4 +27,4 @@ def test_a_commit_stays_as_fast_as_at_the_beginning_and_without_tidying_it_does_
     found = {measured["table"]: measured for measured in map(json.loads, told.splitlines())}
     assert found["tidied"]["growth"] < MOST_GROWTH < found["untidied"]["growth"], told
     assert found["tidied"]["files"] < 200, told
-    assert found["tidied"]["log_entries"] < 1500, told
+    assert found["tidied"]["log_entries"] < 1200, told
