@@ -5,32 +5,27 @@ only when nobody else may hold it. It is stopped for another consumer only when 
 their start is no pause for the data; partitions that nobody holds are started as soon as their own consumer is ready.
 """
 
-from collections.abc import Mapping
-from functools import lru_cache
-from itertools import chain
-from typing import Final
-
 from restow.controller.patience import dismiss
+from restow.controller.places import is_outdated, places, wanted_of
 from restow.controller.state import State, View
 from restow.controller.transitions import Cause, Phase, Stage
 from restow.controller.turn import Turn
 from restow.model import Assignment, ConsumerId, SortedMapping, TopicPartition
-from restow.protocol.messages import RECOVER, StartConsumingCommand, StartFrom, TopicService
-
-NOTHING: Final[frozenset[TopicPartition]] = frozenset()
+from restow.protocol.messages import RECOVER, StartFrom
 
 Holders = dict[TopicPartition, list[ConsumerId]]
+Missing = dict[ConsumerId, frozenset[TopicPartition]]
 
 
 def manage(turn: Turn) -> None:
     target = turn.state.target
     assert target is not None, "Manage works for a target"
-    holders = _out_of_place(turn.state, target)
+    holders, missing = _out_of_place(turn.state, target)
     all_there = turn.state.awaited().isdisjoint(target.consumers)
     stops, held_back = _stops(turn.state, target, holders, all_there)
     for consumer in sorted(stops):
         turn.command_stop(consumer, tuple(sorted(stops[consumer])))
-    starts, waiting = _starts(turn.state, target, holders)
+    starts, waiting = _starts(turn.state, missing, holders)
     for consumer in sorted(starts):
         turn.command_start(consumer, SortedMapping(starts[consumer]))
     if starts:
@@ -59,64 +54,26 @@ def _differs(one: View, other: View) -> bool:
     )
 
 
-def _out_of_place(state: State, target: Assignment) -> Holders:
-    """Who may hold what, of all that somebody may hold who should not, or not by this definition. In a large group that
-    is little, and the rest is not gone through."""
-    wanted, services = _wanted(target), _Services(state)
-    found: Holders = {}
-    for consumer, view in state.consumers.items():
-        may_hold = view.may_hold
-        if not may_hold:
-            continue
-        going = view.phase in (Phase.LEAVING, Phase.LOST)
-        odd = may_hold if going else may_hold - wanted.get(consumer, NOTHING)
-        outdated = _outdated_topics(view, services)
-        if outdated:
-            odd = odd.union(partition for partition in may_hold if partition.topic in outdated)
-        for partition in odd:
-            if view.phase is not Phase.LOST or not state.refuses_late_writes(partition.topic):
-                found.setdefault(partition, []).append(consumer)
-    for partition, consumers in found.items():
+def _out_of_place(state: State, target: Assignment) -> tuple[Holders, Missing]:
+    """Who may hold what, of all that somebody may hold who should not, or not by this definition; and what somebody
+    should hold who doesn't."""
+    holders: Holders = {}
+    missing: Missing = {
+        consumer: wanted_of(target)[consumer] for consumer in target.consumers if consumer not in state.consumers
+    }
+    for consumer, place in places(state, target):
+        for partition in place.odd:
+            if place.view.phase is not Phase.LOST or not state.refuses_late_writes(partition.topic):
+                holders.setdefault(partition, []).append(consumer)
+        if place.missing:
+            missing[consumer] = place.missing
+    for partition, consumers in holders.items():
         owner = target.get(partition)
         if owner is None or owner in consumers or owner not in state.consumers:
             continue
         if partition in state.consumers[owner].may_hold:
             consumers.append(owner)
-    return found
-
-
-def _outdated_topics(view: View, services: Mapping[str, TopicService | None]) -> set[str]:
-    """Which it reads, or will when it obeys, by another definition than is wanted now."""
-    starts = (sent.command.topics for sent in view.sent if isinstance(sent.command, StartConsumingCommand))
-    digests = chain(view.definitions.items(), ((name, given.digest) for each in starts for name, given in each.items()))
-    return {topic for topic, digest in digests if (service := services[topic]) is not None and service.digest != digest}
-
-
-class _Services(dict[str, TopicService | None]):
-    """Each topic's, looked up once."""
-
-    def __init__(self, state: State) -> None:
-        super().__init__()
-        self._state = state
-
-    def __missing__(self, topic: str) -> TopicService | None:
-        self[topic] = found = self._state.service_of(topic)
-        return found
-
-
-@lru_cache(maxsize=4)
-def _wanted(target: Assignment) -> dict[ConsumerId, frozenset[TopicPartition]]:
-    return {consumer: frozenset(partitions) for consumer, partitions in target.by_consumer.items()}
-
-
-def is_outdated(state: State, consumer: ConsumerId, partition: TopicPartition) -> bool:
-    """Whether it is read by another definition than is wanted now."""
-    return _is_outdated(state, state.consumers[consumer], partition.topic)
-
-
-def _is_outdated(state: State, view: View, topic: str) -> bool:
-    service = state.service_of(topic)
-    return service is not None and not view.digests_of(topic) <= {service.digest}
+    return holders, missing
 
 
 def _stops(
@@ -127,7 +84,7 @@ def _stops(
     held_back = False
     for partition, consumers in holders.items():
         wanted, contenders = target.get(partition), state.contenders(consumers)
-        if contenders == [wanted] and not is_outdated(state, contenders[0], partition):
+        if contenders == [wanted] and not is_outdated(state, state.consumers[contenders[0]], partition.topic):
             continue
         moves = wanted is not None and len(contenders) == 1 and contenders[0] != wanted
         for consumer in contenders:
@@ -142,18 +99,17 @@ def _stops(
 
 
 def _starts(
-    state: State, target: Assignment, holders: Holders
+    state: State, missing: Missing, holders: Holders
 ) -> tuple[dict[ConsumerId, dict[TopicPartition, StartFrom]], bool]:
     """What to start now, and whether more is to be started when consumers are ready."""
     starts: dict[ConsumerId, dict[TopicPartition, StartFrom]] = {}
     waiting, unknown = False, state.unknown
-    for consumer, wanted in _wanted(target).items():
+    for consumer, partitions in missing.items():
         view = state.consumers.get(consumer)
         is_ready = view is not None and view.phase is Phase.READY
         if waiting and not is_ready:
             continue  # nothing is started there, and that something waits is known
-        missing = wanted if view is None else wanted - view.may_hold
-        for partition in sorted(missing):
+        for partition in sorted(partitions):
             service = state.service_of(partition.topic)
             if (
                 partition in holders
@@ -163,7 +119,7 @@ def _starts(
             ):
                 continue
             # A consumer reads a topic by one definition: the old one is stopped before the new one is started.
-            if view is None or not is_ready or _is_outdated(state, view, partition.topic):
+            if view is None or not is_ready or is_outdated(state, view, partition.topic):
                 waiting = True
             else:
                 starts.setdefault(consumer, {})[partition] = state.stopped.get(partition, RECOVER)

@@ -9,7 +9,7 @@ from itertools import count
 
 from restow.controller.effects import CreateConsumer, Noted
 from restow.controller.load import backlogs, effective_speed
-from restow.controller.manage import is_outdated
+from restow.controller.places import is_outdated
 from restow.controller.state import State
 from restow.controller.transitions import Cause, Phase, Stage
 from restow.controller.turn import Turn
@@ -122,7 +122,7 @@ def _changes(state: State, plan: Plan) -> bool:
             return True
         if contenders and state.consumers[contenders[0]].is_stopping(partition):
             return True  # it stays after all, but must be started again when it has stopped
-        if contenders and is_outdated(state, contenders[0], partition):
+        if contenders and is_outdated(state, state.consumers[contenders[0]], partition.topic):
             return True
     return False
 

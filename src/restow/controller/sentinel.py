@@ -6,9 +6,9 @@ Speeds that are stale, missing or impossible hold everything as it is and raise 
 from restow.controller.events import ClockTicked, Event, SpeedsMeasured
 from restow.controller.hearing import forget_refusals
 from restow.controller.load import loads
-from restow.controller.manage import is_outdated
-from restow.controller.state import State
-from restow.controller.transitions import Cause
+from restow.controller.places import is_outdated
+from restow.controller.state import State, View
+from restow.controller.transitions import Cause, Phase
 from restow.controller.turn import Turn
 from restow.model import SortedMapping, Speeds, TopicPartition
 from restow.packing.reasons import listed
@@ -75,25 +75,36 @@ def reason_to_look(turn: Turn, event: Event) -> Cause | None:
 
 
 def _unplaced(state: State) -> Cause | None:
-    holders, unknown = state.holders(), state.unknown
+    """By sets of partitions rather than one by one: it is asked with every measurement, and there may be many."""
+    held: set[TopicPartition] = set()
+    left: set[TopicPartition] = set()
     is_unwanted = False
-    for partition, consumers in holders.items():  # in no order: what is answered must not depend on it
-        contenders = state.contenders(consumers)
-        if len(contenders) > 1:
+    for view in state.consumers.values():
+        may_hold = view.may_hold
+        if view.phase in (Phase.LEAVING, Phase.LOST):
+            lost = view.phase is Phase.LOST
+            left.update(each for each in may_hold if not lost or not state.refuses_late_writes(each.topic))
+            continue
+        if not held.isdisjoint(may_hold):
             return Cause.DISAGREEMENT
-        if contenders and (state.service_of(partition.topic) is None or is_outdated(state, contenders[0], partition)):
-            is_unwanted = True
+        held |= may_hold
+        is_unwanted = is_unwanted or _is_unwanted(state, view, {partition.topic for partition in may_hold})
     if is_unwanted:
         return Cause.TOPICS
-    for partition in state.known:
+    unknown = state.unknown
+    for partition in state.known - held - left:
         if (
-            partition not in holders
-            and state.service_of(partition.topic) is not None
+            state.service_of(partition.topic) is not None
             and not state.is_resting(partition)
             and not state.must_wait(partition, unknown)
         ):
             return Cause.UNASSIGNED
     return None
+
+
+def _is_unwanted(state: State, view: View, topics: set[str]) -> bool:
+    """Whether something is read that is of no interest, or by an old definition."""
+    return any(state.service_of(topic) is None or is_outdated(state, view, topic) for topic in topics)
 
 
 def _overload(state: State) -> Cause | None:
