@@ -17,7 +17,7 @@ from restow.controller.events import Event, SpeedsMeasured
 from restow.controller.state import Sent, State, View
 from restow.controller.transitions import Phase
 from restow.controller.turn import Turn
-from restow.model import Assignment, ConsumerId, TopicPartition
+from restow.model import ConsumerId, TopicPartition
 from restow.protocol.messages import Command, StartFrom
 
 Mutant = Callable[[pytest.MonkeyPatch], None]
@@ -39,11 +39,11 @@ def an_unanswered_start_is_no_claim(patch: pytest.MonkeyPatch) -> None:
 def a_start_does_not_wait_for_the_stop(patch: pytest.MonkeyPatch) -> None:
     starts = manage._starts
 
-    def eager(state: State, target: Assignment, holders: manage.Holders) -> object:
+    def eager(state: State, missing: manage.Missing, holders: manage.Holders) -> object:
         def stops(partition: TopicPartition) -> bool:
             return all(state.consumers[consumer].is_stopping(partition) for consumer in holders[partition])
 
-        return starts(state, target, {p: holders[p] for p in holders if not stops(p)})
+        return starts(state, missing, {p: holders[p] for p in holders if not stops(p)})
 
     patch.setattr(manage, "_starts", eager)
 

@@ -11,11 +11,16 @@ from restow.consumer.events import Event as ConsumerEvent
 from restow.controller.effects import Effect as ControllerEffect
 from restow.controller.effects import Moved
 from restow.controller.events import Event as ControllerEvent
+from restow.controller.events import Received
 from restow.controller.state import State, View
 from restow.controller.transitions import Cause, Phase, Stage
 from restow.model import ConsumerId
 
 NOBODY: Mapping[ConsumerId, View] = {}
+
+
+def _only(consumers: Mapping[ConsumerId, View], consumer: ConsumerId) -> Mapping[ConsumerId, View]:
+    return {consumer: consumers[consumer]} if consumer in consumers else NOBODY
 
 
 @dataclass
@@ -38,7 +43,12 @@ class Coverage:
             self.controller_effects.add(type(effect))
             if isinstance(effect, Moved):
                 self.transitions.add((effect.source, effect.target, effect.cause))
-        if before.consumers is not after.consumers:
+        if before.consumers is after.consumers:
+            return
+        if isinstance(event, Received) and not effects:  # then nobody else can have changed
+            consumer = event.message.consumer
+            self._phases(_only(before.consumers, consumer), _only(after.consumers, consumer))
+        else:
             self._phases(before.consumers, after.consumers)
 
     def _phases(self, before: Mapping[ConsumerId, View], after: Mapping[ConsumerId, View]) -> None:

@@ -28,7 +28,7 @@ from restow.simulator.topics import Kafka, Topic
 from restow.simulator.wire import AsBytes, AsValues, Wire
 from restow.simulator.workloads import STEP_S
 
-LOOK_S: Final = 5.0
+LOOK_S: Final = 10.0
 MOST_VIOLATIONS: Final = 20
 """One that nothing is done about is seen again and again."""
 CALM_S: Final = 240.0
