@@ -38,7 +38,8 @@ def run(args: argparse.Namespace) -> int:
     checker, wrong = Checker(settings, note), 0
     try:
         for name, service in settings.consume.items():
-            place = f"{args.config}: [consume.{name}]"
+            key = name if re.fullmatch(r"[A-Za-z0-9_-]+", name) else f'"{name}"'
+            place = f"{args.config}: [consume.{key}]"
             partitions = [partition for partition in topics if matches(name, partition.topic)]
             try:
                 tried = checker.try_out(service, partitions)

@@ -5,6 +5,7 @@ from collections.abc import Callable, Mapping
 
 from restow.model import ConsumerId
 from restow.pipeline.delta import DeltaLake
+from restow.pipeline.engine import Engine
 from restow.pipeline.session import Resources
 from restow.pipeline.spark import SparkPipeline
 from restow.pipeline.staging import Writer
@@ -22,4 +23,5 @@ def spark_pipeline(
     resources = Resources(name, float(cores) if cores else None, int(memory_mb) if memory_mb else None)
     # Our number among the incarnations isn't known before Spark is warm; in names of directories the time serves.
     writer = Writer(settings.group.name, consumer, incarnation=time.time_ns() // 1_000_000)
-    return SparkPipeline(settings, resources, lambda uri: DeltaLake(uri, writer, settings.table, say), say)
+    engine = Engine(settings, resources, say)
+    return SparkPipeline(settings, engine, lambda uri: DeltaLake(uri, writer, settings.table, say), say)

@@ -88,7 +88,8 @@ class Engine:
             if self._dropped.is_set():
                 return None
             self._must_be_alive(error)
-            raise RestowError(f"a cycle for {work.sink.name} failed: {told(error)}") from None
+            what = f"what the transform {work.target.transform} makes" if work.target.transform else "the records"
+            raise RestowError(f"{what} can't be written to {work.sink.name}: {told(error)}") from None
 
     def tidy(self, sink: Sink, meanwhile: Meanwhile) -> None:
         self._worker.do_while(sink.tidy, meanwhile, 0.0, lambda: None)

@@ -4,6 +4,7 @@
 is set here.
 """
 
+import logging
 import os
 import sys
 import tempfile
@@ -53,13 +54,15 @@ def start_session(settings: Settings, resources: Resources, say: Say) -> SparkSe
     os.environ.setdefault("PYSPARK_PYTHON", sys.executable)  # a person's Python functions run as this Python does
     own = settings.spark.of_session()
     properties = _properties(settings, resources, jars) | own
-    for name, value in _java_options(own).items():
+    for name, value in _java_options(own, properties["spark.master"]).items():
         properties[name] = value
     builder: Any = SparkSession.builder
     for name, value in properties.items():
         builder = builder.config(name, value)
     session: SparkSession = builder.getOrCreate()
     _write_no_checksums(session)
+    # PySpark prints each failed query as pages of JSON, besides raising what we tell of.
+    logging.getLogger("DataFrameQueryContextLogger").setLevel(logging.CRITICAL + 1)
     return session
 
 
@@ -104,8 +107,10 @@ def _properties(settings: Settings, resources: Resources, jars: list[Path]) -> d
     return found
 
 
-def _java_options(own: dict[str, str]) -> dict[str, str]:
+def _java_options(own: dict[str, str], master: str) -> dict[str, str]:
     options = [f"-Dlog4j2.configurationFile={LOGGING.as_uri()}", *class_archive.options()]
+    if master == "local[1]":
+        options.append("-XX:+UseSerialGC")  # with one core the others only have more to do
     if "spark.driver.extraJavaOptions" in own:
         options.append(own["spark.driver.extraJavaOptions"])
     return {"spark.driver.extraJavaOptions": " ".join(options)}

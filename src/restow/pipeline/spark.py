@@ -23,7 +23,6 @@ from restow.model import SortedMapping, TopicPartition
 from restow.pipeline.engine import Engine, SparkEnded, Work
 from restow.pipeline.opening import Opener, OpenTable, Sinks, Target, gap_line, refusal_line, target_of
 from restow.pipeline.rests import Rests
-from restow.pipeline.session import Resources
 from restow.pipeline.user_code import TransformTrouble
 from restow.protocol.messages import StartFrom, TopicService
 from restow.settings import Settings
@@ -47,15 +46,13 @@ class Outcome:
 
 
 class SparkPipeline:
-    def __init__(
-        self, settings: Settings, resources: Resources, open_table: OpenTable, say: Callable[[str], None]
-    ) -> None:
+    def __init__(self, settings: Settings, engine: Engine, open_table: OpenTable, say: Callable[[str], None]) -> None:
         self._limits, self._say = settings.consumer, say
         self._group = GroupClient(settings.kafka, settings.group.name, 0, say)
         self._extents = Extents(settings.kafka)
         self._opener = Opener(settings.kafka, Positions(settings.kafka, self._group.client), self._extents)
         self._sinks = Sinks(open_table)
-        self._engine = Engine(settings, resources, say)
+        self._engine = engine
         self._rests = Rests(say)
         self._pace = Pace.at_first(self._limits.cycle_s, self._limits.cycle_bytes)
         self._at: dict[TopicPartition, int] = {}

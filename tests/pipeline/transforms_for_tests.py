@@ -1,0 +1,48 @@
+"""Transforms that the tests of the Spark pipeline name."""
+
+import time
+
+from pyspark.sql import DataFrame, functions
+
+SECONDS = 60
+
+
+def doubled(records: DataFrame) -> DataFrame:
+    """Even ones, twice; it names its columns, and none of the lineage."""
+    number = functions.col("value").cast("string").cast("long")
+    twice = functions.explode(functions.array(functions.lit("a"), functions.lit("b")))
+    return records.select(number.alias("number")).filter("number % 2 = 0").select("number", twice.alias("copy"))
+
+
+def counted(records: DataFrame) -> DataFrame:
+    return records.groupBy("topic").count()
+
+
+def kept(records: DataFrame) -> DataFrame:
+    """Enriched by a join, through which it keeps the lineage itself."""
+    names = records.sparkSession.createDataFrame([(0, "zero"), (1, "one")], "partition int, name string")
+    joined = records.join(functions.broadcast(names), "partition", how="left")
+    return joined.select("name", "_topic", "_partition", "_offset", "_timestamp")
+
+
+def never_seven(records: DataFrame) -> DataFrame:
+    def checked(text: str) -> int:
+        if text == "7":
+            raise ValueError("a seven")
+        return int(text)
+
+    check = functions.udf(lambda text: checked(text), "int")  # noqa: PLW0108  Spark asks much of type hints
+    return records.select(check(functions.col("value").cast("string")).alias("number"))
+
+
+def slow(records: DataFrame) -> DataFrame:
+    def waited(text: str) -> str:
+        time.sleep(SECONDS)
+        return text
+
+    wait = functions.udf(lambda text: waited(text), "string")  # noqa: PLW0108
+    return records.select(wait(functions.col("value").cast("string")).alias("text"))
+
+
+def no_frame(records: DataFrame) -> int:
+    return len(records.columns)
