@@ -114,6 +114,37 @@ def test_compaction_that_comes_after_another_is_refused(tmp_path: Path, monkeypa
     assert stored(tmp_path) == rows({P0: Span(0, 6)})
 
 
+def test_compaction_gives_way_to_somebody_who_deletes_rows(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    filled(tmp_path, 6)
+    exchange = compaction._exchange
+
+    def let_somebody_delete(*arguments: Any) -> None:
+        DeltaTable(tmp_path).delete('"offset" = 3')
+        exchange(*arguments)
+
+    monkeypatch.setattr(compaction, "_exchange", let_somebody_delete)
+    with pytest.raises(CommitFailedError, match="others were faster"):
+        compact(Ledger(str(tmp_path)), 2**20, run=1)
+    assert stored(tmp_path) == rows({P0: Span(0, 3)}) + rows({P0: Span(4, 6)})
+
+
+def test_compaction_gives_way_also_between_its_last_look_and_its_commit(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    filled(tmp_path, 6)
+    commit = DeltaTable.create_write_transaction
+
+    def let_somebody_delete(*arguments: Any, **more: Any) -> None:
+        monkeypatch.undo()
+        DeltaTable(tmp_path).delete('"offset" = 3')
+        commit(*arguments, **more)
+
+    monkeypatch.setattr(DeltaTable, "create_write_transaction", let_somebody_delete)
+    with pytest.raises(CommitFailedError, match="others were faster"):
+        compact(Ledger(str(tmp_path)), 2**20, run=1)
+    assert stored(tmp_path) == rows({P0: Span(0, 3)}) + rows({P0: Span(4, 6)})
+
+
 def test_compaction_whose_files_were_swept_is_refused(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     filled(tmp_path, 6)
     exchange = compaction._exchange

@@ -33,9 +33,9 @@ LEFT_SMALL: Final = "restow/small-files"
 
 LOOK_EVERY_COMMITS: Final = 20
 COMPACT_AFTER_S: Final = 30.0
-"""Who begins has so long before another one would; a hundred files of 640 kB took 2 s."""
+"""Who begins has so long before another one would; a hundred files of 1.1 MB took 0.9 s, and 150 MB of memory."""
 SWEEPS_IN_KEPT: Final = 6
-"""So often in the time that files are kept: an hour with the default of six."""
+"""So often in the time that files are kept."""
 WITHIN_S: Final = 600.0
 NICENESS: Final = 10
 MB: Final = 2**20
