@@ -1,11 +1,13 @@
 """Spark's classes as an archive that the JVM maps into memory instead of reading, checking and linking them one by one.
 
 Sessions that find one start with it (docs/decisions/030-spark-starts-and-cycles.md has what it gives); `archiving.py`
-makes it. It belongs to one Java, one Spark and one list of jars: the JVM passes over one that doesn't fit.
+makes it. It belongs to one Java, one Spark and one list of jars, each where it is: the JVM passes over one that
+doesn't fit.
 """
 
 import hashlib
 import importlib.metadata
+import importlib.util
 import os
 from pathlib import Path
 from typing import Final
@@ -28,6 +30,8 @@ def options() -> tuple[str, ...]:
 
 
 def archive_path() -> Path:
-    java = find_java().resolve()
-    parts = (str(java), java.stat().st_mtime_ns, importlib.metadata.version("pyspark"), str(CONNECTOR))
+    java, spark = find_java().resolve(), importlib.util.find_spec("pyspark")
+    where = None if spark is None else spark.origin
+    version = importlib.metadata.version("pyspark")
+    parts = (str(java), java.stat().st_mtime_ns, where, version, str(cache_dir()), str(CONNECTOR))
     return cache_dir().parent / "classes" / f"{hashlib.sha256(repr(parts).encode()).hexdigest()[:16]}.jsa"
