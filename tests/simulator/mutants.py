@@ -39,11 +39,9 @@ def an_unanswered_start_is_no_claim(patch: pytest.MonkeyPatch) -> None:
 def a_start_does_not_wait_for_the_stop(patch: pytest.MonkeyPatch) -> None:
     starts = manage._starts
 
-    def eager(state: State, missing: manage.Missing, holders: manage.Holders) -> object:
-        def stops(partition: TopicPartition) -> bool:
-            return all(state.consumers[consumer].is_stopping(partition) for consumer in holders[partition])
-
-        return starts(state, missing, {p: holders[p] for p in holders if not stops(p)})
+    def eager(state: State, missing: manage.Missing, taken: frozenset[TopicPartition]) -> object:
+        told = {p for view in state.consumers.values() for p in view.may_hold if view.is_stopping(p)}
+        return starts(state, missing, taken - told)
 
     patch.setattr(manage, "_starts", eager)
 

@@ -20,12 +20,12 @@ Missing = dict[ConsumerId, frozenset[TopicPartition]]
 def manage(turn: Turn) -> None:
     target = turn.state.target
     assert target is not None, "Manage works for a target"
-    holders, missing = _out_of_place(turn.state, target)
+    found = _OutOfPlace(turn.state, target)
     all_there = turn.state.awaited().isdisjoint(target.consumers)
-    stops, held_back = _stops(turn.state, target, holders, all_there)
+    stops, held_back = _stops(turn.state, target, found.holders, all_there)
     for consumer in sorted(stops):
         turn.command_stop(consumer, tuple(sorted(stops[consumer])))
-    starts, waiting = _starts(turn.state, missing, holders)
+    starts, waiting = _starts(turn.state, found.missing, found.taken)
     for consumer in sorted(starts):
         turn.command_start(consumer, SortedMapping(starts[consumer]))
     if starts:
@@ -54,26 +54,28 @@ def _differs(one: View, other: View) -> bool:
     )
 
 
-def _out_of_place(state: State, target: Assignment) -> tuple[Holders, Missing]:
-    """Who may hold what, of all that somebody may hold who should not, or not by this definition; and what somebody
-    should hold who doesn't."""
-    holders: Holders = {}
-    missing: Missing = {
-        consumer: wanted_of(target)[consumer] for consumer in target.consumers if consumer not in state.consumers
-    }
-    for consumer, place in places(state, target):
-        for partition in place.odd:
-            if place.view.phase is not Phase.LOST or not state.refuses_late_writes(partition.topic):
-                holders.setdefault(partition, []).append(consumer)
-        if place.missing:
-            missing[consumer] = place.missing
-    for partition, consumers in holders.items():
-        owner = target.get(partition)
-        if owner is None or owner in consumers or owner not in state.consumers:
-            continue
-        if partition in state.consumers[owner].may_hold:
-            consumers.append(owner)
-    return holders, missing
+class _OutOfPlace:
+    """All that somebody may hold who should not, or not by this definition; and what somebody should hold who
+    doesn't."""
+
+    def __init__(self, state: State, target: Assignment) -> None:
+        found = tuple(places(state, target))
+        absent = (consumer for consumer in target.consumers if consumer not in state.consumers)
+        self.missing: Missing = {consumer: wanted_of(target)[consumer] for consumer in absent}
+        self.missing |= {consumer: place.missing for consumer, place in found if place.missing}
+        self.taken = frozenset[TopicPartition]().union(*(place.odd for _, place in found if place.odd))
+        """Nobody may start these."""
+        undecided = frozenset[TopicPartition]().union(*(place.undecided for _, place in found if place.undecided))
+        self.holders: Holders = {partition: [] for partition in undecided}
+        """Who may hold each partition that somebody may have to be told to stop."""
+        for consumer, place in found:
+            for partition in place.odd & undecided if undecided else ():
+                self.holders[partition].append(consumer)
+        for partition, consumers in self.holders.items():
+            owner = target.get(partition)
+            view = None if owner is None or owner in consumers else state.consumers.get(owner)
+            if owner is not None and view is not None and partition in view.may_hold:
+                consumers.append(owner)
 
 
 def _stops(
@@ -99,7 +101,7 @@ def _stops(
 
 
 def _starts(
-    state: State, missing: Missing, holders: Holders
+    state: State, missing: Missing, taken: frozenset[TopicPartition]
 ) -> tuple[dict[ConsumerId, dict[TopicPartition, StartFrom]], bool]:
     """What to start now, and whether more is to be started when consumers are ready."""
     starts: dict[ConsumerId, dict[TopicPartition, StartFrom]] = {}
@@ -109,14 +111,9 @@ def _starts(
         is_ready = view is not None and view.phase is Phase.READY
         if waiting and not is_ready:
             continue  # nothing is started there, and that something waits is known
-        for partition in sorted(partitions):
+        for partition in sorted(partitions - taken):
             service = state.service_of(partition.topic)
-            if (
-                partition in holders
-                or service is None
-                or state.is_resting(partition)
-                or state.must_wait(partition, unknown)
-            ):
+            if service is None or state.is_resting(partition) or state.must_wait(partition, unknown):
                 continue
             # A consumer reads a topic by one definition: the old one is stopped before the new one is started.
             if view is None or not is_ready or is_outdated(state, view, partition.topic):

@@ -1,5 +1,6 @@
 """Where each consumer differs from what is wanted of it. Manage asks for all of them whenever there is news, and in a
-large group nearly all are as they were: what was found is remembered until the consumer, the target or the topics change.
+large group nearly all are as they were: what was found is remembered until the consumer, the target or the topics
+change.
 """
 
 from collections.abc import Iterator
@@ -16,7 +17,10 @@ NOTHING: Final[frozenset[TopicPartition]] = frozenset()
 
 class Place(NamedTuple):
     odd: frozenset[TopicPartition]
-    """What it may hold and should not, or not by this definition; all of it, if it is on its way out."""
+    """What it may hold and should not, or not by this definition; all of it, if it is on its way out, but for what its
+    tables protect if it was given up. Nobody else may start that."""
+    undecided: frozenset[TopicPartition]
+    """What of that it was not told to stop."""
     missing: frozenset[TopicPartition]
     """What it should hold and doesn't."""
     view: View
@@ -64,4 +68,7 @@ def _place(state: State, view: View, wanted: frozenset[TopicPartition]) -> Place
     outdated = _outdated_topics(state, view) if may_hold else ()
     if outdated:
         odd = odd.union(partition for partition in may_hold if partition.topic in outdated)
-    return Place(odd, wanted - may_hold, view, state.updates, state.rules)
+    if view.phase is Phase.LOST:
+        odd = frozenset(partition for partition in odd if not state.refuses_late_writes(partition.topic))
+    undecided = frozenset(partition for partition in odd if not view.is_stopping(partition)) if view.sent else odd
+    return Place(odd, undecided, wanted - may_hold, view, state.updates, state.rules)
