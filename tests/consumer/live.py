@@ -45,6 +45,8 @@ prefix = "{prefix}"
 most_consumers = 3
 [group]
 name = "{prefix}"
+[processes]
+consumer = "{pipeline}"
 [consumer]
 report_every_s = 0.5
 cycle_s = 0.3
@@ -93,9 +95,10 @@ class Group:
 
     # Consumers.
 
-    def configure(self, more: str = "") -> None:
+    def configure(self, more: str = "", pipeline: str = "light") -> None:
         """`more` settings of the consumers that are started from now on."""
-        self.config.write_text(SETTINGS.format(bootstrap=self.kafka.bootstrap, prefix=self.prefix, more=more))
+        place = {"bootstrap": self.kafka.bootstrap, "prefix": self.prefix}
+        self.config.write_text(SETTINGS.format(**place, pipeline=pipeline, more=more))
 
     def volume(self, number: int) -> Path:
         return self.directory / f"volume-{number}"

@@ -40,6 +40,7 @@ most_consumers = 2
 name = "{group}"
 [processes]
 directory = "{directory}"
+consumer = "light"
 [consumer]
 capacity_bytes_per_s = 1000
 report_every_s = 0.5

@@ -29,7 +29,6 @@ from restow.settings import Kafka
 
 HERE = Path(__file__).parent
 QUICK = '"spark.driver.extraJavaOptions" = "-XX:TieredStopAtLevel=1"'
-SPARK = f'[processes]\nconsumer = "spark"\n[spark]\n{QUICK}\n'
 
 Eventually = Callable[..., None]
 
@@ -87,7 +86,7 @@ def test_a_consumer_is_ready_when_spark_is_warm_stores_what_it_is_told_and_ends_
 
     group = Group(kafka, admin, prefix, tmp_path, patiently)
     try:
-        group.configure(SPARK)
+        group.configure(f"[spark]\n{QUICK}\n", pipeline="spark")
         group.write(20, 0, 1)
         process = group.start(1)
         ready = group.hears(ConsumerReady, 1)

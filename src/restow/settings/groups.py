@@ -222,7 +222,7 @@ class Processes:
     directory: str = "restow-data"
     """Each consumer has a directory in it as its volume, with its log. Relative to where restow is started."""
 
-    consumer: Annotated[str, Check("light or spark", lambda kind: kind in ("light", "spark"))] = "light"
+    consumer: Annotated[str, Check("light or spark", lambda kind: kind in ("light", "spark"))] = "spark"
     """What runs: `spark` runs the transforms on Spark and writes Delta tables; `light` stores records in SQLite, for
     trials of a group without Spark."""
 
