@@ -253,11 +253,15 @@ class Progress:
         self._reading_s: dict[ConsumerId, float] = {}
         self._behind: dict[TopicPartition, int] = {}
 
+    def rested(self, now_s: float) -> None:
+        """The controller was in Sentinel, be it for a moment: a load that grows all the time leaves it no longer."""
+        self._rested_s = now_s
+
     def look(self, world: "World") -> None:
         now_s = world.agenda.now_s
         controller = world.controller_in_charge()
         if controller is not None and controller.state.stage is Stage.SENTINEL:
-            self._rested_s = now_s
+            self.rested(now_s)
         busy: set[ConsumerId] = set()
         for partition in world.of_interest():
             readers = [each for each in world.watch.readers(partition) if not each.is_frozen]

@@ -17,6 +17,7 @@ from restow.controller.effects import (
     DeleteConsumer,
     Effect,
     ListConsumers,
+    Moved,
     PlatformEffect,
     RestartConsumer,
     Send,
@@ -31,6 +32,7 @@ from restow.controller.events import (
     ServiceChanged,
     TookOver,
 )
+from restow.controller.transitions import Stage
 from restow.model import ConsumerId
 from restow.platform.interface import PlatformRefusal
 from restow.protocol.messages import (
@@ -175,6 +177,8 @@ class ControllerProcess(Process):
         self.state, effects = machine.step(before, event)
         self.world.coverage.controller(before, event, self.state, effects)
         if effects:
+            if any(isinstance(effect, Moved) and effect.target is Stage.SENTINEL for effect in effects):
+                self.world.watch.progress.rested(self.world.agenda.now_s)
             self.world.trace("controller", event, effects)
             self._plan(effects)
 
