@@ -30,7 +30,7 @@ restow.toml:
   name = "restow"              Kafka's name of the group; the consumer's name starts with it
   [consumer]
   cycle_s = 1.0                a cycle takes no longer than this, and about so much at most:
-  cycle_bytes = 8000000
+  cycle_bytes = 32000000
   report_every_s = 5.0
   grace_s = 30.0               time to end when it is told to
   [processes]

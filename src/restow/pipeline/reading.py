@@ -26,6 +26,10 @@ LONGEST_POLL_MS: Final = 1
 """At the end of a log a broker would wait half a second for more; there is no more in the range."""
 
 
+RECORDS_AT_ONCE: Final = 5000
+"""After every poll the connector asks for both ends of the log: with the default of 500, every half megabyte."""
+
+
 class Reader:
     def __init__(self, settings: Settings, session: SparkSession) -> None:
         self._session = session
@@ -33,6 +37,10 @@ class Reader:
         self._options: dict[str, str] = {
             "kafka.isolation.level": "read_committed",
             "kafka.fetch.max.wait.ms": str(LONGEST_POLL_MS),
+            "kafka.max.poll.records": str(RECORDS_AT_ONCE),
+            # There is a Kafka client for each partition: what each of them tells of itself costs more than its reading.
+            "kafka.auto.include.jmx.reporter": "false",
+            "kafka.enable.metrics.push": "false",
             **{f"kafka.{name}": value for name, value in translated.items()},
             **settings.spark.of_reader(),
             "kafka.bootstrap.servers": settings.kafka.bootstrap,
