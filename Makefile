@@ -18,9 +18,8 @@ SOURCES := src tests bench scripts
 help: ## List the targets
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / {printf "  make %-8s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
 
-demo: $(PACKER_READY) ## Set up and run the main job: the packing study on a small input
-	$(BIN)/restow study packing --d 5,15 --seeds 1 --steps 60 --packer mwf,mbfp,bfd,restow --plot out/packing.png
-	$(BIN)/restow plan examples/plan.json
+demo: $(JARS_READY) $(PACKER_READY) ## Set up and run the main job: a whole group on Spark under a changing load, audited
+	$(BIN)/restow demo --for 4m --headless
 
 # loadfile: the tests of a file run in one process, so that a cluster they share is started once.
 test: check $(JARS_READY) $(PACKER_READY) ## Set up and pass every test
