@@ -85,4 +85,7 @@ if __name__ == "__main__":
     if os.environ.get(DUMP):
         _rehearse()
     else:
-        make_archive(_say)
+        try:
+            make_archive(_say)
+        except RestowError as error:
+            _say(f"{error}; Spark starts without it, and later")

@@ -7,6 +7,7 @@ from pyspark.sql import Column, DataFrame, Observation
 from pyspark.sql.functions import coalesce, col, count, length, lit, sum, when  # noqa: A004  Spark's, here
 
 NOTHING: Final = 0
+TRIES: Final = 10
 
 
 class Counted(NamedTuple):
@@ -28,7 +29,7 @@ class Counts:
 
     def counted(self) -> dict[str, Counted]:
         """After the action. A topic of which Spark counted nothing is not there: a plan may have left out the count."""
-        row: Any = self._observation._jo.getOrEmpty()  # type: ignore[union-attr]
+        row = self._row()
         found: dict[str, Counted] = {}
         for topic in self._topics:
             number = self._topics.index(topic)
@@ -36,6 +37,15 @@ class Counts:
             if records.isDefined():
                 found[topic] = Counted(int(records.get() or NOTHING), int(size.get() or NOTHING))
         return found
+
+    def _row(self) -> Any:
+        """Spark tells it a moment after the action. Each try waits for a tenth of a second."""
+        observed: Any = self._observation._jo
+        for _ in range(TRIES):
+            row = observed.getOrEmpty()
+            if row.nonEmpty():
+                break
+        return row
 
     def _sums(self, topic: str) -> tuple[Column, Column]:
         number = self._topics.index(topic)

@@ -32,6 +32,8 @@ LOOK_EVERY_S: Final = 0.1
 SLICE_S: Final = 0.02
 FIRST_GUESS_BYTES: Final = 1000.0
 """What a record has, before one of its topic was seen."""
+BROKERS: Final = "brokers"
+"""They rest as targets do: what they don't answer is said once."""
 SHARE_OF_GRACE: Final = 0.5
 """So much of the grace time a running cycle is given when somebody waits for its end. Then it is dropped."""
 
@@ -135,7 +137,7 @@ class SparkPipeline:
     def _keep(self, services: Iterable[TopicService]) -> None:
         targets = {target_of(service) for service in services}
         self._sinks.keep(targets)
-        self._rests.keep(targets)
+        self._rests.keep({*targets, BROKERS})
 
     # What is taken.
 
@@ -179,9 +181,9 @@ class SparkPipeline:
 
     def _rests_of_brokers(self, trouble: RestowError | None) -> None:
         if trouble:
-            self._rests.failed("brokers", str(trouble))
+            self._rests.failed(BROKERS, str(trouble))
         else:
-            self._rests.succeeded("brokers", "the ends of all partitions are known again")
+            self._rests.succeeded(BROKERS, "the ends of all partitions are known again")
 
     # What is stored.
 

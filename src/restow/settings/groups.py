@@ -196,8 +196,8 @@ class Consumer:
     """A cycle takes no more records than fit this time; with nothing to read it waits so long."""
 
     cycle_bytes: Annotated[int, AT_LEAST_1] = 32_000_000
-    """A cycle takes about this much at most, and less where that would last longer than `cycle_s`. On one core of a busy
-    machine cycles of 8 MB took 1.1 s and made 7 MB/s, of 32 MB 1.6 s and 20 MB/s, of 64 MB 1.9 s and 33 MB/s."""
+    """A cycle takes about this much at most, and less where that would last longer than `cycle_s`. On one core of a
+    busy machine cycles of 8 MB took 1.1 s and made 7 MB/s, of 32 MB 1.6 s and 20 MB/s, of 64 MB 1.9 s and 33 MB/s."""
 
     light_bytes_per_s: Annotated[float, ABOVE_0] | None = None
     """The light consumer reads no faster than this, so that a trial on one fast machine needs several of them. Left
