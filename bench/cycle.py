@@ -1,6 +1,6 @@
 """Measures cycles of the Spark pipeline on this machine, on one core of Spark and an embedded broker, and prints them.
 
-    .venv/bin/python bench/cycle.py [--seconds 30] [--java "-XX:TieredStopAtLevel=1"]
+    .venv/bin/python bench/cycle.py [--seconds 30] [--java=-XX:TieredStopAtLevel=1]
 
 Three things: from the start of the process to a warm session; cycles over 100 partitions that get 400 records of 450
 bytes a second together (the target: at most a second each); and a backlog of records of 1000 bytes in 8 partitions,
