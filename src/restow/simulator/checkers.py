@@ -61,13 +61,13 @@ class OneReader:
 
     def started(self, controller: "ControllerProcess", consumer: ConsumerId, command: StartConsumingCommand) -> None:
         lost = [number for number, view in controller.state.consumers.items() if view.phase is Phase.LOST]
+        mistaken = _mistaken_for(controller)
         for partition in command.partitions:
+            self._given_up.update((number, partition) for number in mistaken)
             if command.topics[partition.topic].refuses_late_writes:
                 self._given_up.update((number, partition) for number in lost)
             for other in self.readers.get(partition, ()):
                 is_meant = other.number == consumer and other.incarnation == command.incarnation
-                if _is_mistaken(controller, other):
-                    self._given_up.add((other.number, partition))
                 if not is_meant and not self._is_excused(other, partition):
                     self._say(
                         1, f"consumer {consumer} is told to start {partition}, which consumer {other.number} reads"
@@ -89,13 +89,15 @@ class OneReader:
         return process.is_disowned or (process.number, partition) in self._given_up
 
 
-def _is_mistaken(controller: "ControllerProcess", process: "ConsumerProcess") -> bool:
-    """Whether one that the platform called gone has answered in the place of the one that has its number now."""
-    view = controller.state.consumers.get(process.number)
-    others = (other for other in controller.world.processes if other.is_alive and other.is_disowned)
-    return view is not None and any(
-        other.number == process.number and other.incarnation == view.incarnation for other in others
-    )
+def _mistaken_for(controller: "ControllerProcess") -> list[ConsumerId]:
+    """Numbers for which one has answered that the platform called gone, in the place of the one that has it now."""
+    zombies = (other for other in controller.world.processes if other.is_alive and other.is_disowned)
+    views = controller.state.consumers
+    return [
+        zombie.number
+        for zombie in zombies
+        if zombie.number in views and views[zombie.number].incarnation == zombie.incarnation
+    ]
 
 
 class TakenOnce:

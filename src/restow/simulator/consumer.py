@@ -229,6 +229,7 @@ class ConsumerProcess(Process):
     def _planned(self, effect: RunCycle) -> list[Range]:
         data, now_s, sinks = self.world.data, self.now_s, self.world.sinks
         self._gaps = [each for each in effect.positions if sinks.gap_until_s and sinks.has_gap(each, now_s)]
+        broken = [topic for topic in sinks.broken_until_s if sinks.is_broken(topic, now_s)]
         index, end_offset = data.index, data.end_offset
         ranges = []
         wanted = 0
@@ -237,7 +238,7 @@ class ConsumerProcess(Process):
             end = end_offset(row, now_s)
             if self._gaps and partition in self._gaps:
                 continue
-            if end > first and not self.world.sinks.is_broken(partition.topic, now_s):
+            if end > first and partition.topic not in broken:
                 ranges.append(Range(partition, row, first, end, 0))
                 wanted += end - first
         most = self.world.scenario.consumer.cycle_bytes // RECORD_BYTES

@@ -54,9 +54,9 @@ if TYPE_CHECKING:
 Todo = tuple[bool, Callable[[], None]]
 """Whether it needs the brokers, and what it is."""
 
-LOOP_S: Final = 0.25
+LOOP_S: Final = 0.4
 """The shortest time between two rounds of its loop."""
-TICK_S: Final = 2.0
+TICK_S: Final = 2.5
 """And the longest."""
 BEHIND_S: Final = 2.0
 """A record that was written so long ago and is not read yet: we are not listening."""

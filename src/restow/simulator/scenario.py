@@ -98,10 +98,10 @@ def scenario(
     large = len(names) >= LARGE
     consumer = Consumer(
         capacity_bytes_per_s=capacity_bytes_per_s,
-        report_every_s=15.0 if large else 7.0,
+        report_every_s=15.0 if large else 8.0,
         grace_s=10.0,
-        cycle_s=15.0 if large else 6.0,
-        cycle_bytes=int(capacity_bytes_per_s * (30.0 if large else 10.0)),
+        cycle_s=15.0 if large else 8.0,
+        cycle_bytes=int(capacity_bytes_per_s * (30.0 if large else 14.0)),
     )
     return Scenario(
         seed,
@@ -111,7 +111,7 @@ def scenario(
         names,
         per_consumer,
         Rules(_controller(rng, large), consumer, _services(rng, names)),
-        measure_every_s=15.0 if large else 7.0,
+        measure_every_s=15.0 if large else 9.0,
         trace=None if trace is None else tuple(trace),
         encodes=not large and rng.random() < 0.2,
     )
