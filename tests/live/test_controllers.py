@@ -54,9 +54,12 @@ def test_a_controller_that_was_stopped_and_replaced_commands_nothing_deletes_not
     group.measure(dict.fromkeys(orders, 0.1))
     first = group.start_controller()
     group.settle(orders, consumers=1)
+    consumer = group.running()[1]
+    os.kill(consumer, signal.SIGSTOP)  # it answers nothing, and Manage can't end meanwhile
     group.measure(dict.fromkeys(orders, 0.4))
-    group.eventually(lambda: group.stage() == "Manage")
+    group.eventually(lambda: len(group.running()) == 2 and group.stage() == "Manage")
     os.kill(first.pid, signal.SIGSTOP)
+    os.kill(consumer, signal.SIGCONT)
     group.start_controller()
     group.settle(orders, consumers=2)
     consumers, records = group.running(), _ends(group)

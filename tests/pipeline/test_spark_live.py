@@ -192,7 +192,7 @@ def test_records_are_stored_as_they_are_from_where_they_are_told_each_once_and_i
 def test_files_have_statistics_to_be_skipped_by(lake: Lake) -> None:
     topic = lake.topic("statistics", 1)
     lake.write(topic, {0: 12})
-    service = TopicService(table=lake.table(), transform="transforms_for_tests:doubled")
+    service = TopicService(table=lake.table(), transform="transforms_on_spark:doubled")
     reading(lake.pipeline(), {topic: service}, {TopicPartition(topic, 0): 0}).until(12)
     [log] = [line for line in _log_of(lake.table()) if "add" in line]
     stats = json.loads(log["add"]["stats"])
@@ -212,7 +212,7 @@ def _log_of(table: str) -> list[dict[str, Any]]:
 def test_a_transform_that_leaves_out_and_multiplies_records_keeps_their_lineage(lake: Lake) -> None:
     topic = lake.topic("doubled", 1)
     lake.write(topic, {0: 5})
-    service = TopicService(table=lake.table(), transform="transforms_for_tests:doubled")
+    service = TopicService(table=lake.table(), transform="transforms_on_spark:doubled")
     reading(lake.pipeline(), {topic: service}, {TopicPartition(topic, 0): 0}).until(5)
     rows = lake.rows("number, copy, _topic, _partition, _offset")
     assert rows == [(n, copy, topic, 0, n) for n in (0, 2, 4) for copy in ("a", "b")]
@@ -223,8 +223,8 @@ def test_a_join_keeps_the_lineage_that_it_names_and_an_aggregate_does_without(la
     lake.write(joined, {0: 1, 1: 2})
     lake.write(counted, {0: 4})
     services = {
-        joined: TopicService(table=lake.table("joined"), transform="transforms_for_tests:kept"),
-        counted: TopicService(table=lake.table("counted"), transform="transforms_for_tests:counted", lineage=False),
+        joined: TopicService(table=lake.table("joined"), transform="transforms_on_spark:kept"),
+        counted: TopicService(table=lake.table("counted"), transform="transforms_on_spark:counted", lineage=False),
     }
     starts: dict[TopicPartition, StartFrom] = dict.fromkeys([*of(counted, 0), *of(joined, 0, 1)], RECOVER)
     reading(lake.pipeline(), services, starts).until(4, 1, 2)
@@ -236,18 +236,18 @@ def test_transforms_that_cannot_be_used_are_refused_when_a_partition_is_opened(l
     topic = lake.topic("refused", 1)
     [partition] = of(topic, 0)
     reasons = {
-        "transforms_for_tests:missing": (
-            "the transform transforms_for_tests:missing can't be imported: AttributeError: "
-            "module 'transforms_for_tests' has no attribute 'missing'"
+        "transforms_on_spark:missing": (
+            "the transform transforms_on_spark:missing can't be imported: AttributeError: "
+            "module 'transforms_on_spark' has no attribute 'missing'"
         ),
-        "transforms_for_tests:SECONDS": (
-            "the transform transforms_for_tests:SECONDS is no function; it must take a DataFrame and give one"
+        "transforms_on_spark:SECONDS": (
+            "the transform transforms_on_spark:SECONDS is no function; it must take a DataFrame and give one"
         ),
-        "transforms_for_tests:no_frame": (
-            "the transform transforms_for_tests:no_frame gave a value of type int; it must give a DataFrame"
+        "transforms_on_spark:no_frame": (
+            "the transform transforms_on_spark:no_frame gave a value of type int; it must give a DataFrame"
         ),
-        "transforms_for_tests:counted": (
-            "the transform transforms_for_tests:counted can't be used: it gives no _topic, _partition, _offset, "
+        "transforms_on_spark:counted": (
+            "the transform transforms_on_spark:counted can't be used: it gives no _topic, _partition, _offset, "
             "_timestamp, and they can't be carried through a join or an aggregate; keep them (… .select(…, '_topic', "
             "'_partition', '_offset', '_timestamp')), or write lineage = false"
         ),
@@ -429,7 +429,7 @@ def test_a_transform_that_fails_on_a_record_stores_nothing_is_said_once_and_othe
 ) -> None:
     bad, good = lake.topic("bad", 1), lake.topic("good", 1)
     services = {
-        bad: TopicService(table=lake.table("bad"), transform="transforms_for_tests:never_seven"),
+        bad: TopicService(table=lake.table("bad"), transform="transforms_on_spark:never_seven"),
         good: TopicService(table=lake.table("good")),
     }
     starts: dict[TopicPartition, StartFrom] = dict.fromkeys([*of(bad, 0), *of(good, 0)], RECOVER)
@@ -443,7 +443,7 @@ def test_a_transform_that_fails_on_a_record_stores_nothing_is_said_once_and_othe
     table = lake.table("bad")
     [line] = lake.said
     assert line == (
-        f"what the transform transforms_for_tests:never_seven makes can't be written to the table {table}: "
+        f"what the transform transforms_on_spark:never_seven makes can't be written to the table {table}: "
         "PythonException: ValueError: a seven; it is tried again after a while, others go on"
     )
 
@@ -451,7 +451,7 @@ def test_a_transform_that_fails_on_a_record_stores_nothing_is_said_once_and_othe
 def test_a_cycle_that_somebody_waits_for_too_long_is_dropped_and_nothing_of_it_is_stored(lake: Lake) -> None:
     topic = lake.topic("slow", 1)
     lake.write(topic, {0: 1})
-    service = TopicService(table=lake.table(), transform="transforms_for_tests:slow")
+    service = TopicService(table=lake.table(), transform="transforms_on_spark:slow")
     reader = reading(lake.pipeline(), {topic: service}, {TopicPartition(topic, 0): 0})
     begun_s, calls = time.monotonic(), 0
 

@@ -50,7 +50,7 @@ class Project:
     directory: Path
 
     def configure(self, tables: str, spark: str = "") -> None:
-        (self.directory / "shop.py").write_text((HERE / "transforms_for_tests.py").read_text())
+        (self.directory / "shop.py").write_text((HERE / "transforms_on_spark.py").read_text())
         text = f'[kafka]\nbootstrap = "{self.kafka.bootstrap}"\n[group]\nname = "{self.topic}"\n'
         (self.directory / "restow.toml").write_text(f"{text}[spark]\n{QUICK}\n{spark}\n{tables}")
 
