@@ -91,11 +91,10 @@ class OneReader:
 
 def _mistaken_for(controller: "ControllerProcess") -> list[ConsumerId]:
     """Numbers for which one has answered that the platform called gone, in the place of the one that has it now."""
-    zombies = (other for other in controller.world.processes if other.is_alive and other.is_disowned)
     views = controller.state.consumers
     return [
         zombie.number
-        for zombie in zombies
+        for zombie in controller.world.disowned
         if zombie.number in views and views[zombie.number].incarnation == zombie.incarnation
     ]
 

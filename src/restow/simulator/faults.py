@@ -262,6 +262,7 @@ class Faults:
         if process is None:
             return False
         self.world.platform.disown(process.number)
+        self.world.disowned.append(process)
         if self.rng.random() < 0.5:
             process.freeze(self._until(5, 60))
         self._later(self._until(20, 200), process.die)

@@ -60,6 +60,8 @@ class World:
         self.watch = Watch(self)
         self.volumes: dict[ConsumerId, Volume] = {}
         self.processes: list[ConsumerProcess] = []
+        self.disowned: list[ConsumerProcess] = []
+        """Those that the platform has called gone while they were not."""
         self.platform = SimulatedPlatform(
             self.agenda, scenario.random("platform"), self._spawn, self._remove_volume, scenario.consumer.grace_s
         )
