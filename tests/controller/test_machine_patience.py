@@ -218,6 +218,16 @@ def test_one_that_is_not_ready_in_time_is_deleted_too(alone: Told) -> None:
     assert alone.waits(1) == (create(2),)
 
 
+def test_those_that_are_created_together_and_fail_together_make_one_pause(alone: Told) -> None:
+    assert alone.measures(a_0=80, a_1=80, a_2=80) == (create(1), create(2), create(3))
+    assert alone.waits(180) == (delete(1), delete(2), delete(3))
+    assert [words.rpartition("; ")[2] for words in alone.words[:3]] == [
+        "it is deleted, and no other is created for 30 s"
+    ] * 3
+    assert alone.waits(29) == ()
+    assert alone.waits(1) == (create(4), create(5), create(6))
+
+
 def test_an_overload_that_nothing_helps_is_not_looked_at_again_and_again_after_a_failed_start(pair: Told) -> None:
     pair.measures(a_0=40, a_1=40, a_2=40, a_3=40, b_0=70)
     pair.fails(3)

@@ -93,11 +93,14 @@ def go_on(turn: Turn, consumer: ConsumerId) -> None:
 
 
 def not_ready(turn: Turn, consumer: ConsumerId, words: str) -> None:
-    """A new one that doesn't come up: it goes, and another is tried after a pause."""
+    """A new one that doesn't come up: it goes, and another is tried after a pause. Those that were created together
+    and fail together have failed once."""
     state = turn.state
-    failures = state.creation.failures + 1
-    pause_s = pause_after(failures, state.rules.controller.create_again_after_s)
-    turn.set(creation=Pause(failures, state.time_s + pause_s))
+    if state.may_create:
+        failures = state.creation.failures + 1
+        pause_s = pause_after(failures, state.rules.controller.create_again_after_s)
+        turn.set(creation=Pause(failures, state.time_s + pause_s))
+    pause_s = turn.state.creation.until_s - state.time_s
     turn.note(consumer, f"{words}; it is deleted, and no other is created for {pause_s:.0f} s")
     dismiss(turn, consumer)
     turn.upset = Cause.NOT_READY
