@@ -1,6 +1,6 @@
 """Manage: what is becomes what was decided, and nobody reads what another may still read."""
 
-from tests.controller.told import A0, A1, A2, A3, TO_B, Told, create, delete, query
+from tests.controller.told import A0, A1, A2, A3, A4, TO_B, Told, create, delete, query
 
 from restow.controller.effects import Moved
 from restow.controller.transitions import Cause, Stage
@@ -122,3 +122,12 @@ def test_a_consumer_that_comes_to_be_ready_with_partitions_of_others_has_them_st
     assert pair.is_ready(3, A2) == (pair.stop(1, 1, A1), pair.stop(2, 1, A2), pair.stop(3, 1, A2))
     pair.settles()
     assert pair.held == {1: (A0,), 2: (A2, A3), 3: (A1,)}
+
+
+def test_the_answer_to_a_stop_settles_a_start_before_it_that_had_no_offset_to_answer_with(pair: Told) -> None:
+    """Both came in one cycle of the consumer's: it never opened the partition."""
+    assert pair.measures(a_0=40, a_1=40, a_2=40, a_3=10, a_4=20) == (pair.start(2, 1, a_4="recover"),)
+    assert pair.changes("a", None) == (pair.stop(1, 1, A0, A1), pair.stop(2, 2, A2, A3, A4))
+    pair.hears(pair.started(2, 1, {}))
+    pair.hears(pair.stopped(2, 2, {A2: 10, A3: 10, A4: None}))
+    assert pair.view(2).sent == ()
