@@ -172,7 +172,10 @@ class LiveGroup:
 
     def is_settled(self, partitions: tuple[TopicPartition, ...], consumers: int) -> bool:
         """So many consumers run, each partition is held by one of them, and the controller watches."""
-        held = [partition for positions in self.saved().values() for partition in positions]
+        saved = self.saved()
+        if not all(saved.values()):
+            return False  # one that holds nothing is about to get something, or to go
+        held = [partition for positions in saved.values() for partition in positions]
         return len(self.running()) == consumers and sorted(held) == sorted(partitions) and self.stage() == "Sentinel"
 
     def settle(self, partitions: tuple[TopicPartition, ...], consumers: int, within_s: float = 60) -> None:
