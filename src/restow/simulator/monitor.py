@@ -58,8 +58,8 @@ class MonitorProcess(Process):
         speeds = [float(round(speed * (low + span * random()))) for speed in data.speeds_now]
         return SpeedsMeasured(
             time_text(self.now_s),
-            Speeds(zip(data.partitions, speeds, strict=True)),
-            SortedMapping(zip(data.partitions, [speed / RECORD_BYTES for speed in speeds], strict=True)),
+            Speeds(dict(zip(data.partitions, speeds, strict=True))),
+            SortedMapping(dict(zip(data.partitions, [speed / RECORD_BYTES for speed in speeds], strict=True))),
         )
 
     def _nonsense(self, true: Measured) -> object:

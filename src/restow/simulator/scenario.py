@@ -98,10 +98,10 @@ def scenario(
     large = len(names) >= LARGE
     consumer = Consumer(
         capacity_bytes_per_s=capacity_bytes_per_s,
-        report_every_s=15.0 if large else 8.0,
+        report_every_s=20.0 if large else 8.0,
         grace_s=10.0,
-        cycle_s=15.0 if large else 8.0,
-        cycle_bytes=int(capacity_bytes_per_s * (30.0 if large else 14.0)),
+        cycle_s=20.0 if large else 8.0,
+        cycle_bytes=int(capacity_bytes_per_s * (40.0 if large else 14.0)),
     )
     return Scenario(
         seed,
