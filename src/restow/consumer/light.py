@@ -16,11 +16,12 @@ from restow.consumer.events import AssignmentChanged, CycleEnded, Refused
 from restow.consumer.light_stores import Stores
 from restow.consumer.light_table import Span
 from restow.consumer.pipeline import Meanwhile
-from restow.consumer.transforms import NoTransform, rows_of, transform_of
+from restow.consumer.transforms import rows_of, transform_of
 from restow.errors import RestowError
 from restow.kafka.positions import Positions
 from restow.kafka.reading import Reader, Record, total_size
 from restow.model import SortedMapping, TopicPartition
+from restow.pipeline.named import TransformTrouble
 from restow.protocol.messages import RECOVER, StartFrom, TopicService
 from restow.settings import Settings
 
@@ -66,7 +67,7 @@ class LightPipeline:
             wanted = {p: start for p, start in change.start.items() if p.topic == topic}
             try:
                 started |= self._open(wanted, change.topics[topic])
-            except NoTransform as error:
+            except TransformTrouble as error:
                 refused.append(Refused(tuple(wanted), "transform", str(error)))
             except RestowError as error:
                 refused.append(Refused(tuple(wanted), "table", str(error)))

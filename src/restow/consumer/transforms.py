@@ -7,38 +7,24 @@ and gives an iterable of them: fewer, more or others. It keeps nothing between t
         return (record for record in records if record.key != b"test")
 """
 
-import importlib
 from collections.abc import Callable, Iterable
-from functools import reduce
 
 from restow.errors import RestowError
 from restow.kafka.reading import Record
+from restow.pipeline.named import TransformTrouble, function_named
 
 Transform = Callable[[Iterable[Record]], Iterable[Record]]
 
 
-class NoTransform(RestowError):
-    """It can't be imported, or is no function."""
-
-
 def transform_of(name: str | None) -> Transform:
     """`module:function`; nothing: the records as they are."""
-    if name is None:
-        return lambda records: records
-    module, _, path = name.partition(":")
-    try:
-        found: object = reduce(getattr, path.split("."), importlib.import_module(module))
-    except Exception as error:  # noqa: BLE001  whatever a person's module raises when it is imported is its refusal
-        raise NoTransform(f"the transform {name} can't be imported: {type(error).__name__}: {error}") from None
-    if not callable(found):
-        raise NoTransform(f"the transform {name} is no function; it must take and give records")
-    return found
+    return (lambda records: records) if name is None else function_named(name, "take and give records")
 
 
 def rows_of(name: str | None, records: Iterable[Record]) -> tuple[Record, ...]:
     try:
         return tuple(transform_of(name)(records))
-    except NoTransform:
+    except TransformTrouble:
         raise
     except Exception as error:  # noqa: BLE001  a person's code may raise anything; nothing of the batch is stored then
         raise RestowError(f"the transform {name} failed: {type(error).__name__}: {error}") from None

@@ -73,7 +73,7 @@ def _rehearse() -> None:
 
 def _end_of_the_jvm() -> None:
     """It writes the archive as it ends, and ends when nobody speaks to it any more."""
-    from pyspark import SparkContext  # noqa: PLC0415
+    from pyspark import SparkContext  # noqa: PLC0415  who only starts the rehearsal doesn't wait for Spark to load
 
     gateway = SparkContext._gateway
     assert gateway is not None

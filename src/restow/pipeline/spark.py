@@ -21,9 +21,9 @@ from restow.kafka.positions import Positions
 from restow.kafka.reading import Reader as GroupClient
 from restow.model import SortedMapping, TopicPartition
 from restow.pipeline.engine import Engine, SparkEnded, Work
+from restow.pipeline.named import TransformTrouble
 from restow.pipeline.opening import Opener, OpenTable, Sinks, Target, gap_line, refusal_line, target_of
 from restow.pipeline.rests import Rests
-from restow.pipeline.user_code import TransformTrouble
 from restow.protocol.messages import StartFrom, TopicService
 from restow.settings import Settings
 

@@ -8,35 +8,20 @@ It is called in every cycle with a frame of the records, and only describes what
 rows are written. Whatever it raises is told as its failure.
 """
 
-import importlib
 from collections.abc import Callable
-from functools import reduce
 
 from pyspark.sql import DataFrame
 
-from restow.errors import RestowError
 from restow.pipeline.failures import told
 from restow.pipeline.lineage import LineageLost, carried, with_lineage
+from restow.pipeline.named import TransformTrouble, function_named
 
 Transform = Callable[[DataFrame], DataFrame]
 
 
-class TransformTrouble(RestowError):
-    """It can't be imported, or can't be used as it is."""
-
-
 def transform_of(name: str | None) -> Transform:
     """`module:function`; nothing: the records as they are."""
-    if name is None:
-        return lambda records: records
-    module, _, path = name.partition(":")
-    try:
-        found: object = reduce(getattr, path.split("."), importlib.import_module(module))
-    except Exception as error:  # noqa: BLE001  whatever a person's module raises when it is imported is its refusal
-        raise TransformTrouble(f"the transform {name} can't be imported: {told(error)}") from None
-    if not callable(found):
-        raise TransformTrouble(f"the transform {name} is no function; it must take a DataFrame and give one")
-    return found
+    return (lambda records: records) if name is None else function_named(name, "take a DataFrame and give one")
 
 
 def rows_of(records: DataFrame, name: str | None, lineage: bool) -> DataFrame:

@@ -41,7 +41,7 @@ def _consumers(axes: Axes, times: Sequence[float], series: Series, capacity_byte
     axes.step(times, series.consumers, where="post", color=OURS, linewidth=1.8, label="consumers")
     axes.step(times, series.overloaded, where="post", color=OURS_POLISHED, linewidth=1.2, label="of them overloaded")
     axes.set_ylabel("consumers")
-    axes.legend(loc="upper left", frameon=False, fontsize=9, ncols=3)
+    axes.legend(loc="lower left", bbox_to_anchor=(0, 1), frameon=False, fontsize=9, ncols=3)
 
 
 def _steps(axes: Axes, times: Sequence[float], values: Sequence[float], name: str, colour: str) -> None:
