@@ -45,9 +45,8 @@ prefix = "{prefix}"
 most_consumers = 3
 [group]
 name = "{prefix}"
-[processes]
-consumer = "{pipeline}"
 [consumer]
+pipeline = "{pipeline}"
 report_every_s = 0.5
 cycle_s = 0.3
 cycle_bytes = 20_000

@@ -40,8 +40,8 @@ most_consumers = 2
 name = "{group}"
 [processes]
 directory = "{directory}"
-consumer = "light"
 [consumer]
+pipeline = "light"
 capacity_bytes_per_s = 1000
 report_every_s = 0.5
 cycle_s = 0.2

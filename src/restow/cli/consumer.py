@@ -33,8 +33,7 @@ restow.toml:
   cycle_bytes = 32000000
   report_every_s = 5.0
   grace_s = 30.0               time to end when it is told to
-  [processes]
-  consumer = "spark"           or "light": stores records in SQLite, for trials without Spark
+  pipeline = "spark"           or "light": stores records in SQLite, for trials without Spark
   [spark]
   master = "local[2]"          left out: local, with as many threads as the consumer has cores
   spark.sql.ansi.enabled = true, or any other property of Spark
@@ -86,7 +85,7 @@ def run(args: argparse.Namespace) -> int:
 
 
 def pipeline_of(settings: Settings, args: argparse.Namespace) -> "Pipeline":
-    if settings.processes.consumer == "light":
+    if settings.consumer.pipeline == "light":
         from restow.consumer.light import LightPipeline
 
         return LightPipeline(settings, say)

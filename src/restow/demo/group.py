@@ -21,7 +21,6 @@ bootstrap = "{bootstrap}"
 name = "{group}"
 [processes]
 directory = "{directory}"
-consumer = "spark"
 [consumer]
 capacity_bytes_per_s = {capacity}
 memory_mb = 700

@@ -181,6 +181,10 @@ class Consumer:
     capacity_bytes_per_s: Annotated[float, ABOVE_0] = 2_000_000.0
     """What one consumer sustains. Measure it; don't guess."""
 
+    pipeline: Annotated[str, Check("light or spark", lambda kind: kind in ("light", "spark"))] = "spark"
+    """What it runs: `spark` runs the transforms on Spark and writes Delta tables; `light` stores records in SQLite, for
+    trials of a group without Spark."""
+
     memory_mb: Annotated[int, AT_LEAST_1] = 1024
     cores: Annotated[float, ABOVE_0] = 1.0
 
@@ -222,10 +226,6 @@ class Processes:
 
     directory: str = "restow-data"
     """Each consumer has a directory in it as its volume, with its log. Relative to where restow is started."""
-
-    consumer: Annotated[str, Check("light or spark", lambda kind: kind in ("light", "spark"))] = "spark"
-    """What runs: `spark` runs the transforms on Spark and writes Delta tables; `light` stores records in SQLite, for
-    trials of a group without Spark."""
 
 
 @dataclass(frozen=True, slots=True)
