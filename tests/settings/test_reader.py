@@ -3,7 +3,7 @@
 import pytest
 
 from restow.errors import InvalidInput
-from restow.settings import ClientProperties, Kafka, Monitor, Settings, Topics, read_settings
+from restow.settings import ClientProperties, FreeTable, Kafka, Monitor, Settings, Topics, read_settings
 
 MINIMAL = '[kafka]\nbootstrap = "localhost:9092"\n'
 
@@ -160,8 +160,8 @@ def test_an_item_of_a_list_is_checked_by_itself(item: str) -> None:
         (
             MINIMAL + "[x]",
             (
-                "there is no table [x]; "
-                "known are consume, consumer, controller, group, kafka, monitor, processes, spark, table, topics"
+                "there is no table [x]; known are consume, "
+                "consumer, controller, group, kafka, kubernetes, monitor, processes, spark, table, topics"
             ),
         ),
         (MINIMAL + "[monitor]\nwindow = 3", "[monitor] there is no setting 'window'; did you mean 'window_s'?"),
@@ -203,4 +203,58 @@ def test_a_topic_says_what_becomes_of_it_when_records_are_gone_and_where_it_goes
     assert (orders.lineage, orders.on_gap, orders.from_group) == (False, "stop", "old")
     assert refusal(MINIMAL + '[consume.orders]\non_gap = "skip"\n') == (
         "restow.toml: [consume.orders] on_gap is 'skip'; it must be go on or stop"
+    )
+
+
+POD = """
+[kubernetes.pod.metadata.annotations]
+"example.org/team" = "${TEAM}"
+[kubernetes.pod.spec]
+nodeSelector = { disk = "ssd" }
+[[kubernetes.pod.spec.tolerations]]
+key = "lake"
+tolerationSeconds = 60
+"""
+
+
+def test_a_free_table_is_passed_on_as_it_is_written_with_the_variables_replaced() -> None:
+    pod = read(MINIMAL + POD, TEAM="lake").kubernetes.pod
+    assert pod == {
+        "metadata": {"annotations": {"example.org/team": "lake"}},
+        "spec": {"nodeSelector": {"disk": "ssd"}, "tolerations": [{"key": "lake", "tolerationSeconds": 60}]},
+    }
+
+
+def test_a_free_table_can_not_be_changed_and_shows_only_its_keys() -> None:
+    pod = read(MINIMAL + '[kubernetes.pod]\nspec.nodeName = "hush-hush"').kubernetes.pod
+    pod["spec"]["nodeName"] = "another"
+    assert pod["spec"] == {"nodeName": "hush-hush"}
+    assert repr(pod) == "FreeTable(spec)"
+    assert hash(pod) == hash(FreeTable({"spec": {"nodeName": "hush-hush"}}))
+
+
+@pytest.mark.parametrize(
+    ("text", "place", "wanted"),
+    [
+        ("pod = 3", "[kubernetes] pod = 3", "a table"),
+        (
+            "pod.spec.since = 2026-01-01",
+            "[kubernetes.pod.spec] since = 2026-01-01",
+            "text, a finite number, true or false, a list or a table",
+        ),
+        ('claims = "forget"', '[kubernetes] claims = "forget"', "keep or delete"),
+        (
+            'namespace = "My_Lake"',
+            '[kubernetes] namespace = "My_Lake"',
+            "a name as Kubernetes takes them: small letters, digits, dashes and dots",
+        ),
+    ],
+)
+def test_what_is_wrong_about_kubernetes_is_told_in_one_line(text: str, place: str, wanted: str) -> None:
+    assert refusal(f"{MINIMAL}[kubernetes]\n{text}") == f"restow.toml: {place} can't be used; it must be {wanted}"
+
+
+def test_a_variable_that_a_free_table_needs_and_nobody_set_is_named_with_its_place() -> None:
+    assert refusal(f"{MINIMAL}[kubernetes]\npod.spec.nodeName = '${{NODE}}'") == (
+        "restow.toml: [kubernetes.pod.spec] nodeName needs the environment variable NODE, which is not set; set it"
     )

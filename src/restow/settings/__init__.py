@@ -1,15 +1,18 @@
 """restow.toml -> frozen settings, checked once. Every process is given a `Settings` and reads nothing else.
 
 groups.py       the settings: a dataclass for each table of the file, a documented field for each key
+free.py         a table that is passed on as it is written
 properties.py   what a person passes on to the Kafka clients, with its secrets kept out of sight
 reader.py       the one reader, which the fields of the dataclasses drive
 """
 
+from restow.settings.free import FreeTable
 from restow.settings.groups import (
     Consumer,
     Controller,
     Group,
     Kafka,
+    Kubernetes,
     Monitor,
     Processes,
     Settings,
@@ -24,8 +27,10 @@ __all__ = [
     "ClientProperties",
     "Consumer",
     "Controller",
+    "FreeTable",
     "Group",
     "Kafka",
+    "Kubernetes",
     "Monitor",
     "Processes",
     "Settings",

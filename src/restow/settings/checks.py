@@ -19,6 +19,16 @@ AT_LEAST_0 = Check("0 or more", lambda value: value >= 0)
 AT_LEAST_1 = Check("1 or more", lambda value: value >= 1)
 SHARE = Check("above 0 and at most 1", lambda value: 0 < value <= 1)
 
+
+def one_of(*words: str) -> Check:
+    return Check(" or ".join(words), lambda text: text in words)
+
+
+DNS_NAME = Check(
+    "a name as Kubernetes takes them: small letters, digits, dashes and dots",
+    lambda text: len(text) <= 253 and re.fullmatch(r"[a-z0-9]([-.a-z0-9]*[a-z0-9])?", text) is not None,
+)
+
 GROUP_NAME = Annotated[
     str,
     Check(

@@ -16,12 +16,15 @@ from restow.settings.checks import (
     ABOVE_0,
     AT_LEAST_0,
     AT_LEAST_1,
+    DNS_NAME,
     GROUP_NAME,
     SHARE,
     TOPIC_OR_PATTERN,
     TOPIC_PREFIX,
     Check,
+    one_of,
 )
+from restow.settings.free import FreeTable
 from restow.settings.properties import ClientProperties
 
 OTHER_NAMES_OF_BOOTSTRAP = ("bootstrap.servers", "metadata.broker.list")
@@ -219,6 +222,9 @@ class Group:
     name: GROUP_NAME = "restow"
     """Kafka's name of the group, whose lag every tool shows; also the label of its consumers on their platform."""
 
+    platform: Annotated[str, one_of("processes", "kubernetes")] = "processes"
+    """Where its consumers run: as processes on the controller's machine, or as pods of a cluster."""
+
 
 @dataclass(frozen=True, slots=True)
 class Processes:
@@ -226,6 +232,57 @@ class Processes:
 
     directory: str = "restow-data"
     """Each consumer has a directory in it as its volume, with its log. Relative to where restow is started."""
+
+
+@dataclass(frozen=True, slots=True)
+class Kubernetes:
+    """`[kubernetes]`: consumers as pods, each with a Deployment and a volume of its own; more in docs/kubernetes.md."""
+
+    namespace: Annotated[str, DNS_NAME] | None = None
+    """Where they run. Left out, where the controller runs, or else what the kubeconfig's context names."""
+
+    kubeconfig: str | None = None
+    """A file with the cluster's address and credentials. Left out, the controller's own service account is taken; where
+    it has none, the file that KUBECONFIG names, else ~/.kube/config."""
+
+    context: str | None = None
+    """Which context of the kubeconfig. Left out, its current one."""
+
+    config_map: Annotated[str, DNS_NAME] | None = None
+    """The ConfigMap that has restow.toml and, beside it, modules with transforms. Consumers see its keys as files. Left
+    out, it is GROUP-config."""
+
+    service_account: Annotated[str, DNS_NAME] | None = None
+    """What consumers run as. They never call Kubernetes and get no token; it matters for what clouds tie to it. Left
+    out, it is the namespace's default."""
+
+    user_id: Annotated[int, AT_LEAST_0] = 10001
+    """The user, never root, that consumers run as and whose group their volumes are given. 0 leaves it to the cluster,
+    where that assigns users by itself, and to the image."""
+
+    volume_gb: Annotated[int, AT_LEAST_1] = 1
+    """GiB of each consumer's volume. It keeps offsets and plans, a few kB; the lake is elsewhere."""
+
+    storage_class: Annotated[str, DNS_NAME] | None = None
+    """Left out, it is the cluster's default."""
+
+    access_mode: Annotated[str, one_of("ReadWriteOncePod", "ReadWriteOnce")] = "ReadWriteOncePod"
+    """ReadWriteOncePod bars a second pod from the volume until the first has ended, also when a node is drained.
+    ReadWriteOnce, for storage that can't do that, bars it only on another node; a lock on the volume does the rest."""
+
+    claims: Annotated[str, one_of("keep", "delete")] = "keep"
+    """What becomes of the claim on a volume when its consumer goes: kept, the next consumer with the number uses it."""
+
+    requests_at_once: Annotated[int, AT_LEAST_1] = 16
+    """Requests to the API server at the same time. More gain little and are throttled sooner."""
+
+    alive_within_s: Annotated[float, Check("30 or more", lambda s: s >= 30)] = 180.0
+    """A consumer whose loop hasn't turned for so long is killed and started again, also while there is no controller.
+    A controller is quicker: see silent_after_s."""
+
+    pod: FreeTable = field(default_factory=FreeTable)
+    """`[kubernetes.pod]`: anything else of a pod template, by Kubernetes' own names, merged into what restow makes:
+    node selectors, tolerations, environment, secrets, annotations, volumes. The container's name is `consumer`."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -296,6 +353,7 @@ class Settings:
     controller: Controller = field(default_factory=Controller)
     consumer: Consumer = field(default_factory=Consumer)
     processes: Processes = field(default_factory=Processes)
+    kubernetes: Kubernetes = field(default_factory=Kubernetes)
     spark: Spark = field(default_factory=Spark)
     table: Table = field(default_factory=Table)
     consume: SortedMapping[TOPIC_OR_PATTERN, TopicService] = field(default_factory=SortedMapping)

@@ -16,12 +16,19 @@ from typing import Annotated, Any, Union, get_args, get_origin, get_type_hints
 from restow.errors import InvalidInput
 from restow.model import SortedMapping
 from restow.settings.checks import Check
+from restow.settings.free import FreeTable
 from restow.settings.groups import Settings
 from restow.settings.properties import REDACTED, ClientProperties, is_secret
 
 VARIABLE = re.compile(r"\$\{([A-Za-z_][A-Za-z0-9_]*)\}")
 
-IN_WORDS = {str: "text", bool: "true or false", int: "a whole number", float: "a finite number"}
+IN_WORDS = {
+    str: "text",
+    bool: "true or false",
+    int: "a whole number",
+    float: "a finite number",
+    FreeTable: "a table",
+}
 
 Table = Mapping[str, Any]
 
@@ -104,6 +111,8 @@ def _read_group(group: type, table: Table, place: Place) -> Any:
 
 def _read(hint: Any, value: Any, place: Place) -> Any:
     kind, checks = _unfold(hint)
+    if kind is FreeTable and isinstance(value, dict):
+        return FreeTable({key: _free(each, place.of(place.key).at(key)) for key, each in value.items()})
     if kind is str and isinstance(value, str):
         value = _expanded(value, place)
     elif kind is float and type(value) is int:
@@ -124,6 +133,18 @@ def _property(value: Any, place: Place) -> str | int | float | bool:
     if isinstance(value, bool | int | float):
         return value
     raise place.wrong(value, "text, a number, true or false")
+
+
+def _free(value: Any, place: Place) -> Any:
+    if isinstance(value, dict):
+        return {key: _free(each, place.of(place.key).at(key)) for key, each in value.items()}
+    if isinstance(value, list):
+        return [_free(each, place) for each in value]
+    if isinstance(value, str):
+        return _expanded(value, place)
+    if isinstance(value, bool | int) or (isinstance(value, float) and math.isfinite(value)):
+        return value
+    raise place.wrong(value, "text, a finite number, true or false, a list or a table")
 
 
 def _expanded(text: str, place: Place) -> str:

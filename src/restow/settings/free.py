@@ -1,0 +1,33 @@
+"""A table of restow.toml whose keys are another program's: passed on as it is written, checked by whom it is meant for.
+
+`[kubernetes.pod]` is one. Its texts may hold what nobody should read in a log, so printing it shows its keys alone.
+"""
+
+import copy
+import json
+from collections.abc import Iterator, Mapping
+from typing import Any
+
+
+class FreeTable(Mapping[str, Any]):
+    """Read-only. What it is made of is that of JSON: tables, lists, texts, numbers, true and false."""
+
+    __slots__ = ("_values",)
+
+    def __init__(self, values: Mapping[str, Any] | None = None) -> None:
+        self._values: dict[str, Any] = copy.deepcopy(dict(values or {}))
+
+    def __getitem__(self, key: str) -> Any:
+        return copy.deepcopy(self._values[key])
+
+    def __iter__(self) -> Iterator[str]:
+        return iter(self._values)
+
+    def __len__(self) -> int:
+        return len(self._values)
+
+    def __repr__(self) -> str:
+        return f"FreeTable({', '.join(self._values)})"
+
+    def __hash__(self) -> int:
+        return hash(json.dumps(self._values, sort_keys=True))
