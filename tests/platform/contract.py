@@ -4,6 +4,7 @@ Time is the maker's: a real platform waits, the simulator's moves its own clock.
 """
 
 from collections.abc import Callable, Hashable
+from dataclasses import replace
 from typing import Protocol
 
 import pytest
@@ -13,10 +14,14 @@ from restow.platform.interface import (
     ConsumerFailing,
     ConsumerGone,
     ConsumerUp,
+    Create,
+    Delete,
     Listed,
     Platform,
     PlatformChange,
     PlatformRefusal,
+    Refused,
+    Restart,
 )
 from restow.protocol.messages import ConsumerSettings
 
@@ -62,6 +67,13 @@ class Watched:
         self.told: list[PlatformChange] = []
         self._maker = maker
 
+    def listed(self) -> tuple[Listed, ...]:
+        """Who is there, whatever they run by."""
+        return tuple(replace(each, settings=None) for each in self.platform.list())
+
+    def settings(self) -> dict[ConsumerId, str | None]:
+        return {each.consumer: each.settings for each in self.platform.list()}
+
     def until_told(self, *changes: PlatformChange) -> None:
         """Exactly these, since it was made."""
         self.until(lambda: len(self.told) >= len(changes))
@@ -86,17 +98,17 @@ class PlatformContract:
         return Watched(platform_maker)
 
     def test_nothing_is_there_at_first(self, watched: Watched) -> None:
-        assert watched.platform.list() == ()
+        assert watched.listed() == ()
         assert watched.platform.changes() == ()
 
     def test_what_is_created_is_listed_at_once_and_comes_up(
         self, watched: Watched, platform_maker: PlatformMaker
     ) -> None:
         watched.platform.create(ONE, platform_maker.well)
-        assert watched.platform.list() == (Listed(ONE),)
+        assert watched.listed() == (Listed(ONE),)
         watched.until_works(ONE)
         assert watched.told == [ConsumerUp(ONE)]
-        assert watched.platform.list() == (Listed(ONE),)
+        assert watched.listed() == (Listed(ONE),)
 
     def test_what_is_created_twice_is_there_once(self, watched: Watched, platform_maker: PlatformMaker) -> None:
         watched.platform.create(ONE, platform_maker.well)
@@ -106,17 +118,17 @@ class PlatformContract:
         watched.platform.create(TWO, platform_maker.well)
         watched.until_told(ConsumerUp(ONE), ConsumerUp(TWO))
         assert platform_maker.process(ONE) == process
-        assert watched.platform.list() == (Listed(ONE), Listed(TWO))
+        assert watched.listed() == (Listed(ONE), Listed(TWO))
 
     def test_what_is_deleted_is_leaving_until_it_is_gone(self, watched: Watched, platform_maker: PlatformMaker) -> None:
         watched.platform.create(ONE, platform_maker.stubborn)
         watched.until_works(ONE)
         watched.platform.delete(ONE)
-        assert watched.platform.list() == (Listed(ONE, leaving=True),)
+        assert watched.listed() == (Listed(ONE, leaving=True),)
         assert platform_maker.process(ONE) is not None
         watched.until_told(ConsumerUp(ONE), ConsumerGone(ONE))
         assert platform_maker.process(ONE) is None
-        assert watched.platform.list() == ()
+        assert watched.listed() == ()
 
     def test_what_is_leaving_can_be_deleted_again_and_nothing_else(
         self, watched: Watched, platform_maker: PlatformMaker
@@ -131,13 +143,43 @@ class PlatformContract:
             watched.platform.restart(ONE, platform_maker.well)
         watched.until_told(ConsumerUp(ONE), ConsumerGone(ONE))
 
+    def test_several_wishes_are_taken_together_and_each_is_refused_alone(
+        self, watched: Watched, platform_maker: PlatformMaker
+    ) -> None:
+        well = platform_maker.well
+        assert watched.platform.at_once >= 1
+        refused = watched.platform.take((Create(TEN, well), Restart(TWO, well), Create(ONE, well), Delete(TWO)))
+        assert [one.wish for one in refused] == [Restart(TWO, well)]
+        assert watched.platform.list() == (Listed(ONE), Listed(TEN))
+        watched.until(lambda: {*watched.told} == {ConsumerUp(ONE), ConsumerUp(TEN)})
+        assert watched.platform.take(()) == ()
+
+    def test_several_wishes_for_one_consumer_are_taken_in_their_order(
+        self, watched: Watched, platform_maker: PlatformMaker
+    ) -> None:
+        well = platform_maker.well
+        refused = watched.platform.take((Create(ONE, platform_maker.stubborn), Restart(ONE, well), Create(ONE, well)))
+        assert refused == ()
+        assert watched.platform.list() == (Listed(ONE),)
+        watched.until_works(ONE)
+        refused = watched.platform.take((Restart(ONE, platform_maker.stubborn), Delete(ONE), Delete(ONE)))
+        assert refused == ()
+        watched.until(lambda: ConsumerGone(ONE) in watched.told)
+        assert watched.platform.list() == ()
+
+    def test_what_is_refused_among_several_says_why(self, watched: Watched, platform_maker: PlatformMaker) -> None:
+        with pytest.raises(PlatformRefusal) as alone:
+            watched.platform.restart(TWO, platform_maker.well)
+        wish = Restart(TWO, platform_maker.well)
+        assert watched.platform.take((wish,)) == (Refused(wish, str(alone.value)),)
+
     def test_what_is_not_there_can_be_deleted_but_not_restarted(
         self, watched: Watched, platform_maker: PlatformMaker
     ) -> None:
         watched.platform.delete(ONE)
         with pytest.raises(PlatformRefusal):
             watched.platform.restart(ONE, platform_maker.well)
-        assert watched.platform.list() == ()
+        assert watched.listed() == ()
         assert watched.platform.changes() == ()
 
     def test_a_restart_gives_a_new_process_on_the_old_volume(
@@ -150,7 +192,7 @@ class PlatformContract:
         watched.until_told(ConsumerUp(ONE), ConsumerUp(ONE))
         watched.until_works(ONE, instead_of=process)
         assert platform_maker.read(ONE) == "kept"
-        assert watched.platform.list() == (Listed(ONE),)
+        assert watched.listed() == (Listed(ONE),)
 
     def test_a_restart_brings_new_settings(self, watched: Watched, platform_maker: PlatformMaker) -> None:
         watched.platform.create(ONE, platform_maker.failing)
@@ -161,6 +203,20 @@ class PlatformContract:
         watched.platform.create(TWO, platform_maker.well)
         watched.until(lambda: ConsumerUp(TWO) in watched.told)
         assert watched.told[-2:] == [ConsumerUp(ONE), ConsumerUp(TWO)]
+
+    def test_a_list_tells_by_which_settings_each_was_created_or_last_restarted(
+        self, watched: Watched, platform_maker: PlatformMaker
+    ) -> None:
+        well, stubborn = platform_maker.well, platform_maker.stubborn
+        watched.platform.create(ONE, well)
+        watched.platform.create(TWO, stubborn)
+        watched.platform.create(ONE, stubborn)  # it is there already, and is left as it is
+        assert watched.settings() == {ONE: well.fingerprint, TWO: stubborn.fingerprint}
+        process = watched.until_works(ONE)
+        watched.platform.restart(ONE, stubborn)
+        watched.until_works(ONE, instead_of=process)
+        assert watched.settings() == {ONE: stubborn.fingerprint, TWO: stubborn.fingerprint}
+        assert Watched(platform_maker).settings() == watched.settings()
 
     def test_what_crashed_comes_up_again_with_its_volume(self, watched: Watched, platform_maker: PlatformMaker) -> None:
         watched.platform.create(ONE, platform_maker.well)
@@ -176,20 +232,20 @@ class PlatformContract:
     ) -> None:
         watched.platform.create(ONE, platform_maker.failing)
         watched.until(lambda: any(isinstance(change, ConsumerFailing) for change in watched.told))
-        assert watched.platform.list() == (Listed(ONE),)
+        assert watched.listed() == (Listed(ONE),)
         watched.platform.delete(ONE)
         watched.until(lambda: ConsumerGone(ONE) in watched.told)
         assert watched.told[-1] == ConsumerGone(ONE)
-        assert watched.platform.list() == ()
+        assert watched.listed() == ()
 
     def test_what_happens_to_one_touches_no_other(self, watched: Watched, platform_maker: PlatformMaker) -> None:
         for consumer in (TEN, TWO, ONE):
             watched.platform.create(consumer, platform_maker.well)
-        assert watched.platform.list() == (Listed(ONE), Listed(TWO), Listed(TEN))
+        assert watched.listed() == (Listed(ONE), Listed(TWO), Listed(TEN))
         processes = watched.until_works(ONE), watched.until_works(TEN)
         watched.platform.delete(TWO)
         watched.until(lambda: ConsumerGone(TWO) in watched.told)
-        assert watched.platform.list() == (Listed(ONE), Listed(TEN))
+        assert watched.listed() == (Listed(ONE), Listed(TEN))
         assert (platform_maker.process(ONE), platform_maker.process(TEN)) == processes
 
     def test_a_number_can_be_used_again_when_its_last_owner_is_gone(
@@ -210,7 +266,7 @@ class PlatformContract:
         watched.platform.create(TWO, platform_maker.well)
         watched.until_told(ConsumerUp(TWO))
         watched.platform.delete(ONE)
-        assert (watched.platform.list(), other.platform.list()) == ((Listed(TWO),), (Listed(ONE),))
+        assert (watched.listed(), other.listed()) == ((Listed(TWO),), (Listed(ONE),))
         watched.platform.delete(TWO)
         watched.until_told(ConsumerUp(TWO), ConsumerGone(TWO))
         assert other.platform.changes() == ()
@@ -223,11 +279,11 @@ class PlatformContract:
         watched.platform.create(ONE, platform_maker.well)
         watched.until_told(ConsumerUp(ONE))
         second = Watched(platform_maker)
-        assert second.platform.list() == watched.platform.list() == (Listed(ONE),)
+        assert second.listed() == watched.listed() == (Listed(ONE),)
         second.platform.create(TWO, platform_maker.well)
         for each, told in ((watched, (ConsumerUp(ONE), ConsumerUp(TWO))), (second, (ConsumerUp(TWO),))):
             each.until_told(*told)
         watched.platform.delete(ONE)
         second.until_told(ConsumerUp(TWO), ConsumerGone(ONE))
         watched.until_told(ConsumerUp(ONE), ConsumerUp(TWO), ConsumerGone(ONE))
-        assert second.platform.list() == watched.platform.list() == (Listed(TWO),)
+        assert second.listed() == watched.listed() == (Listed(TWO),)

@@ -88,7 +88,7 @@ def test_consumers_outlive_their_controller_and_are_found_again(processes: Proce
         owner.kill()
     assert os.getsid(consumer.pid) not in (os.getsid(0), owner.pid)
     successor = Watched(processes)
-    assert successor.platform.list() == (Listed(ONE),)
+    assert successor.listed() == (Listed(ONE),)
     assert successor.platform.changes() == ()
     processes.crash(ONE)
     processes.until_works(ONE, instead_of=consumer)
@@ -110,7 +110,7 @@ def test_a_wish_whose_writer_died_before_it_started_a_keeper_is_fulfilled_by_the
         with pytest.raises(Died):
             processes.make().create(ONE, processes.well)
     successor = Watched(processes)
-    assert successor.platform.list() == (Listed(ONE),)
+    assert successor.listed() == (Listed(ONE),)
     successor.until_told(ConsumerUp(ONE))
 
 
@@ -172,7 +172,7 @@ def test_what_is_leaving_is_finished_by_a_successor_when_its_keeper_dies_too(pro
     send(keeper, signal.SIGKILL)
     processes.advance(lambda: not is_alive(keeper))
     successor = Watched(processes)
-    assert successor.platform.list() == (Listed(ONE, leaving=True),), "the orphan is still there"
+    assert successor.listed() == (Listed(ONE, leaving=True),), "the orphan is still there"
     successor.until_told(ConsumerGone(ONE))
     assert all_processes(processes) == ()
 
@@ -282,7 +282,7 @@ def test_a_torn_status_is_written_again_and_no_news(processes: ProcessMaker, wat
     file = home(processes).path / "status.json"
     whole = file.read_text()
     file.write_text(whole[: len(whole) // 2])
-    assert watched.platform.list() == (Listed(ONE),)
+    assert watched.listed() == (Listed(ONE),)
     watched.until(lambda: file.read_text() == whole)
     assert watched.told == [ConsumerUp(ONE)]
 

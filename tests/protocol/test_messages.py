@@ -1,6 +1,7 @@
 """Messages that can't be meant can't be made."""
 
 from collections.abc import Callable
+from dataclasses import replace
 
 import pytest
 
@@ -131,3 +132,27 @@ def test_a_digest_differs_where_a_running_partition_must_start_again() -> None:
     )
     assert len({service.digest, *(other.digest for other in others)}) == 4
     assert TopicService("lake/orders", "shop:orders", start="latest").digest == service.digest
+
+
+def test_a_fingerprint_tells_what_a_process_is_started_with_and_no_value_of_a_variable() -> None:
+    settings = ConsumerSettings("restow:2", 2048, 2, 100.0, SortedMapping({"TOKEN": "hush", "LOG_LEVEL": "debug"}))
+    assert settings.fingerprint == (
+        '{"image": "restow:2", "memory_mb": 2048, "cores": 2.0, "env": "LOG_LEVEL,TOKEN e3040d395745"}'
+    )
+    assert ConsumerSettings().fingerprint == '{"image": null, "memory_mb": null, "cores": null, "env": ""}'
+
+
+@pytest.mark.parametrize(
+    "other",
+    [
+        ConsumerSettings("restow:3", 1024, 1.0, env=SortedMapping({"A": "1"})),
+        ConsumerSettings("restow:2", 1025, 1.0, env=SortedMapping({"A": "1"})),
+        ConsumerSettings("restow:2", 1024, 1.5, env=SortedMapping({"A": "1"})),
+        ConsumerSettings("restow:2", 1024, 1.0, env=SortedMapping({"A": "2"})),
+        ConsumerSettings("restow:2", 1024, 1.0),
+    ],
+)
+def test_a_fingerprint_differs_with_everything_but_the_capacity(other: ConsumerSettings) -> None:
+    settings = ConsumerSettings("restow:2", 1024, 1.0, env=SortedMapping({"A": "1"}))
+    assert other.fingerprint != settings.fingerprint
+    assert replace(settings, capacity_bytes_per_s=5.0).fingerprint == settings.fingerprint

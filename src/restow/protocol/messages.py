@@ -98,6 +98,22 @@ class ConsumerSettings:
         checks.above_0(cores=self.cores, capacity_bytes_per_s=self.capacity_bytes_per_s)
         checks.variables("env", self.env)
 
+    @property
+    def fingerprint(self) -> str:
+        """Differs when anything that a process is started with differs, and can be read: `{"image": "restow:2", …}`.
+        A capacity is only believed, so that it is no part of it; of variables it has the names and a digest."""
+        return self.fingerprint_with(self.env_digest)
+
+    def fingerprint_with(self, env_digest: str) -> str:
+        """As it is with values of variables that have this digest."""
+        cores = None if self.cores is None else float(self.cores)
+        env = f"{','.join(self.env)} {env_digest}".strip()
+        return json.dumps({"image": self.image, "memory_mb": self.memory_mb, "cores": cores, "env": env})
+
+    @property
+    def env_digest(self) -> str:
+        return _digest(*(text for pair in self.env.items() for text in pair)) if self.env else ""
+
 
 @dataclass(frozen=True, slots=True)
 class ControllerStarted:

@@ -16,6 +16,7 @@ from restow.platform.interface import (
     ConsumerGone,
     ConsumerUp,
     Listed,
+    OneByOne,
     PlatformChange,
     PlatformRefusal,
 )
@@ -45,6 +46,8 @@ class Runnable(Protocol):
 class Pod:
     consumer: ConsumerId
     settings: ConsumerSettings
+    fingerprint: str
+    """Of its settings."""
     process: Runnable | None = None
     leaving: bool = False
     restarting: bool = False
@@ -78,7 +81,8 @@ class SimulatedPlatform:
     # What a client wishes.
 
     def list(self) -> tuple[Listed, ...]:
-        return tuple(Listed(consumer, self.pods[consumer].leaving) for consumer in sorted(self.pods))
+        pods = (self.pods[consumer] for consumer in sorted(self.pods))
+        return tuple(Listed(pod.consumer, pod.leaving, pod.fingerprint) for pod in pods)
 
     def create(self, consumer: ConsumerId, settings: ConsumerSettings) -> None:
         self._may_refuse()
@@ -86,7 +90,7 @@ class SimulatedPlatform:
         if pod is not None and pod.leaving:
             raise PlatformRefusal(f"consumer {consumer} is still leaving; create it when it is gone")
         if pod is None:
-            pod = self.pods[consumer] = Pod(consumer, settings)
+            pod = self.pods[consumer] = Pod(consumer, settings, settings.fingerprint)
             self._start(pod)
             if self._agenda.now_s < self.loses_new_until_s:
                 self._agenda.after(self._rng.random(), partial(self._gone, pod))
@@ -103,7 +107,7 @@ class SimulatedPlatform:
         pod = self.pods.get(consumer)
         if pod is None or pod.leaving:
             raise PlatformRefusal(f"consumer {consumer} is not there to be restarted; create it")
-        pod.settings, pod.failures = settings, 0
+        pod.settings, pod.fingerprint, pod.failures = settings, settings.fingerprint, 0
         if not pod.restarting:
             pod.restarting = True
             self._end(pod)
@@ -204,7 +208,7 @@ class SimulatedPlatform:
         return self.pods.get(pod.consumer) is pod
 
 
-class PlatformClient:
+class PlatformClient(OneByOne):
     """What one controller has of it: it is told what happens from now on."""
 
     def __init__(self, platform: SimulatedPlatform) -> None:

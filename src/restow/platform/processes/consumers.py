@@ -10,7 +10,15 @@ from dataclasses import replace
 from pathlib import Path
 
 from restow.model import ConsumerId
-from restow.platform.interface import ConsumerFailing, ConsumerGone, ConsumerUp, Listed, PlatformChange, PlatformRefusal
+from restow.platform.interface import (
+    ConsumerFailing,
+    ConsumerGone,
+    ConsumerUp,
+    Listed,
+    OneByOne,
+    PlatformChange,
+    PlatformRefusal,
+)
 from restow.platform.processes.files import Wish
 from restow.platform.processes.keepers import Keepers, Seen
 from restow.protocol.messages import ConsumerSettings
@@ -22,7 +30,7 @@ FALLS_TO_TELL = 2
 """One fall is an accident, and the consumer is told to be up again; from the second in a row on each is told."""
 
 
-class LocalProcesses:
+class LocalProcesses(OneByOne):
     def __init__(
         self, group: str, directory: Path, command: CommandOf, grace_s: float, *, keep_volumes: bool = True
     ) -> None:
@@ -33,7 +41,8 @@ class LocalProcesses:
         self._troubles: dict[ConsumerId, str] = {}
 
     def list(self) -> tuple[Listed, ...]:
-        return tuple(Listed(consumer, leaving=not seen.wanted) for consumer, seen in self._keepers.look().items())
+        seen = self._keepers.look()
+        return tuple(Listed(consumer, not each.wanted, each.settings) for consumer, each in seen.items())
 
     def create(self, consumer: ConsumerId, settings: ConsumerSettings) -> None:
         self._keepers.create(consumer, self._wish(consumer, settings))
@@ -73,6 +82,7 @@ class LocalProcesses:
             memory_mb=settings.memory_mb,
             cores=settings.cores,
             environment=dict(settings.env),
+            settings=settings.fingerprint,
         )
 
 

@@ -36,6 +36,8 @@ class Wish:
     cores: float | None = None
     environment: Mapping[str, str] = field(default_factory=dict)
     """Besides that of its keeper."""
+    settings: str | None = None
+    """The fingerprint of what it is started with, for controllers: whether that is still what is wanted."""
 
     def __repr__(self) -> str:
         return f"Wish(wanted={self.wanted}, generation={self.generation})"

@@ -36,6 +36,7 @@ class Seen:
     made: str
     wanted: bool
     grace_s: float
+    settings: str | None
     status: Status | None
 
     @property
@@ -138,7 +139,9 @@ class Keepers:
         wanted = wish is not None and wish.wanted
         if not wanted and not self._is_kept(consumer, home) and not marked(MARK, str(home.path)):
             return None
-        return Seen(wish.made if wish else "", wanted, wish.grace_s if wish else 0.0, status)
+        if wish is None:
+            return Seen("", wanted, 0.0, None, status)
+        return Seen(wish.made, wanted, wish.grace_s, wish.settings, status)
 
     def _is_kept(self, consumer: ConsumerId, home: Home) -> bool:
         """Whether it has a keeper; one that we started has no status yet."""
