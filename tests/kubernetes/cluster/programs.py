@@ -1,0 +1,87 @@
+"""The programs of a cluster as processes that can't outlive the tests. `control_plane.py` and `node.py` start them."""
+
+import os
+import re
+import signal
+import subprocess
+import sys
+import time
+from collections.abc import Callable
+from pathlib import Path
+
+from restow.errors import RestowError
+from restow.kafka import keeper
+
+START_WITHIN_S = 120.0
+"""Seconds on an idle machine; one that shares two cores with a test suite may take many times that."""
+
+STOP_WITHIN_S = 20.0
+ASK_EVERY_S = 0.05
+
+TELLING = re.compile(r"^[EF]\d{4} |level=(error|fatal)|\"level\":\"(error|fatal)\"|^Error|^panic")
+TOLD_LINES = 15
+
+
+class Program:
+    """One process, and what it logs. It ends when whoever holds the other end of `lifeline` does, however that ends."""
+
+    def __init__(self, name: str, command: tuple[str, ...], home: Path, lifeline: int) -> None:
+        self.name, self.log = name, home / f"{name}.log"
+        self._command, self._home, self._lifeline = command, home, lifeline
+        self._process: subprocess.Popen[bytes] | None = None
+
+    @property
+    def is_running(self) -> bool:
+        return self._process is not None and self._process.poll() is None
+
+    def start(self) -> None:
+        assert not self.is_running
+        keep = (sys.executable, "-I", "-S", keeper.__file__, str(self._lifeline), str(self._home))
+        with self.log.open("ab") as log:
+            self._process = subprocess.Popen(
+                [*keep, *self._command],
+                stdin=subprocess.DEVNULL,
+                stdout=log,
+                stderr=log,
+                pass_fds=(self._lifeline,),
+                start_new_session=True,
+            )
+
+    def ask_to_stop(self) -> None:
+        if self.is_running and self._process is not None:
+            self._process.terminate()
+
+    def kill(self) -> None:
+        """As a power cut would."""
+        if self.is_running and self._process is not None:
+            self._process.send_signal(signal.SIGUSR1)  # the keeper ends when the program has
+        self.wait_for_stop()
+
+    def wait_for_stop(self) -> None:
+        if self._process is None:
+            return
+        try:
+            self._process.wait(STOP_WITHIN_S)
+        except subprocess.TimeoutExpired:
+            os.killpg(self._process.pid, signal.SIGKILL)
+            self._process.wait()
+
+    def wait_until(self, ready: Callable[[], object], what: str) -> None:
+        """Until it is what it was started for."""
+        deadline = time.monotonic() + START_WITHIN_S
+        while not ready():
+            self.check()
+            if time.monotonic() > deadline:
+                raise RestowError(f"{self.name} was not {what} in {START_WITHIN_S:g} s; it said:\n{self.last_words()}")
+            time.sleep(ASK_EVERY_S)
+
+    def check(self) -> None:
+        """That it still runs."""
+        if not self.is_running:
+            code = self._process.returncode if self._process else None
+            raise RestowError(f"{self.name} ended by itself (exit code {code}); it said:\n{self.last_words()}")
+
+    def last_words(self) -> str:
+        lines = self.log.read_text(errors="replace").splitlines() if self.log.exists() else []
+        told = [line for line in lines if TELLING.search(line)] or lines
+        return "\n".join(f"    {line}" for line in told[-TOLD_LINES:])
