@@ -150,7 +150,7 @@ class PlatformContract:
         assert watched.platform.at_once >= 1
         refused = watched.platform.take((Create(TEN, well), Restart(TWO, well), Create(ONE, well), Delete(TWO)))
         assert [one.wish for one in refused] == [Restart(TWO, well)]
-        assert watched.platform.list() == (Listed(ONE), Listed(TEN))
+        assert watched.listed() == (Listed(ONE), Listed(TEN))
         watched.until(lambda: {*watched.told} == {ConsumerUp(ONE), ConsumerUp(TEN)})
         assert watched.platform.take(()) == ()
 
@@ -160,12 +160,12 @@ class PlatformContract:
         well = platform_maker.well
         refused = watched.platform.take((Create(ONE, platform_maker.stubborn), Restart(ONE, well), Create(ONE, well)))
         assert refused == ()
-        assert watched.platform.list() == (Listed(ONE),)
+        assert watched.listed() == (Listed(ONE),)
         watched.until_works(ONE)
         refused = watched.platform.take((Restart(ONE, platform_maker.stubborn), Delete(ONE), Delete(ONE)))
         assert refused == ()
         watched.until(lambda: ConsumerGone(ONE) in watched.told)
-        assert watched.platform.list() == ()
+        assert watched.listed() == ()
 
     def test_what_is_refused_among_several_says_why(self, watched: Watched, platform_maker: PlatformMaker) -> None:
         with pytest.raises(PlatformRefusal) as alone:

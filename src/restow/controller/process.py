@@ -10,7 +10,7 @@ import socket
 import time
 from collections import deque
 from collections.abc import Callable, Iterable
-from typing import Final
+from typing import Final, assert_never
 
 from restow.controller.effects import (
     CreateConsumer,
@@ -43,7 +43,7 @@ from restow.kafka.topics import ensure_topics, grow_topics
 from restow.model import SortedMapping
 from restow.monitor.publication import Publication
 from restow.packing import warm_up
-from restow.platform.interface import Platform, PlatformRefusal
+from restow.platform.interface import Create, Delete, Platform, PlatformRefusal, Restart, Wish
 from restow.protocol.messages import (
     ControllerStarted,
     FromConsumer,
@@ -59,11 +59,7 @@ ROUND_S: Final = 0.2
 IN_CHARGE_FOR_S: Final = 0.5
 """After a commit that is older than this, another one proves that we are still in charge before the platform is
 touched: a process may be stopped for any time between two instructions."""
-ACTIONS: Final[dict[type[PlatformEffect], PlatformAction]] = {
-    CreateConsumer: "create",
-    DeleteConsumer: "delete",
-    RestartConsumer: "restart",
-}
+ACTIONS: Final[dict[type[Wish], PlatformAction]] = {Create: "create", Delete: "delete", Restart: "restart"}
 
 
 class ControllerProcess:
@@ -161,10 +157,11 @@ class ControllerProcess:
         self._make_room(changes)
         if sends or changes:
             self._commit(sends, changes)
-        for change in changes:
+        for start in range(0, len(changes), self._platform.at_once):
+            some = changes[start : start + self._platform.at_once]
             if time.monotonic() - self._committed_s > IN_CHARGE_FOR_S:
-                self._commit((), (change,))
-            self._change(change)
+                self._commit((), some)
+            self._change(some)
         if any(isinstance(effect, ListConsumers) for effect in effects):
             self._list()
 
@@ -195,20 +192,25 @@ class ControllerProcess:
             self._channel.learn_partitions()
             self._room = max(needed, self._settings.topics.most_consumers)
 
-    def _change(self, change: PlatformEffect) -> None:
-        try:
-            match change:
-                case CreateConsumer(consumer, settings):
-                    self._platform.create(consumer, settings)
-                case RestartConsumer(consumer, settings):
-                    self._platform.restart(consumer, settings)
-                case DeleteConsumer(consumer):
-                    self._platform.delete(consumer)
-        except PlatformRefusal as refusal:
-            self._waiting.append(PlatformRefused(change.consumer, ACTIONS[type(change)], str(refusal)))
+    def _change(self, changes: Iterable[PlatformEffect]) -> None:
+        for refused in self._platform.take(tuple(map(_wish, changes))):
+            wish = refused.wish
+            self._waiting.append(PlatformRefused(wish.consumer, ACTIONS[type(wish)], refused.reason))
 
     def _list(self) -> None:
         try:
             self._waiting.append(ConsumersListed(self._platform.list()))
         except PlatformRefusal as refusal:
             self._say(f"the platform doesn't tell who is there: {refusal}; it is asked again")
+
+
+def _wish(change: PlatformEffect) -> Wish:
+    match change:
+        case CreateConsumer(consumer, settings):
+            return Create(consumer, settings)
+        case RestartConsumer(consumer, settings):
+            return Restart(consumer, settings)
+        case DeleteConsumer(consumer):
+            return Delete(consumer)
+        case _:
+            assert_never(change)
