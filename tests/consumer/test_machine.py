@@ -24,7 +24,7 @@ from tests.consumer.machines import (
     told_offsets,
 )
 
-from restow.consumer.effects import ChangeAssignment, End, RunCycle, Save, Tell
+from restow.consumer.effects import ChangeAssignment, Effect, End, RunCycle, Save, Tell
 from restow.consumer.events import (
     AssignmentChanged,
     ClockTicked,
@@ -44,6 +44,7 @@ from restow.protocol.messages import (
     ConsumerReady,
     ConsumerReport,
     ConsumingRefused,
+    Gap,
     StateQuery,
     StateQueryResponse,
     TopicService,
@@ -377,6 +378,23 @@ def test_what_others_took_over_is_dropped_saved_and_told_and_the_rest_goes_on(re
 
 def test_positions_alone_are_no_reason_to_save(reading: World) -> None:
     assert reading.finish(progress=9) == (RunCycle(offsets(a_0=24, b_0=29), HELD.topics),)
+
+
+def test_it_reports_once_what_was_deleted_before_it_was_read(reading: World) -> None:
+    gap = Gap(A0, 3, 7)
+    reading.happens(ClockTicked(100.0))
+    reading.under_way = None
+    reading.happens(CycleEnded(reading.state.positions, offsets(a_0=0, b_0=0), gaps=(gap,)))
+    told = [_the_report(reading.happens(ClockTicked(now_s))) for now_s in (105.0, 110.0)]
+    assert [report.gaps for report in told] == [(gap,), ()]
+    assert str(gap) == "a-0: the 4 records from 3 to 6 were deleted before they were read"
+
+
+def _the_report(effects: tuple[Effect, ...]) -> ConsumerReport:
+    [tell] = effects
+    assert isinstance(tell, Tell)
+    assert isinstance(tell.message, ConsumerReport)
+    return tell.message
 
 
 def test_it_reports_what_it_did_since_its_last_report(reading: World) -> None:

@@ -3,8 +3,8 @@ from pathlib import Path
 import pytest
 from tests.consumer.machines import ME, offsets, services
 
-from restow.consumer.saved import Saved
-from restow.consumer.volume import SET_ASIDE, STATE, Volume
+from restow.consumer.saved import Saved, Stage
+from restow.consumer.volume import PLAN, STATE, Volume
 from restow.errors import InvalidInput, RestowError
 from restow.model import ConsumerId
 
@@ -82,8 +82,60 @@ def test_a_state_that_is_damaged_or_not_ours_is_set_aside(
         assert volume.read() is None
         assert volume.read() is None
     [line] = said
-    assert line.startswith(f"{tmp_path / STATE} is set aside as {SET_ASIDE}, and nothing is resumed from it: {reason}")
-    assert (tmp_path / SET_ASIDE).read_text() == content
+    aside = f"{STATE}.set-aside"
+    assert line.startswith(f"{tmp_path / STATE} is set aside as {aside}, and nothing is resumed from it: {reason}")
+    assert (tmp_path / aside).read_text() == content
+
+
+PLANNED = (
+    Stage("lake/a", "data/restow/consumer-3/7-8", offsets(a_0=5, a_1=6), offsets(a_0=9, a_1=6)),
+    Stage("", "", offsets(b_0=7), offsets(b_0=70)),
+)
+
+
+def test_the_plan_of_a_cycle_is_there_from_its_beginning_to_its_end(tmp_path: Path, said: list[str]) -> None:
+    with Volume(tmp_path, "restow", ME, said.append, "first") as volume:
+        volume.write(SAVED)
+        assert volume.read_plan() == ()
+        volume.write_plan(PLANNED)
+    with Volume(tmp_path, "restow", ME, said.append, "second") as volume:
+        assert volume.read_plan() == PLANNED, "whoever left it half done"
+        volume.forget_plan()
+        volume.forget_plan()
+        assert volume.read_plan() == ()
+    assert said == []
+
+
+@pytest.mark.parametrize(
+    ("content", "reason"),
+    [
+        ('{"version": 1, "gro', "character 15 is not JSON"),
+        ('{"version": 1, "group": "other"}', "it belongs to the group other, and this is restow"),
+        (
+            '{"version": 1, "group": "restow", "plan": {"consumer": 4, "stages": []}}',
+            "it belongs to consumer 4, and this is consumer 3",
+        ),
+        (
+            (
+                '{"version": 1, "group": "restow", "plan": {"consumer": 3, "stages": ['
+                '{"table": "", "directory": "", "first": {"a": {"0": 1}}, "next": {}}]}}'
+            ),
+            "its offsets are not of the same partitions",
+        ),
+    ],
+)
+def test_a_plan_that_is_damaged_or_not_ours_is_set_aside(
+    tmp_path: Path, said: list[str], content: str, reason: str
+) -> None:
+    (tmp_path / PLAN).write_text(content)
+    with Volume(tmp_path, "restow", ME, said.append) as volume:
+        assert volume.read_plan() == ()
+        assert volume.read_plan() == ()
+    [line] = said
+    assert line.startswith(
+        f"{tmp_path / PLAN} is set aside as {PLAN}.set-aside, and what was under way is left to whoever sweeps the "
+        f"tables: {reason}"
+    )
 
 
 def test_a_volume_has_one_process_at_a_time(tmp_path: Path, said: list[str]) -> None:

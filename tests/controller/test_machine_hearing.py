@@ -6,6 +6,7 @@ from restow.controller.transitions import Cause, Stage
 from restow.model import ConsumerId, SortedMapping
 from restow.protocol.messages import (
     ConsumerReady,
+    Gap,
     StartConsumingCommand,
     StartConsumingEvent,
     StopConsumingCommand,
@@ -108,6 +109,14 @@ def test_a_report_is_not_held_against_one_that_has_not_answered_yet(pair: Told) 
     pair.fellows[1].held.pop(A1)
     assert pair.reports(1) == ()
     assert pair.view(1).may_hold == {A0, A1}
+
+
+def test_what_was_deleted_before_it_was_read_is_said(pair: Told) -> None:
+    assert pair.reports(1, gaps=(Gap(A0, 3, 7), Gap(A1, 0, 1))) == ()
+    assert pair.words == [
+        "consumer 1: a-0: the 4 records from 3 to 6 were deleted before they were read",
+        "consumer 1: a-1: the 1 records from 0 to 0 were deleted before they were read",
+    ]
 
 
 def test_a_definition_of_a_topic_that_is_not_held_keeps_nothing_from_starting(pair: Told) -> None:

@@ -10,13 +10,14 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from restow.consumer.saved import Saved
+from restow.consumer.saved import Plan, Saved
 from restow.controller import effects, events
 from restow.model import ConsumerId, SortedMapping, Speeds, TopicPartition
 from restow.protocol.codec import from_plain, to_plain
 from restow.protocol.json_text import as_json, parse_json
 from restow.protocol.messages import (
     ConsumerSettings,
+    Gap,
     Message,
     ServiceUpdate,
     StartConsumingCommand,
@@ -49,6 +50,11 @@ updates = st.one_of(
 )
 
 
+gaps = st.builds(
+    lambda partition, ends: Gap(partition, *sorted(ends)), partitions, st.sets(offsets, min_size=2, max_size=2)
+)
+
+
 @st.composite
 def start_commands(draw: st.DrawFn) -> StartConsumingCommand:
     where = draw(st.dictionaries(partitions, offsets | st.just("recover"), min_size=1, max_size=5))
@@ -68,6 +74,7 @@ SPECIAL: dict[Any, st.SearchStrategy[Any]] = {
     ConsumerId: st.integers(1, 2**31 - 1).map(ConsumerId),
     TopicService: services,
     ConsumerSettings: consumer_settings,
+    Gap: gaps,
     ServiceUpdate: updates,
     StartConsumingCommand: start_commands(),
     Speeds: st.dictionaries(partitions, st.just(0.0) | positive, max_size=5).map(Speeds),
@@ -107,7 +114,7 @@ def test_a_message_is_read_as_it_was_sent(kind: type[Message], data: st.DataObje
     assert encode(decode("t", 3, 7, headers, value), "somebody") == (headers, value)  # type: ignore[arg-type]
 
 
-@pytest.mark.parametrize("kind", [*get_args(events.Event), *get_args(effects.Effect), Saved])
+@pytest.mark.parametrize("kind", [*get_args(events.Event), *get_args(effects.Effect), Saved, Plan])
 @thoroughly
 @given(data=st.data())
 def test_what_a_controller_logs_and_a_consumer_saves_is_read_as_the_same(kind: Any, data: st.DataObject) -> None:

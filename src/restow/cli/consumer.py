@@ -16,7 +16,7 @@ from restow.model import ConsumerId
 from restow.settings import Settings
 
 if TYPE_CHECKING:
-    from restow.consumer.pipeline import Pipeline
+    from restow.consumer.pipeline import Pipeline, Plans
 
 DESCRIPTION = """\
 Runs one consumer of the group: it tells the controller that it is ready, reads the partitions it is told, stores what
@@ -76,7 +76,7 @@ def run(args: argparse.Namespace) -> int:
         Volume(args.volume, settings.group.name, consumer, say, os.environ.get("RESTOW_CREATION", "")) as volume,
         Mailbox(settings, consumer, sender, say) as mailbox,
     ):
-        pipeline = pipeline_of(settings, args)
+        pipeline = pipeline_of(settings, args, volume)
         try:
             ConsumerProcess(settings, consumer, volume, pipeline, mailbox, say, stop.wait).run()
         finally:
@@ -84,7 +84,7 @@ def run(args: argparse.Namespace) -> int:
     return 0
 
 
-def pipeline_of(settings: Settings, args: argparse.Namespace) -> "Pipeline":
+def pipeline_of(settings: Settings, args: argparse.Namespace, plans: "Plans") -> "Pipeline":
     if settings.consumer.pipeline == "light":
         from restow.consumer.light import LightPipeline
 
@@ -93,7 +93,8 @@ def pipeline_of(settings: Settings, args: argparse.Namespace) -> "Pipeline":
     from restow.pipeline.assembly import spark_pipeline
 
     let_transforms_be_found(args.config)
-    return spark_pipeline(settings, args.name, number_in(args.name, settings.group.name), os.environ, say)
+    consumer = number_in(args.name, settings.group.name)
+    return spark_pipeline(settings, args.name, consumer, os.environ, say, plans)
 
 
 def number_in(name: str, group: str) -> ConsumerId:

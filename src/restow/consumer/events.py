@@ -5,7 +5,7 @@ from its seed.
 from dataclasses import dataclass
 
 from restow.model import TopicPartition
-from restow.protocol.messages import Command, Offsets, Refusal, StateQuery
+from restow.protocol.messages import Command, Gap, Offsets, Refusal, StateQuery
 
 
 @dataclass(frozen=True, slots=True)
@@ -76,6 +76,8 @@ class CycleEnded:
     """There was more than the cycle could take."""
     dropped: tuple[Refused, ...] = ()
     """Partitions that others have taken over meanwhile, as the table said."""
+    gaps: tuple[Gap, ...] = ()
+    """What was passed over, since it was deleted before it was read."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -11,10 +11,24 @@ from typing import Protocol
 
 from restow.consumer.effects import ChangeAssignment, RunCycle
 from restow.consumer.events import AssignmentChanged, CycleEnded
+from restow.consumer.saved import Stage
 
 Meanwhile = Callable[[], bool]
 """To be called several times a second while something takes long. It listens for commands, and tells whether somebody
 waits for the cycle to end: then nothing more is waited for."""
+
+
+class Plans(Protocol):
+    """Where a pipeline writes what it is about to do, for the process after it: the consumer's volume."""
+
+    def read_plan(self) -> tuple[Stage, ...]:
+        """Of the cycle that was under way when the process before ended; nothing where none was."""
+
+    def write_plan(self, stages: tuple[Stage, ...]) -> None:
+        """When this returns it is on the disk. Raises RestowError."""
+
+    def forget_plan(self) -> None:
+        """Nothing of it is half done any more."""
 
 
 class Pipeline(Protocol):

@@ -3,6 +3,7 @@
 from dataclasses import dataclass, replace
 
 from restow.consumer.events import CycleEnded
+from restow.protocol.messages import Gap
 
 
 @dataclass(frozen=True, slots=True)
@@ -17,6 +18,7 @@ class Work:
     longest_s: float = 0.0
     paused: bool = False
     """Whether one of the cycles could have taken more than there was."""
+    gaps: tuple[Gap, ...] = ()
 
     def with_cycle(self, cycle: CycleEnded) -> "Work":
         return replace(
@@ -27,6 +29,7 @@ class Work:
             cycles_s=self.cycles_s + cycle.took_s,
             longest_s=max(self.longest_s, cycle.took_s),
             paused=self.paused or not cycle.saturated,
+            gaps=(*self.gaps, *cycle.gaps),
         )
 
     def is_due(self, now_s: float) -> bool:

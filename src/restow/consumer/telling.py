@@ -56,6 +56,7 @@ def report(state: State, now_s: float) -> ConsumerReport:
         saturated=work.saturated,
         cycle_s_mean=work.cycle_s_mean,
         cycle_s_max=work.longest_s,
+        gaps=work.gaps,
     )
 
 

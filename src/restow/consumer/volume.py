@@ -1,7 +1,8 @@
 """A consumer's own directory: what it keeps for the process after it, and the lock that makes it one process's.
 
-The state is written beside the old one, synced, and put in its place, so that a crash leaves the one or the other. What
-can't be read, or is another consumer's, is set aside: then the tables alone say where to go on.
+Its state, and the plan of the cycle that is under way, are files which are written beside the old ones, synced, and put
+in their place, so that a crash leaves the one or the other. What can't be read, or is another consumer's, is set aside:
+then the tables alone say where to go on.
 """
 
 import fcntl
@@ -9,9 +10,9 @@ import os
 from collections.abc import Callable
 from pathlib import Path
 from types import TracebackType
-from typing import Any, Final, Self
+from typing import Any, Final, Self, TypeVar
 
-from restow.consumer.saved import Saved
+from restow.consumer.saved import Plan, Saved, Stage
 from restow.errors import InvalidInput, RestowError
 from restow.model import ConsumerId
 from restow.protocol.codec import from_plain, to_plain
@@ -19,8 +20,11 @@ from restow.protocol.json_text import as_json, parse_json
 
 VERSION: Final = 1
 STATE: Final = "state.json"
-SET_ASIDE: Final = "state.json.set-aside"
+SET_ASIDE: Final = ".set-aside"
+PLAN: Final = "plan.json"
 LOCK: Final = "lock"
+
+T = TypeVar("T", Saved, Plan)
 
 
 class Volume:
@@ -47,44 +51,81 @@ class Volume:
 
     def read(self) -> Saved | None:
         """What the process before left; nothing if it left nothing that is ours and can be read."""
-        file = self._directory / STATE
+        return self._read(STATE, self._understood, "nothing is resumed from it")
+
+    def write(self, saved: Saved) -> None:
+        self._write(STATE, {"creation": self._creation, "saved": to_plain(saved)})
+
+    def read_plan(self) -> tuple[Stage, ...]:
+        """Of the cycle that was under way when the process before ended; nothing where none was."""
+        plan = self._read(PLAN, self._understood_plan, "what was under way is left to whoever sweeps the tables")
+        return plan.stages if plan else ()
+
+    def write_plan(self, stages: tuple[Stage, ...]) -> None:
+        self._write(PLAN, {"plan": to_plain(Plan(self._consumer, stages))})
+
+    def forget_plan(self) -> None:
+        """Not synced: one that comes back after a power cut is found to be done."""
         try:
-            return self._understood(parse_json(file.read_bytes()))
+            (self._directory / PLAN).unlink(missing_ok=True)
+        except OSError as error:
+            raise RestowError(f"{self._directory / PLAN} can't be removed: {error.strerror}") from None
+
+    def _read(self, name: str, understood: Callable[[Any], T], what_follows: str) -> T | None:
+        file = self._directory / name
+        try:
+            return understood(parse_json(file.read_bytes()))
         except FileNotFoundError:
             return None
         except OSError as error:
             raise RestowError(f"{file} can't be read: {error.strerror}") from None
         except InvalidInput as error:
-            file.replace(self._directory / SET_ASIDE)
-            self._say(f"{file} is set aside as {SET_ASIDE}, and nothing is resumed from it: {error}")
+            aside = f"{name}{SET_ASIDE}"
+            file.replace(self._directory / aside)
+            self._say(f"{file} is set aside as {aside}, and {what_follows}: {error}")
             return None
 
-    def write(self, saved: Saved) -> None:
-        plain = {"version": VERSION, "group": self._group, "creation": self._creation, "saved": to_plain(saved)}
-        new = self._directory / f"{STATE}.new"
+    def _write(self, name: str, content: dict[str, Any]) -> None:
+        plain = {"version": VERSION, "group": self._group, **content}
+        new = self._directory / f"{name}.new"
         try:
             with new.open("wb") as file:
                 file.write(as_json(plain) + b"\n")
                 file.flush()
                 os.fsync(file.fileno())
-            new.replace(self._directory / STATE)
+            new.replace(self._directory / name)
             self._sync()
         except OSError as error:
-            raise RestowError(f"{self._directory / STATE} can't be written: {error.strerror}") from None
+            raise RestowError(f"{self._directory / name} can't be written: {error.strerror}") from None
 
     def _understood(self, plain: Any) -> Saved:
-        if not isinstance(plain, dict) or plain.get("version") != VERSION:
-            raise InvalidInput(f"it is no state of version {VERSION}")
-        if plain.get("group") != self._group:
-            raise InvalidInput(f"it belongs to the group {plain.get('group')}, and this is {self._group}")
-        saved = from_plain(Saved, plain.get("saved"), "saved")
-        if saved.consumer != self._consumer:
-            raise InvalidInput(f"it belongs to consumer {saved.consumer}, and this is consumer {self._consumer}")
+        saved = from_plain(Saved, self._ours(plain, "state").get("saved"), "saved")
+        self._must_be_of(saved.consumer)
         if not saved.clean and plain.get("creation", "") != self._creation:
             raise InvalidInput("it is of one that was deleted since, and what it held is read by others")
         if set(saved.topics) != {partition.topic for partition in saved.positions}:
             raise InvalidInput("its topics are not those of its partitions")
         return saved
+
+    def _understood_plan(self, plain: Any) -> Plan:
+        """Of whatever creation: what one that was deleted left half done is nobody else's to tidy up."""
+        plan = from_plain(Plan, self._ours(plain, "plan").get("plan"), "plan")
+        self._must_be_of(plan.consumer)
+        for stage in plan.stages:
+            if list(stage.first) != list(stage.next):
+                raise InvalidInput("its offsets are not of the same partitions")
+        return plan
+
+    def _ours(self, plain: Any, what: str) -> dict[str, Any]:
+        if not isinstance(plain, dict) or plain.get("version") != VERSION:
+            raise InvalidInput(f"it is no {what} of version {VERSION}")
+        if plain.get("group") != self._group:
+            raise InvalidInput(f"it belongs to the group {plain.get('group')}, and this is {self._group}")
+        return plain
+
+    def _must_be_of(self, consumer: ConsumerId) -> None:
+        if consumer != self._consumer:
+            raise InvalidInput(f"it belongs to consumer {consumer}, and this is consumer {self._consumer}")
 
     def _take(self) -> None:
         try:

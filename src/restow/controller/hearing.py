@@ -75,6 +75,8 @@ def _reported(turn: Turn, view: View, message: ConsumerReport) -> None:
     held = frozenset(message.lag_records)
     if message.incarnation > view.incarnation:
         _told(turn, message.consumer, message.incarnation, held, message.definitions)
+    for gap in message.gaps:
+        turn.note(message.consumer, str(gap))
     view = turn.change(message.consumer, heard_s=turn.state.listened_s, report=message)
     definitions = _of_topics(message.definitions, held)
     agrees = held == view.held and definitions == view.definitions

@@ -3,6 +3,7 @@
 import time
 from collections.abc import Callable, Mapping
 
+from restow.consumer.pipeline import Plans
 from restow.model import ConsumerId
 from restow.pipeline.delta import DeltaLake
 from restow.pipeline.engine import Engine
@@ -16,7 +17,12 @@ NO_CONSUMER = ConsumerId(0)
 
 
 def spark_pipeline(
-    settings: Settings, name: str, consumer: ConsumerId, environment: Mapping[str, str], say: Callable[[str], None]
+    settings: Settings,
+    name: str,
+    consumer: ConsumerId,
+    environment: Mapping[str, str],
+    say: Callable[[str], None],
+    plans: Plans | None = None,
 ) -> SparkPipeline:
     """`environment` has what the platform gives: RESTOW_CORES and RESTOW_MEMORY_MB."""
     cores, memory_mb = environment.get("RESTOW_CORES"), environment.get("RESTOW_MEMORY_MB")
@@ -24,4 +30,4 @@ def spark_pipeline(
     # Our number among the incarnations isn't known before Spark is warm; in names of directories the time serves.
     writer = Writer(settings.group.name, consumer, incarnation=time.time_ns() // 1_000_000)
     engine = Engine(settings, resources, say)
-    return SparkPipeline(settings, engine, lambda uri: DeltaLake(uri, writer, settings.table, say), say)
+    return SparkPipeline(settings, engine, lambda uri: DeltaLake(uri, writer, settings.table, say), say, plans)

@@ -20,7 +20,7 @@ from restow.model import TopicPartition
 from restow.pipeline import schemas
 from restow.pipeline.features import refuse_unknown
 from restow.pipeline.ledger import Ledger, commit_versions
-from restow.pipeline.staging import Writer, staged
+from restow.pipeline.staging import Staged, Writer, staged
 from restow.pipeline.store_errors import STORE_ERRORS, one_line
 from restow.pipeline.table import Span, TableTrouble, WrittenFile
 from restow.pipeline.tidying import Tidier
@@ -79,9 +79,9 @@ class DeltaLake:
         return self._writer.directory(self._stamp)
 
     def commit(
-        self, files: Sequence[WrittenFile], schema: str, spans: Mapping[TopicPartition, Span]
+        self, files: Sequence[WrittenFile], schema: str, spans: Mapping[TopicPartition, Span], staging: str = ""
     ) -> tuple[TopicPartition, ...]:
-        cycle = Cycle(self._stamp_of(files), files, schema, spans)
+        cycle = Cycle(self._stamp_of(files, staging), files, schema, spans)
         if not self._insist(lambda: self._try(cycle, self._refreshed())):
             return ()
         # A handle doesn't notice that its table was dropped or made again. Refusals are rare: look anew before one.
@@ -104,6 +104,26 @@ class DeltaLake:
         versions = {self._writer.position_id(p): cycle.spans[p].next for p in at} | {self._writer.cycle_id: cycle.stamp}
         commit_versions(ledger.table, versions, [_added(file) for file in cycle.files])
         return ()
+
+    def settle(self, staging: str, spans: Mapping[TopicPartition, Span]) -> bool:
+        cycle = staged(f"{staging}/")
+        if cycle is None or cycle.cycle_id != self._writer.cycle_id:
+            return False  # nobody but its consumer may judge it
+        return self._insist(lambda: self._settled(cycle, spans))
+
+    def _settled(self, cycle: Staged, spans: Mapping[TopicPartition, Span]) -> bool:
+        ledger = self._opened()
+        if ledger is None:
+            return False
+        last = ledger[cycle.cycle_id]
+        if last is None or last < cycle.stamp:
+            # It may still be on its way to the store. After this commit it is refused; if it was faster, this one is.
+            commit_versions(ledger.table, {cycle.cycle_id: cycle.stamp})
+            ledger.delete_directory(cycle.path)
+            return False
+        # Its own commit has this stamp, or what was to refuse it. Its files stay: a sweeper can tell whose they are.
+        at = {partition: self._position(ledger, partition) for partition in spans}
+        return last == cycle.stamp and all((at[p] or 0) >= span.next for p, span in spans.items())
 
     def tidy(self) -> None:
         if self._ledger:
@@ -140,13 +160,11 @@ class DeltaLake:
     def _position(self, ledger: Ledger | None, partition: TopicPartition) -> int | None:
         return ledger[self._writer.position_id(partition)] if ledger else None
 
-    def _stamp_of(self, files: Sequence[WrittenFile]) -> int:
-        if not files:
-            self.staging()
-            return self._stamp
-        [cycle] = {staged(file.path) for file in files}
-        assert cycle is not None, f"{files[0].path} is in no cycle's directory"
-        assert cycle.path == self._writer.directory(cycle.stamp), f"{files[0].path} is another consumer's"
+    def _stamp_of(self, files: Sequence[WrittenFile], staging: str) -> int:
+        places = {file.path for file in files} or {f"{staging or self.staging()}/"}
+        [cycle] = {staged(place) for place in places}
+        assert cycle is not None, f"{min(places)} is in no cycle's directory"
+        assert cycle.path == self._writer.directory(cycle.stamp), f"{min(places)} is another consumer's"
         return cycle.stamp
 
     def _fit(self, ledger: Ledger, schema: str) -> None:

@@ -6,7 +6,7 @@
 import threading
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
-from typing import Final
+from typing import Final, TypeVar
 
 from pyspark.sql import DataFrame, SparkSession
 
@@ -26,6 +26,8 @@ from restow.pipeline.user_code import rows_of
 from restow.pipeline.worker import Worker
 from restow.settings import Settings
 
+T = TypeVar("T")
+
 BYTES_OF_A_TASK: Final = 4_000_000.0
 """A task has costs of its own, and makes a file of its own."""
 
@@ -43,6 +45,7 @@ class Work:
     bytes: float
     """About what they have."""
     sink: Sink
+    staging: str = ""
 
 
 @dataclass(frozen=True, slots=True)
@@ -91,8 +94,9 @@ class Engine:
             what = f"what the transform {work.target.transform} makes" if work.target.transform else "the records"
             raise RestowError(f"{what} can't be written to {work.sink.name}: {told(error)}") from None
 
-    def tidy(self, sink: Sink, meanwhile: Meanwhile) -> None:
-        self._worker.do_while(sink.tidy, meanwhile, 0.0, lambda: None)
+    def aside(self, work: Callable[[], T], meanwhile: Meanwhile) -> T:
+        """What is done between two jobs of Spark, and may take a while."""
+        return self._worker.do_while(work, meanwhile, 0.0, lambda: None)
 
     # In the worker's thread.
 
@@ -108,11 +112,12 @@ class Engine:
         ranges = {partition: taken for partition, taken in work.ranges.items() if taken.records}
         spans = {partition: Span(taken.position, taken.next) for partition, taken in work.ranges.items()}
         if not ranges:
-            return Done(work.sink.store(Batch(self._rows(self._reader().empty(), work.target), spans, 0)))
+            rows = self._rows(self._reader().empty(), work.target)
+            return Done(work.sink.store(Batch(rows, spans, 0, work.staging)))
         counts = Counts({partition.topic for partition in ranges})
         records = counts.on(self._reader().frame(ranges, self._pieces(work)))
-        batch = Batch(self._rows(records, work.target), spans, sum(taken.records for taken in ranges.values()))
-        replaced = work.sink.store(batch)
+        count = sum(taken.records for taken in ranges.values())
+        replaced = work.sink.store(Batch(self._rows(records, work.target), spans, count, work.staging))
         return Done(replaced, {} if replaced else counts.counted())
 
     def _rows(self, records: DataFrame, target: Target) -> DataFrame:

@@ -5,7 +5,9 @@ more as the table grows. So what was asked once is remembered, and brought up to
 """
 
 import json
+import shutil
 from collections.abc import Mapping, Sequence
+from pathlib import Path
 from typing import Final
 
 from deltalake import CommitProperties, DeltaTable, Transaction
@@ -51,6 +53,12 @@ class Ledger:
 
     def delete(self, path: str) -> None:
         self._files.delete_file(path)
+
+    def delete_directory(self, path: str) -> None:
+        """With all that is in it. It may be gone already."""
+        self._files.delete_dir(path)
+        if "://" not in self.uri:  # stores have no directories, and delta-rs leaves those of a disk where they are
+            shutil.rmtree(Path(self.uri, path), ignore_errors=True)
 
     def _apply(self, version: int) -> None:
         if not self._known:

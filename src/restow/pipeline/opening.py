@@ -14,7 +14,7 @@ from restow.kafka.positions import Positions
 from restow.model import TopicPartition
 from restow.pipeline.sinks import Nowhere, Sink, TableSink
 from restow.pipeline.table import Table
-from restow.protocol.messages import RECOVER, StartFrom, TopicService
+from restow.protocol.messages import RECOVER, Gap, StartFrom, TopicService
 from restow.settings import Kafka
 
 OpenTable = Callable[[str], Table]
@@ -42,13 +42,8 @@ class Opened(NamedTuple):
     """Those that have a gap which is not to be passed over, and the words for it."""
 
 
-def gap_line(partition: TopicPartition, position: int, first: int) -> str:
-    count = first - position
-    return f"{partition}: the {count} records from {position} to {first - 1} were deleted before they were read"
-
-
-def refusal_line(partition: TopicPartition, position: int, first: int) -> str:
-    return f'{gap_line(partition, position, first)}, and its topic has on_gap = "stop"'
+def refusal_line(gap: Gap) -> str:
+    return f'{gap}, and its topic has on_gap = "stop"'
 
 
 class Sinks:
@@ -98,4 +93,4 @@ class Opener:
         firsts, trouble = self._extents.firsts(positions)
         if trouble:
             raise trouble
-        return {p: refusal_line(p, at, firsts[p]) for p, at in sorted(positions.items()) if firsts[p] > at}
+        return {p: refusal_line(Gap(p, at, firsts[p])) for p, at in sorted(positions.items()) if firsts[p] > at}

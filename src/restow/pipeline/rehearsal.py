@@ -15,6 +15,7 @@ from restow.kafka.extents import Extents
 from restow.model import TopicPartition
 from restow.pipeline.opening import Target
 from restow.pipeline.sinks import Batch
+from restow.pipeline.table import Span
 from restow.pipeline.writing import write_files
 from restow.settings import Settings
 
@@ -50,6 +51,12 @@ class Forgetful:
 
     def begin(self, offsets: Mapping[TopicPartition, int], schema: str) -> None:
         pass
+
+    def staging(self) -> str:
+        return ""
+
+    def settle(self, staging: str, spans: Mapping[TopicPartition, Span]) -> bool:  # noqa: ARG002
+        return False
 
     def tidy(self) -> None:
         pass

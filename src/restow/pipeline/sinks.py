@@ -26,6 +26,8 @@ class Batch:
     spans: Mapping[TopicPartition, Span]
     records: int
     """Offsets that are read for it; none, where all of them were deleted: then the spans alone are stored."""
+    staging: str = ""
+    """As the sink gave it: where this batch is to be written before it is stored."""
 
 
 class Sink(Protocol):
@@ -39,8 +41,15 @@ class Sink(Protocol):
     def begin(self, offsets: Mapping[TopicPartition, int], schema: str) -> None:
         """From now on it knows these; of those that it knew already it has its own opinion."""
 
+    def staging(self) -> str:
+        """A place for a batch that is about to come; nothing where none is needed. To be asked for anew each time."""
+
     def store(self, batch: Batch) -> tuple[TopicPartition, ...]:
         """All of it: (); or nothing: the partitions that somebody else has stored meanwhile."""
+
+    def settle(self, staging: str, spans: Mapping[TopicPartition, Span]) -> bool:
+        """Whether a batch was stored of which it was not told that it is. If it was not, it never will be, and nothing
+        is left of it."""
 
     def tidy(self) -> None:
         """What is due, in little time."""
@@ -59,10 +68,15 @@ class TableSink:
     def begin(self, offsets: Mapping[TopicPartition, int], schema: str) -> None:
         self._table.begin(offsets, schema)
 
+    def staging(self) -> str:
+        return self._table.staging()
+
     def store(self, batch: Batch) -> tuple[TopicPartition, ...]:
-        staging = self._table.staging()
-        files = write_files(batch.rows, self._table.uri, staging) if batch.records else []
-        return self._table.commit(files, batch.rows.schema.json(), batch.spans)
+        files = write_files(batch.rows, self._table.uri, batch.staging) if batch.records else []
+        return self._table.commit(files, batch.rows.schema.json(), batch.spans, batch.staging)
+
+    def settle(self, staging: str, spans: Mapping[TopicPartition, Span]) -> bool:
+        return self._table.settle(staging, spans)
 
     def tidy(self) -> None:
         self._table.tidy()
@@ -84,6 +98,12 @@ class Nowhere:
         if batch.records:
             batch.rows.write.format("noop").mode("overwrite").save()
         return ()
+
+    def staging(self) -> str:
+        return ""
+
+    def settle(self, staging: str, spans: Mapping[TopicPartition, Span]) -> bool:  # noqa: ARG002
+        return False
 
     def tidy(self) -> None:
         pass

@@ -54,10 +54,15 @@ class Table(Protocol):
         invisible until it is committed, and swept when it never is. To be asked for in every cycle."""
 
     def commit(
-        self, files: Sequence[WrittenFile], schema: str, spans: Mapping[TopicPartition, Span]
+        self, files: Sequence[WrittenFile], schema: str, spans: Mapping[TopicPartition, Span], staging: str = ""
     ) -> tuple[TopicPartition, ...]:
         """All or nothing: () when it was taken; else the partitions whose offset in the table is not the first of
-        their span, since somebody else stored them, and nothing was taken. No files is fine: offsets move on then."""
+        their span, since somebody else stored them, and nothing was taken. No files is fine: offsets move on then.
+        `staging` names the cycle where no file does."""
+
+    def settle(self, staging: str, spans: Mapping[TopicPartition, Span]) -> bool:
+        """Of a cycle that did not end as it should: whether it was taken. If it was not, it never will be from now on,
+        and its files are removed. It may be one of this consumer's last process."""
 
     def tidy(self) -> None:
         """Keeps it fast to read and to commit to, when that is due; to be called between cycles. It returns soon, and

@@ -308,6 +308,33 @@ class StateQueryResponse:
 
 
 @dataclass(frozen=True, slots=True)
+class Gap:
+    """Records of a partition that were deleted before they were read."""
+
+    partition: TopicPartition
+    """Whose they were."""
+    first: int
+    """The offset of the first of them."""
+    next: int
+    """The offset after the last: where reading goes on."""
+
+    def __post_init__(self) -> None:
+        checks.at_least(0, first=self.first)
+        checks.at_least(self.first + 1, next=self.next)
+
+    @property
+    def records(self) -> int:
+        """At most: a log may have had holes."""
+        return self.next - self.first
+
+    def __str__(self) -> str:
+        return (
+            f"{self.partition}: the {self.records} records from {self.first} to {self.next - 1} were deleted before "
+            "they were read"
+        )
+
+
+@dataclass(frozen=True, slots=True)
 class ConsumerReport:
     """Sent every few seconds: how a consumer is doing, since its last report."""
 
@@ -327,6 +354,8 @@ class ConsumerReport:
     """How long a cycle took, from reading to stored."""
     cycle_s_max: float
     """How long the slowest one took."""
+    gaps: tuple[Gap, ...] = field(default=(), metadata=ADDED)
+    """What was passed over, since it was deleted before it was read."""
 
     def __post_init__(self) -> None:
         checks.at_least(FIRST_CONSUMER, consumer=self.consumer)

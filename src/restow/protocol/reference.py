@@ -14,12 +14,12 @@ from restow.monitor.publication import PartitionSpeed, Publication
 from restow.protocol.channels import CHANNELS, Lane
 from restow.protocol.codec import form_of, to_plain
 from restow.protocol.examples import CONSUMERS_UPDATE, EXAMPLES, MEASUREMENT
-from restow.protocol.messages import ConsumerSettings, Message, ServiceUpdate, TopicService
+from restow.protocol.messages import ConsumerSettings, Gap, Message, ServiceUpdate, TopicService
 from restow.protocol.pages import Docs, docs_of, table
 from restow.protocol.records import CONSUMERS_KEY, VERSIONS, encode
 from restow.settings.groups import Topics
 
-PARTS: Final[tuple[type, ...]] = (TopicService, ConsumerSettings)
+PARTS: Final[tuple[type, ...]] = (TopicService, ConsumerSettings, Gap)
 """What stands inside messages and is told once."""
 
 REPEATED: Final = {
