@@ -36,7 +36,7 @@ LAYERS = (  # from the ground up: a module imports from its own layer and from t
             *("restow.controller.transitions", "restow.controller.state", "restow.controller.machine"),
             *("restow.controller.synchronize", "restow.controller.sentinel", "restow.controller.reassign"),
             *("restow.controller.manage", "restow.controller.patience", "restow.controller.places"),
-            "restow.controller.turn",
+            *("restow.controller.turn", "restow.controller.roll"),
             *("restow.controller.hearing", "restow.controller.load"),
             *("restow.controller.event_log", "restow.controller.story", "restow.controller.diagram"),
             *("restow.consumer", "restow.consumer.events", "restow.consumer.effects", "restow.consumer.saved"),

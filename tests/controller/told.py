@@ -121,10 +121,12 @@ class Told:
                 self.inbox.setdefault(effect.consumer, []).append(effect.message)
         return tuple(effect for effect in effects if not isinstance(effect, Moved | Noted))
 
-    def takes_over(self, holding: Mapping[int, Iterable[TopicPartition]] | None = None) -> "Told":
-        """Starts, finds these consumers with these partitions, and comes to Sentinel."""
+    def takes_over(
+        self, holding: Mapping[int, Iterable[TopicPartition]] | None = None, settings: str | None = None
+    ) -> "Told":
+        """Starts, finds these consumers with these partitions, running by these settings, and comes to Sentinel."""
         assert self.starts() == (ListConsumers(),)
-        self.lists(*(holding or {}))
+        self.lists(*(holding or {}), settings=settings)
         for consumer, partitions in (holding or {}).items():
             held = dict.fromkeys(partitions, self.position)
             self.fellows[consumer] = Fellow(self.next_offset(), held, self.services_of(held))
@@ -172,8 +174,8 @@ class Told:
             self.speeds = Speeds(named(speeds))
         return self.happens(SpeedsMeasured(self.next_time(), self.speeds, named(records_per_s or {})))
 
-    def lists(self, *consumers: int, leaving: Iterable[int] = ()) -> Wishes:
-        there = [Listed(ConsumerId(consumer), consumer in leaving) for consumer in (*consumers, *leaving)]
+    def lists(self, *consumers: int, leaving: Iterable[int] = (), settings: str | None = None) -> Wishes:
+        there = [Listed(ConsumerId(consumer), consumer in leaving, settings) for consumer in (*consumers, *leaving)]
         return self.happens(ConsumersListed(tuple(there)))
 
     def goes(self, consumer: int) -> Wishes:

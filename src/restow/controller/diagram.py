@@ -9,7 +9,7 @@ from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import fields
 from typing import Any, Final, get_args
 
-from restow.controller import manage, patience, reassign, sentinel, synchronize
+from restow.controller import manage, patience, reassign, roll, sentinel, synchronize
 from restow.controller.effects import Effect
 from restow.controller.events import Event
 from restow.controller.transitions import PHASES, TRANSITIONS, Cause, Phase, Stage
@@ -47,6 +47,7 @@ def page(sources: Iterable[str]) -> str:
     blocks = [INTRODUCTION, _drawn(_ways_between_stages()), _causes()]
     blocks += [_told(f"### {stage}", MODULES[stage].__doc__, stage) for stage in Stage]
     blocks.append(_told("### When nobody answers", patience.__doc__))
+    blocks.append(_told("### New settings", roll.__doc__))
     blocks += [CONSUMERS, _drawn(_ways_between_phases()), _phases(docs[Phase.__name__])]
     blocks += ["## What can happen\n", _table_of("event", get_args(Event), docs)]
     blocks += ["## What is done\n", _table_of("effect", get_args(Effect), docs)]

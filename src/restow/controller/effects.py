@@ -42,7 +42,7 @@ class DeleteConsumer:
 
 @dataclass(frozen=True, slots=True)
 class RestartConsumer:
-    """On its own volume, so that it goes on with what it had."""
+    """On its own volume, so that it goes on with what it had, and with these settings from now on."""
 
     consumer: ConsumerId
     settings: ConsumerSettings

@@ -4,7 +4,7 @@
     {"event": {"type": "Received", …}, "effects": [{"type": "Send", …}], "stage": "Manage"}
 
 A replay runs the same machine over the events and must come to the same effects; where it doesn't, the line is told.
-The values of consumers' environments are left out of it: they may be secrets.
+The values of consumers' environments are left out of it: they may be secrets. A digest of them all stands for them.
 """
 
 import json
@@ -105,7 +105,8 @@ def _without_secrets(effect: Effect) -> Effect:
 
 def _event_without_secrets(event: Event) -> Event:
     if isinstance(event, ServiceChanged) and event.update.consumers is not None:
-        return ServiceChanged(replace(event.update, consumers=_redacted(event.update.consumers)))
+        digest = event.update.consumers.env_digest if event.env_digest is None else event.env_digest
+        return ServiceChanged(replace(event.update, consumers=_redacted(event.update.consumers)), digest)
     return event
 
 

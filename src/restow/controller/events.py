@@ -53,6 +53,8 @@ class ServiceChanged:
     """A record of the service topic."""
 
     update: ServiceUpdate
+    env_digest: str | None = None
+    """In an event log, where the values of consumers' variables are left out: what their digest was."""
 
 
 @dataclass(frozen=True, slots=True)

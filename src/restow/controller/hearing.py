@@ -55,8 +55,8 @@ def _started(turn: Turn, view: View, offset: int, message: ConsumerReady) -> Non
     turn.change(message.consumer, versions=message.versions)
     words = "is ready" if first else f"started again ({'after a clean end' if message.clean else 'after a crash'})"
     turn.note(message.consumer, f"{words}, with {len(message.partitions)} partitions")
-    if first:
-        turn.set(creation=Pause(0, 0.0))
+    if first or view.phase is Phase.ROLLING:
+        turn.set(creation=Pause(0, 0.0), to_replace=False)
 
 
 def _responded(turn: Turn, view: View, message: StateQueryResponse) -> None:
@@ -112,6 +112,8 @@ def _told(
     turn.learn(held)
     if before.told and held != before.may_hold:
         turn.upset = Cause.DISAGREEMENT
+    if before.phase is Phase.ROLLING:
+        turn.upset = Cause.BACK
 
 
 def _answered(turn: Turn, message: StartConsumingEvent | StopConsumingEvent | ConsumingRefused) -> None:

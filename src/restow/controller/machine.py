@@ -6,7 +6,7 @@ same answers.
 
 from typing import assert_never
 
-from restow.controller import manage, patience, reassign, sentinel, synchronize
+from restow.controller import manage, patience, reassign, roll, sentinel, synchronize
 from restow.controller.effects import Effect
 from restow.controller.events import (
     ClockTicked,
@@ -41,8 +41,8 @@ def step(state: State, event: Event) -> tuple[State, tuple[Effect, ...]]:
             sentinel.measure(turn, event)
         case Received(offset, message):
             hear(turn, offset, message)
-        case ServiceChanged(update):
-            sentinel.update_service(turn, update)
+        case ServiceChanged(update, env_digest):
+            sentinel.update_service(turn, update, env_digest)
         case ConsumersListed(consumers):
             synchronize.compare(turn, consumers)
         case ConsumerUp(consumer):
@@ -68,6 +68,8 @@ def _proceed(turn: Turn, event: Event) -> None:
         if cause is not None:
             turn.go(Stage.REASSIGN, cause)
             reassign.reassign(turn)
+            if cause is Cause.OUTDATED and turn.state.stage is Stage.SENTINEL:
+                roll.begin(turn)  # nothing else is to be done, and nobody is about to be closed
     elif turn.state.stage is Stage.MANAGE and turn.upset is not None:
         turn.go(Stage.REASSIGN, turn.upset)
         reassign.reassign(turn)

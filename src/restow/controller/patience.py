@@ -66,10 +66,13 @@ def _wait(turn: Turn, consumer: ConsumerId, view: View) -> None:
         case Phase.AWAITED:
             if now_s - view.since_s >= rules.ready_within_s:
                 not_ready(turn, consumer, f"was not ready within {rules.ready_within_s:.0f} s")
-        case Phase.RESTARTED:
+        case Phase.RESTARTED | Phase.ROLLING:
             if now_s - view.since_s >= rules.ready_within_s:
-                if view.told and now_s - view.heard_s < rules.silent_after_s:
+                has_ended = view.phase is Phase.ROLLING and view.held != view.had
+                if view.told and now_s - view.heard_s < rules.silent_after_s and not has_ended:
                     go_on(turn, consumer)
+                elif view.phase is Phase.ROLLING:
+                    rolled_in_vain(turn, consumer, f"was not ready within {rules.ready_within_s:.0f} s")
                 else:
                     give_up(turn, consumer)
         case Phase.LEAVING | Phase.LOST:
@@ -79,7 +82,7 @@ def _wait(turn: Turn, consumer: ConsumerId, view: View) -> None:
 
 
 def restart(turn: Turn, consumer: ConsumerId, words: str) -> None:
-    turn.change(consumer, phase=Phase.RESTARTED)
+    turn.change(consumer, phase=Phase.RESTARTED, settings=turn.state.fingerprint)
     turn.note(consumer, f"{words}; it is restarted")
     turn.do(RestartConsumer(consumer, turn.state.consumer_settings))
 
@@ -88,22 +91,43 @@ def go_on(turn: Turn, consumer: ConsumerId) -> None:
     """It was not restarted, for the platform refused or it was no failure, and it still reports: it is no lost one."""
     now_s = turn.state.listened_s
     sent = tuple(replace(each, since_s=now_s, tries=1) for each in turn.state.consumers[consumer].sent)
-    turn.change(consumer, phase=Phase.READY, sent=sent, again_s=None)
+    # By which settings it runs, the platform's next list tells.
+    turn.change(consumer, phase=Phase.READY, sent=sent, again_s=None, settings=None, had=frozenset())
     turn.note(consumer, "was not restarted and still reports; it goes on")
 
 
 def not_ready(turn: Turn, consumer: ConsumerId, words: str) -> None:
     """A new one that doesn't come up: it goes, and another is tried after a pause. Those that were created together
     and fail together have failed once."""
+    pause_s = _pause_creation(turn)
+    turn.note(consumer, f"{words}; it is deleted, and no other is created for {pause_s:.0f} s")
+    dismiss(turn, consumer)
+    turn.upset = Cause.NOT_READY
+
+
+def rolled_in_vain(turn: Turn, consumer: ConsumerId, words: str) -> None:
+    """One that was well doesn't come up with its new settings. What it had goes to others; they are left as they are,
+    and the settings are tried with a new consumer first, after a pause that grows."""
+    pause_s = _pause_creation(turn)
+    view = turn.change(consumer, had=frozenset())
+    turn.set(to_replace=True)
+    turn.note(consumer, f"{words}, with its new settings; no other is restarted until a new one comes up with them")
+    turn.note(consumer, f"is deleted, and no other is created for {pause_s:.0f} s")
+    if view.may_hold:
+        give_up(turn, consumer)
+    else:
+        dismiss(turn, consumer)
+        turn.upset = Cause.NOT_READY
+
+
+def _pause_creation(turn: Turn) -> float:
+    """From now on, or for as long as it is paused already; in seconds."""
     state = turn.state
     if state.may_create:
         failures = state.creation.failures + 1
         pause_s = pause_after(failures, state.rules.controller.create_again_after_s)
         turn.set(creation=Pause(failures, state.time_s + pause_s))
-    pause_s = turn.state.creation.until_s - state.time_s
-    turn.note(consumer, f"{words}; it is deleted, and no other is created for {pause_s:.0f} s")
-    dismiss(turn, consumer)
-    turn.upset = Cause.NOT_READY
+    return turn.state.creation.until_s - state.time_s
 
 
 def dismiss(turn: Turn, consumer: ConsumerId) -> None:
@@ -131,6 +155,8 @@ def failing(turn: Turn, consumer: ConsumerId, reason: str) -> None:
     elif view.phase is Phase.READY:
         turn.change(consumer, phase=Phase.RESTARTED)
         turn.note(consumer, f"fails: {reason}; it is waited for")
+    elif view.phase is Phase.ROLLING and view.since_s < turn.state.listened_s:  # told at once, it was about the old one
+        rolled_in_vain(turn, consumer, f"can't be started: {reason}")
 
 
 def gone(turn: Turn, consumer: ConsumerId) -> None:
@@ -152,8 +178,10 @@ def _try_platform_again(turn: Turn, consumer: ConsumerId) -> None:
     view = turn.change(consumer, again_s=None)
     match view.phase:
         case Phase.AWAITED:
+            turn.change(consumer, settings=turn.state.fingerprint)
             turn.do(CreateConsumer(consumer, turn.state.consumer_settings))
-        case Phase.RESTARTED:
+        case Phase.RESTARTED | Phase.ROLLING:
+            turn.change(consumer, settings=turn.state.fingerprint)
             turn.do(RestartConsumer(consumer, turn.state.consumer_settings))
         case Phase.LEAVING | Phase.LOST:
             turn.do(DeleteConsumer(consumer))

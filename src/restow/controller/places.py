@@ -64,7 +64,7 @@ def _remembered(target: Assignment) -> dict[ConsumerId, Place]:
 
 def _place(state: State, view: View, wanted: frozenset[TopicPartition]) -> Place:
     may_hold = view.may_hold
-    odd = may_hold if view.phase in (Phase.LEAVING, Phase.LOST) else may_hold - wanted
+    odd = may_hold if view.phase in (Phase.LEAVING, Phase.LOST, Phase.ROLLING) else may_hold - wanted
     outdated = _outdated_topics(state, view) if may_hold else ()
     if outdated:
         odd = odd.union(partition for partition in may_hold if partition.topic in outdated)

@@ -4,16 +4,18 @@ With speeds that are stale, or before the first, nothing is scaled: partitions t
 last known, and every consumer stays.
 """
 
+from collections.abc import Iterable, Iterator
 from dataclasses import replace
 from itertools import count
 
+from restow.controller import roll
 from restow.controller.effects import CreateConsumer, Noted
 from restow.controller.load import backlogs, effective_speed
 from restow.controller.places import is_outdated
 from restow.controller.state import State
 from restow.controller.transitions import Cause, Phase, Stage
 from restow.controller.turn import Turn
-from restow.model import FIRST_CONSUMER, Assignment, Capacities, ConsumerId, Difference, Speeds
+from restow.model import FIRST_CONSUMER, Assignment, Capacities, ConsumerId, Difference, Speeds, TopicPartition
 from restow.packing import PACKERS, Plan, Problem
 from restow.packing.reasons import ConsumerClosed, ConsumerOpened, PartitionGivenUp, PartitionPlaced, Reason, listed
 
@@ -26,11 +28,14 @@ def reassign(turn: Turn) -> None:
     """In Reassign: decide, and go to Manage or back to Sentinel."""
     state = turn.state
     turn.set(looked_s=state.time_s)
-    if not state.usable() and not state.may_create:
+    if not state.can_have_anybody:
         turn.set(target=None)
         turn.go(Stage.SENTINEL, Cause.NO_CHANGE, "no consumer is there, and none can be created yet")
         return
     plan = decide(state)
+    for consumer in state.usable():
+        if state.consumers[consumer].had:
+            turn.change(consumer, had=frozenset())  # the plan has it
     if not state.must_hold:
         turn.set(packed=state.measured, tolerated=frozenset(plan.over_limit))
         _tell_limits(turn, plan)
@@ -43,7 +48,7 @@ def reassign(turn: Turn) -> None:
     turn.go(Stage.MANAGE, Cause.CHANGE)
     for consumer in plan.assignment.consumers:
         if consumer not in turn.state.consumers:
-            turn.appear(consumer, Phase.AWAITED)
+            turn.appear(consumer, Phase.AWAITED, turn.state.fingerprint)
             turn.note(consumer, "is created")
             turn.do(CreateConsumer(consumer, turn.state.consumer_settings))
 
@@ -51,12 +56,15 @@ def reassign(turn: Turn) -> None:
 def decide(state: State) -> Plan:
     rules, usable = state.rules.controller, state.usable()
     hold = state.must_hold
-    least, most = rules.least_consumers, rules.most_consumers
+    least = max(0, rules.least_consumers - state.rolling)
+    most = None if rules.most_consumers is None else rules.most_consumers - state.rolling
     if not state.may_create:
         most = min(most or len(usable), len(usable))
     if hold:
         least = max(least, len(usable))
         most = None if most is None else max(most, len(usable))
+    elif roll.wants_one_more(state):
+        least = max(least, len(usable) + 1)
     if most is not None:
         most = max(1, most)
         least = min(least, most)
@@ -74,13 +82,14 @@ def decide(state: State) -> Plan:
 
 
 def _speeds(state: State) -> Speeds:
-    """Of all partitions of interest that are known. Those that rest after a refusal count as well: a consumer is kept
-    for them, so that a table that can't be written doesn't send consumers away and back."""
-    waiting = backlogs(state)
+    """Of all partitions of interest that are known, but for those that wait for a consumer which is rolling. Those that
+    rest after a refusal count as well: a consumer is kept for them, so that a table that can't be written doesn't send
+    consumers away and back."""
+    waiting, parked = backlogs(state), state.parked()
     return Speeds(
         {
             partition: effective_speed(state, partition, waiting.get(partition, 0.0))
-            for partition in sorted(state.known)
+            for partition in sorted(state.known - parked)
             if state.service_of(partition.topic) is not None
         }
     )
@@ -88,13 +97,22 @@ def _speeds(state: State) -> Speeds:
 
 def _current(state: State, usable: tuple[ConsumerId, ...]) -> Assignment:
     """Who has what, where that is beyond doubt."""
-    there = set(usable)
+    there, holders = set(usable), state.holders()
     owners = {
         partition: consumers[0]
-        for partition, consumers in state.holders().items()
+        for partition, consumers in holders.items()
         if len(consumers) == 1 and consumers[0] in there
     }
+    owners |= {partition: consumer for partition, consumer in _left_behind(state) if partition not in holders}
     return Assignment(owners, idle=usable)
+
+
+def _left_behind(state: State) -> Iterator[tuple[TopicPartition, ConsumerId]]:
+    """What those had who are back with new settings: it is theirs as before, and is to be started there again."""
+    for consumer in state.usable():
+        for partition in state.consumers[consumer].had:
+            if state.service_of(partition.topic) is not None:
+                yield partition, consumer
 
 
 def _renumbered(plan: Plan, state: State) -> Plan:
@@ -116,6 +134,8 @@ def _changes(state: State, plan: Plan) -> bool:
         return True
     if any(consumer in state.awaited() for consumer in plan.assignment.consumers):
         return True
+    if _can_be_started(state, (partition for partition, _ in _left_behind(state))):
+        return True
     for partition, consumers in state.holders().items():
         contenders = state.contenders(consumers)
         if len(contenders) > 1 or (contenders and partition not in plan.assignment):
@@ -129,11 +149,14 @@ def _changes(state: State, plan: Plan) -> bool:
 
 def _can_start(state: State, change: Difference) -> bool:
     """Whether any of it is more than to wait until somebody is gone, or until a rest is over."""
+    return _can_be_started(state, (partition for _, partitions in change.start for partition in partitions))
+
+
+def _can_be_started(state: State, partitions: Iterable[TopicPartition]) -> bool:
     holders, unknown = state.holders(), state.unknown
-    starts = (partition for _, partitions in change.start for partition in partitions)
     return any(
         partition not in holders and not state.is_resting(partition) and not state.must_wait(partition, unknown)
-        for partition in starts
+        for partition in partitions
     )
 
 

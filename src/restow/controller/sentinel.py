@@ -3,6 +3,7 @@
 Speeds that are stale, missing or impossible hold everything as it is and raise a flag.
 """
 
+from restow.controller import roll
 from restow.controller.events import ClockTicked, Event, SpeedsMeasured
 from restow.controller.hearing import forget_refusals
 from restow.controller.load import loads
@@ -47,9 +48,10 @@ def watch(turn: Turn) -> None:
         turn.flag(STALE, f"no speeds for more than {after_s:g} s; nothing is scaled until they come")
 
 
-def update_service(turn: Turn, update: ServiceUpdate) -> None:
+def update_service(turn: Turn, update: ServiceUpdate, env_digest: str | None) -> None:
     if update.consumers is not None:
-        turn.set(settings=update.consumers)  # the newest word counts alone: the others are compacted away
+        # The newest word counts alone: the others are compacted away.
+        roll.renew(turn, update.consumers, update.consumers.env_digest if env_digest is None else env_digest)
         return
     assert update.topic is not None
     before = turn.state.service_of(update.topic)
@@ -69,9 +71,10 @@ def reason_to_look(turn: Turn, event: Event) -> Cause | None:
     if not is_time and not isinstance(event, SpeedsMeasured):
         return None
     turn.set(checked_s=state.time_s)
-    if not state.usable() and not state.may_create:
+    roll.tell(turn)
+    if not state.can_have_anybody:
         return None  # nobody is there and nobody can be had: a look would find nothing
-    return _unplaced(state) or _overload(state) or _long_since(state)
+    return _unplaced(state) or _overload(state) or _long_since(state) or _outdated(state)
 
 
 def _unplaced(state: State) -> Cause | None:
@@ -81,6 +84,9 @@ def _unplaced(state: State) -> Cause | None:
     is_unwanted = False
     for view in state.consumers.values():
         may_hold = view.may_hold
+        if view.phase is Phase.ROLLING:
+            left |= may_hold | view.had
+            continue
         if view.phase in (Phase.LEAVING, Phase.LOST):
             lost = view.phase is Phase.LOST
             left.update(each for each in may_hold if not lost or not state.refuses_late_writes(each.topic))
@@ -111,13 +117,19 @@ def _overload(state: State) -> Cause | None:
     if state.must_hold:
         return None
     limit = state.capacity_bytes_per_s * state.rules.controller.trigger
-    overloaded = (consumer for consumer, load in loads(state).items() if load > limit * (1 + 1e-9))
-    return Cause.OVERLOAD if any(consumer not in state.tolerated for consumer in overloaded) else None
+    overloaded = [consumer for consumer, load in loads(state).items() if load > limit * (1 + 1e-9)]
+    relieved = (c for c in overloaded if state.consumers[c].phase is not Phase.ROLLING)
+    return Cause.OVERLOAD if any(consumer not in state.tolerated for consumer in relieved) else None
 
 
 def _long_since(state: State) -> Cause | None:
-    since_s = state.time_s - state.looked_s
-    return Cause.LONG_SINCE if since_s >= state.rules.controller.look_every_s and not state.must_hold else None
+    """While somebody is rolling there is no hurry to need fewer: the look that follows has all of them."""
+    is_long = state.time_s - state.looked_s >= state.rules.controller.look_every_s
+    return Cause.LONG_SINCE if is_long and not state.rolling and not state.must_hold else None
+
+
+def _outdated(state: State) -> Cause | None:
+    return Cause.OUTDATED if roll.is_due(state) and not state.must_hold else None
 
 
 def _missing(state: State, event: SpeedsMeasured) -> tuple[TopicPartition, ...]:

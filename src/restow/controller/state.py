@@ -90,6 +90,11 @@ class View:
     """When to try again what the platform refused."""
     versions: SortedMapping[str, int] = field(default_factory=SortedMapping)
     report: ConsumerReport | None = None
+    settings: str | None = None
+    """The fingerprint of those that it was created or last restarted with; None: nobody has told."""
+    had: frozenset[TopicPartition] = frozenset()
+    """What it held when it was restarted with new settings: while it is rolling these wait for it, and the first plan
+    after that begins with them where they were."""
 
     @property
     def may_hold(self) -> frozenset[TopicPartition]:
@@ -141,6 +146,8 @@ class State:
     """What the service topic says of topics; None: no longer of interest. It counts more than the rules."""
     settings: ConsumerSettings = field(default_factory=ConsumerSettings)
     """What consumers run as, by the service topic; what it leaves out is as the rules say."""
+    env_digest: str = ""
+    """Of its variables, whose values are in no event log."""
     known: frozenset[TopicPartition] = frozenset()
     """Every partition that was measured or held."""
     measured: SpeedsMeasured | None = None
@@ -161,6 +168,8 @@ class State:
     """Partitions that were refused: they rest until the pause is over."""
     creation: Pause = Pause(0, 0.0)
     """After a consumer could not be started."""
+    to_replace: bool = False
+    """A consumer was lost as it was restarted with new settings: no other is risked until a new one has come up."""
     tolerated: frozenset[ConsumerId] = frozenset()
     """Consumers that the last look left above their trigger, because nothing could be done: no reason to look again."""
     checked_s: float = 0.0
@@ -185,6 +194,11 @@ class State:
             capacity_bytes_per_s=self.capacity_bytes_per_s,
             env=update.env,
         )
+
+    @property
+    def fingerprint(self) -> str:
+        """Of the settings that hold now."""
+        return self.consumer_settings.fingerprint_with(self.env_digest)
 
     @property
     def capacity_bytes_per_s(self) -> float:
@@ -212,6 +226,24 @@ class State:
     @property
     def may_create(self) -> bool:
         return self.time_s >= self.creation.until_s
+
+    @property
+    def can_have_anybody(self) -> bool:
+        """Somebody is there who can be given partitions, or may be created."""
+        most = self.rules.controller.most_consumers
+        return bool(self.usable()) or (self.may_create and (most is None or self.rolling < most))
+
+    @property
+    def rolling(self) -> int:
+        """How many are being restarted with new settings."""
+        return sum(view.phase is Phase.ROLLING for view in self.consumers.values())
+
+    def parked(self) -> frozenset[TopicPartition]:
+        """What waits for a consumer that is rolling, unless somebody else turned out to have it."""
+        had = frozenset[TopicPartition]().union(*(v.had for v in self.consumers.values() if v.phase is Phase.ROLLING))
+        if had:
+            had = had.difference(*(v.may_hold for v in self.consumers.values() if v.phase is not Phase.ROLLING))
+        return had
 
     def is_resting(self, partition: TopicPartition) -> bool:
         pause = self.refused.get(partition)
@@ -244,7 +276,7 @@ class State:
 
     def contenders(self, consumers: list[ConsumerId]) -> list[ConsumerId]:
         """Of those who may hold a partition, those who are not on their way out."""
-        return [c for c in consumers if self.consumers[c].phase not in (Phase.LEAVING, Phase.LOST)]
+        return [c for c in consumers if self.consumers[c].phase not in (Phase.LEAVING, Phase.LOST, Phase.ROLLING)]
 
     def awaited(self) -> frozenset[ConsumerId]:
         return frozenset(consumer for consumer, view in self.consumers.items() if view.phase is Phase.AWAITED)

@@ -27,14 +27,21 @@ def compare(turn: Turn, consumers: tuple[Listed, ...]) -> None:
             gone(turn, consumer)
     for listed in sorted(consumers, key=lambda listed: listed.consumer):
         if listed.consumer in turn.state.consumers:
-            continue
-        if listed.leaving:
-            turn.appear(listed.consumer, Phase.LOST)
+            _learn_settings(turn, listed)
+        elif listed.leaving:
+            turn.appear(listed.consumer, Phase.LOST, listed.settings)
             turn.note(listed.consumer, "is leaving; what it holds is not known until it is gone")
         else:
-            turn.appear(listed.consumer, Phase.ASKED)
+            turn.appear(listed.consumer, Phase.ASKED, listed.settings)
             turn.ask(listed.consumer)
     turn.set(listed=True)
+
+
+def _learn_settings(turn: Turn, listed: Listed) -> None:
+    """One that was just created or restarted may have been listed before that: then our own wish is newer."""
+    view = turn.state.consumers[listed.consumer]
+    if view.phase in (Phase.READY, Phase.ASKED) and view.settings != listed.settings:
+        turn.change(listed.consumer, settings=listed.settings)
 
 
 def is_done(state: State) -> bool:

@@ -26,7 +26,9 @@ class Cause(StrEnum):
     DISAGREEMENT = "a consumer holds something else than was believed"
     LONG_SINCE = "nobody has looked for a long time"
     HANDOVER = "a consumer was given up: it neither answers nor reports"
-    NOT_READY = "a new consumer was not ready in time"
+    NOT_READY = "a consumer that was created or restarted did not come up"
+    OUTDATED = "a consumer runs by older settings"
+    BACK = "a consumer is back with its new settings"
     NO_CHANGE = "nothing is better than what is"
     CHANGE = "there is something to change"
     DONE = "everything is where it should be"
@@ -39,14 +41,15 @@ TRANSITIONS: Final = frozenset(
             (Stage.SENTINEL, Stage.REASSIGN, cause)
             for cause in (
                 *(Cause.OVERLOAD, Cause.UNASSIGNED, Cause.GONE, Cause.REFUSED, Cause.TOPICS),
-                *(Cause.DISAGREEMENT, Cause.LONG_SINCE, Cause.HANDOVER),
+                *(Cause.DISAGREEMENT, Cause.LONG_SINCE, Cause.HANDOVER, Cause.NOT_READY),
+                *(Cause.OUTDATED, Cause.BACK),
             )
         ),
         *(
             (Stage.MANAGE, Stage.REASSIGN, cause)
             for cause in (
                 *(Cause.GONE, Cause.REFUSED, Cause.TOPICS),
-                *(Cause.DISAGREEMENT, Cause.HANDOVER, Cause.NOT_READY),
+                *(Cause.DISAGREEMENT, Cause.HANDOVER, Cause.NOT_READY, Cause.BACK),
             )
         ),
         (Stage.REASSIGN, Stage.SENTINEL, Cause.NO_CHANGE),
@@ -67,6 +70,8 @@ class Phase(StrEnum):
     """It has told what it holds, and takes commands."""
     RESTARTED = "restarted"
     """It is being started again, because it didn't answer or by itself; its ConsumerReady is waited for."""
+    ROLLING = "rolling"
+    """It is well, and is being restarted with new settings; nobody else is given its partitions meanwhile."""
     LEAVING = "leaving"
     """It holds nothing and was told to go; its number is free when the platform says that it is gone."""
     LOST = "lost"
@@ -78,8 +83,9 @@ PHASES: Final = frozenset(
         *((None, phase) for phase in (Phase.ASKED, Phase.AWAITED, Phase.LOST)),
         *((Phase.ASKED, phase) for phase in (Phase.READY, Phase.RESTARTED, None)),
         *((Phase.AWAITED, phase) for phase in (Phase.READY, Phase.LEAVING, None)),
-        *((Phase.READY, phase) for phase in (Phase.RESTARTED, Phase.LEAVING, None)),
+        *((Phase.READY, phase) for phase in (Phase.RESTARTED, Phase.ROLLING, Phase.LEAVING, None)),
         *((Phase.RESTARTED, phase) for phase in (Phase.READY, Phase.LEAVING, Phase.LOST, None)),
+        *((Phase.ROLLING, phase) for phase in (Phase.READY, Phase.LEAVING, Phase.LOST, None)),
         (Phase.LEAVING, None),
         (Phase.LOST, None),
     ]

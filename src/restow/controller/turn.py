@@ -75,8 +75,8 @@ class Turn:
         self.set(consumers=consumers)
         return view
 
-    def appear(self, consumer: ConsumerId, phase: Phase) -> None:
-        self.put(consumer, View(phase, self.state.listened_s, self.state.listened_s))
+    def appear(self, consumer: ConsumerId, phase: Phase, settings: str | None) -> None:
+        self.put(consumer, View(phase, self.state.listened_s, self.state.listened_s, settings=settings))
 
     def learn(self, partitions: Iterable[TopicPartition]) -> None:
         """That they exist."""

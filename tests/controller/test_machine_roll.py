@@ -1,0 +1,406 @@
+"""New settings: consumers are restarted with them one at a time, only its own partitions pausing."""
+
+from dataclasses import replace
+
+import pytest
+from tests.controller.told import (
+    A0,
+    A1,
+    A2,
+    A3,
+    ELSEWHERE,
+    RULES,
+    SETTINGS,
+    Told,
+    Wishes,
+    create,
+    delete,
+    restart,
+    rules,
+)
+
+from restow.controller.event_log import replay
+from restow.controller.roll import difference
+from restow.controller.transitions import Cause, Stage
+from restow.model import SortedMapping
+from restow.protocol.messages import ConsumerSettings
+
+NEWER = ConsumerSettings("restow:2", 1024, 1.0, 100.0, SortedMapping({"LOG_LEVEL": "debug"}))
+NEWEST = replace(NEWER, image="restow:3")
+OLD = SETTINGS.fingerprint
+
+
+@pytest.fixture
+def group() -> Told:
+    """Two consumers that run by the settings that hold, each with two partitions at 40 % of a consumer."""
+    return well(Told().takes_over({1: (A0, A1), 2: (A2, A3)}, OLD))
+
+
+def well(told: Told, **speeds: float) -> Told:
+    """Everybody has reported, and speeds are known."""
+    for consumer in sorted(told.fellows):
+        told.reports(consumer)
+    told.measures(None, **(speeds or {"a_0": 40, "a_1": 40, "a_2": 40, "a_3": 40}))
+    assert told.is_calm
+    return told
+
+
+def ends(told: Told, consumer: int) -> Wishes:
+    """As SIGTERM makes it: it stops all that it has and tells where, then its process is gone."""
+    fellow = told.fellows[consumer]
+    message = told.stopped(consumer, None, fellow.held)
+    fellow.held = {}
+    return told.hears(message)
+
+
+def rolling(told: Told, settings: ConsumerSettings = NEWER) -> Told:
+    """The first is being restarted, and has ended as it should."""
+    assert told.changes_consumers(replace(settings, capacity_bytes_per_s=None)) == ()
+    assert told.measures() == (restart(1, settings),)
+    assert ends(told, 1) == ()
+    return told
+
+
+# One after the other.
+
+
+def test_each_is_restarted_in_turn_and_goes_on_with_what_it_had(group: Told) -> None:
+    group.changes_consumers(NEWER)
+    assert group.measures() == (restart(1, NEWER),)
+    assert group.causes == [Cause.OUTDATED, Cause.NO_CHANGE]
+    assert group.words[-1] == "consumer 1: is restarted: image none -> restow:2, variables none -> LOG_LEVEL, 1 of 2"
+    assert group.phases == {1: "rolling", 2: "ready"}
+    assert ends(group, 1) == ()
+    assert group.waits(20, silent=[1]) == ()
+    assert group.is_ready(1) == (group.start(1, 1, a_0=10, a_1=10),)
+    assert group.causes == [Cause.BACK, Cause.CHANGE]
+    assert group.answers(1) == ()
+    assert group.measures() == (), "the first has not reported yet"
+    group.reports(1)
+    assert group.measures() == (restart(2, NEWER),)
+    assert group.words[-1].endswith("2 of 2")
+    ends(group, 2)
+    assert group.is_ready(2) == (group.start(2, 1, a_2=10, a_3=10),)
+    group.answers(2)
+    assert group.waits(120) == ()
+    assert (group.held, group.is_calm) == ({1: (A0, A1), 2: (A2, A3)}, True)
+
+
+def test_one_that_ended_by_force_goes_on_with_what_is_on_its_volume(group: Told) -> None:
+    group.changes_consumers(NEWER)
+    group.measures()
+    assert group.is_ready(1, A0, A1, clean=False) == ()
+    assert group.causes == [Cause.BACK, Cause.NO_CHANGE]
+    group.reports(1)
+    assert group.measures() == (restart(2, NEWER),)
+
+
+def test_what_a_process_isnt_started_with_restarts_nobody(group: Told) -> None:
+    group.changes_consumers(ConsumerSettings(capacity_bytes_per_s=200.0))
+    group.changes_consumers(ConsumerSettings(capacity_bytes_per_s=100.0, memory_mb=1024))
+    assert group.waits(30) == ()
+
+
+def test_settings_that_were_taken_back_in_time_restart_nobody(group: Told) -> None:
+    group.changes_consumers(NEWER)
+    group.changes_consumers(ConsumerSettings())
+    assert group.waits(30) == ()
+
+
+def test_a_platform_that_does_not_tell_is_left_alone(pair: Told) -> None:
+    pair.changes_consumers(NEWER)
+    assert pair.waits(30) == ()
+
+
+def test_a_new_controller_finds_who_runs_by_older_settings() -> None:
+    told = Told()
+    told.changes_consumers(NEWER)
+    well(told.takes_over({1: (A0, A1), 2: (A2, A3)}, OLD))
+    assert told.measures() == (restart(1, NEWER),)
+
+
+def test_a_new_controller_leaves_those_alone_that_have_the_settings() -> None:
+    told = Told()
+    told.changes_consumers(NEWER)
+    well(told.takes_over({1: (A0, A1), 2: (A2, A3)}, NEWER.fingerprint))
+    assert told.waits(30) == ()
+
+
+def test_other_settings_of_the_file_count_as_well() -> None:
+    larger = replace(RULES, consumer=replace(RULES.consumer, memory_mb=2048))
+    told = well(Told(larger).takes_over({1: (A0, A1)}, OLD), a_0=40, a_1=40)
+    assert told.measures() == (restart(1, replace(SETTINGS, memory_mb=2048)),)
+    assert told.words[-1] == "consumer 1: is restarted: memory_mb 1024 -> 2048, 1 of 1"
+
+
+def test_a_list_from_before_the_restart_tells_nothing(group: Told) -> None:
+    rolling(group)
+    group.lists(1, 2, settings=OLD)
+    group.is_ready(1)
+    group.settles()
+    group.reports(1)
+    assert group.measures() == (restart(2, NEWER),)
+
+
+# What comes first.
+
+
+def test_overload_comes_first(group: Told) -> None:
+    group.changes_consumers(NEWER)
+    assert group.measures(a_0=60, a_1=60, a_2=40, a_3=40) == (create(3, NEWER),)
+    group.is_ready(3)
+    group.settles()
+    assert group.measures() == ()
+    group.reports(3)
+    assert group.measures() == (restart(1, NEWER),)
+    assert group.words[-1].endswith("2 of 3"), "the new one has them already"
+
+
+def test_one_that_is_to_be_closed_is_closed_instead(group: Told) -> None:
+    group.waits(60)
+    group.changes_consumers(NEWER)
+    group.measures(a_0=20, a_1=20, a_2=20, a_3=5)
+    assert group.causes == [Cause.OUTDATED, Cause.CHANGE]
+    assert len(group.settles()) == 2
+    [left] = [consumer for consumer, phase in group.phases.items() if phase == "ready"]
+    group.reports(left)
+    assert group.measures() == (restart(left, NEWER),)
+    assert group.words[-1].endswith("1 of 1")
+
+
+def test_nobody_is_restarted_while_another_is_not_well(group: Told) -> None:
+    group.fails(2)
+    group.changes_consumers(NEWER)
+    assert group.waits(30) == ()
+    group.is_ready(2, A2, A3, clean=False)
+    assert group.waits(10) == (restart(1, NEWER),)
+
+
+def test_nobody_is_restarted_by_stale_speeds(group: Told) -> None:
+    group.waits(31, measured=False)
+    group.changes_consumers(NEWER)
+    assert group.waits(30, measured=False) == ()
+    assert group.waits(10) == (restart(1, NEWER),)
+
+
+def test_nobody_is_restarted_while_one_that_was_given_up_is_still_there(group: Told) -> None:
+    group.waits(60, silent=[2])
+    group.waits(180, silent=[2])
+    group.settles()
+    assert group.phases[2] == "lost"
+    group.changes_consumers(NEWER)
+    group.waits(30, silent=[2])
+    assert "rolling" not in group.phases.values()
+
+
+# All else goes on.
+
+
+def test_nobody_else_is_given_what_waits_for_its_consumer(group: Told) -> None:
+    rolling(group)
+    assert group.waits(100, silent=[1]) == ()
+    assert group.state.stage is Stage.SENTINEL
+    assert group.state.parked() == {A0, A1}
+
+
+def test_overload_is_relieved_meanwhile(group: Told) -> None:
+    rolling(group)
+    assert group.measures(a_0=40, a_1=40, a_2=60, a_3=60) == (create(3, NEWER),)
+    assert group.is_ready(3) != ()
+    group.settles()
+    assert group.state.stage is Stage.SENTINEL, "it does not wait for the one that is restarted"
+    assert group.is_ready(1) == (group.start(1, 1, a_0=10, a_1=10),)
+
+
+def test_what_is_new_is_given_to_others_meanwhile(group: Told) -> None:
+    rolling(group)
+    assert group.measures(a_0=40, a_1=40, a_2=40, a_3=40, b_0=4) == (group.start(2, 1, b_0="recover"),)
+    group.settles()
+    assert group.is_ready(1) == (group.start(1, 1, a_0=10, a_1=10),)
+
+
+def test_no_more_are_created_than_are_allowed_with_the_one_that_is_restarted() -> None:
+    told = well(Told(rules(most_consumers=1)).takes_over({1: (A0, A1)}, OLD), a_0=40, a_1=40)
+    rolling(told)
+    assert told.measures(a_0=40, a_1=40, b_0=10) == ()
+    told.is_ready(1)
+    told.settles()
+    told.waits(10)
+    told.settles()
+    assert sorted(map(str, told.held[1])) == ["a-0", "a-1", "b-0"]
+
+
+def test_a_changed_definition_is_started_by_the_new_one_when_it_is_back(group: Told) -> None:
+    rolling(group)
+    assert group.changes("a", ELSEWHERE) == (group.stop(2, 1, A2, A3),)
+    group.settles()
+    assert group.is_ready(1) == (group.start(1, 1, a_0=10, a_1=10),)
+    assert group.view(1).digests_of("a") == {ELSEWHERE.digest}
+
+
+def test_a_topic_that_was_removed_meanwhile_is_not_started_again(group: Told) -> None:
+    rolling(group)
+    group.changes("a", None)
+    group.settles()
+    assert group.is_ready(1) == (delete(1),)
+
+
+def test_one_that_is_gone_has_nothing_to_wait_for(group: Told) -> None:
+    rolling(group)
+    assert group.goes(1) == (create(1, NEWER),)
+    assert group.causes == [Cause.GONE, Cause.CHANGE]
+
+
+# Settings by which nothing comes up.
+
+
+def test_one_that_does_not_come_up_stops_the_roll_and_its_partitions_go_to_others(group: Told) -> None:
+    rolling(group)
+    group.ticks()
+    assert group.fails(1, "no such image") == (delete(1), group.start(2, 1, a_0=10, a_1=10))
+    stops = "no other is restarted until a new one comes up with them"
+    assert group.words[:2] == [
+        f"consumer 1: can't be started: no such image, with its new settings; {stops}",
+        "consumer 1: is deleted, and no other is created for 30 s",
+    ]
+    assert group.causes == [Cause.NOT_READY, Cause.CHANGE]
+    assert group.settles() == ()
+    group.goes(1)
+    assert group.waits(28) == ()
+
+
+def test_the_settings_are_tried_with_a_new_one_after_a_pause_that_grows(group: Told) -> None:
+    rolling(group)
+    group.ticks()
+    group.fails(1)
+    group.settles()
+    group.goes(1)
+    group.measures(a_0=10, a_1=10, a_2=10, a_3=10)  # one could carry it all: it is tried all the same
+    assert group.waits(26) == ()
+    assert group.waits(5) == (create(1, NEWER),)
+    assert group.fails(1) == (delete(1),)
+    group.goes(1)
+    assert group.waits(58) == ()
+    assert group.waits(5) == (create(1, NEWER),)
+    assert group.phases == {1: "awaited", 2: "ready"}
+
+
+def test_the_roll_goes_on_when_a_new_one_has_come_up(group: Told) -> None:
+    rolling(group)
+    group.ticks()
+    group.fails(1)
+    group.settles()
+    group.goes(1)
+    group.waits(31)
+    group.is_ready(1)
+    group.settles()
+    group.reports(1)
+    group.measures()
+    assert group.flags == {"older settings": "1 of 2 consumers still have to be restarted with new settings"}
+    assert group.phases == {1: "ready", 2: "rolling"}
+
+
+def test_one_that_has_not_ended_cleanly_and_does_not_come_up_is_given_up(group: Told) -> None:
+    group.changes_consumers(NEWER)
+    group.measures()
+    wishes = group.waits(180, silent=[1])
+    assert wishes == (delete(1), group.start(2, 1, a_0="recover", a_1="recover"))
+    assert Cause.HANDOVER in group.causes
+    assert group.phases == {1: "lost", 2: "ready"}
+
+
+def test_one_that_ended_and_is_not_ready_in_time_is_deleted(group: Told) -> None:
+    rolling(group)
+    assert group.waits(180, silent=[1]) == (delete(1), group.start(2, 1, a_0=10, a_1=10))
+    assert "consumer 1: was not ready within 180 s, with its new settings" in group.words[0]
+
+
+def test_a_fall_that_is_told_at_once_is_of_the_process_before(group: Told) -> None:
+    group.changes_consumers(NEWER)
+    group.measures()
+    assert group.fails(1) == ()
+    assert group.phases[1] == "rolling"
+
+
+def test_newer_settings_are_tried_at_once_with_the_one_that_does_not_come_up(group: Told) -> None:
+    rolling(group)
+    group.waits(20, silent=[1])
+    assert group.changes_consumers(NEWEST) == (restart(1, NEWEST),)
+    assert group.words == ["consumer 1: is restarted once more: image restow:2 -> restow:3"]
+    assert group.waits(179, silent=[1]) == ()
+    assert group.is_ready(1) == (group.start(1, 1, a_0=10, a_1=10),)
+
+
+def test_newer_settings_end_the_pause(group: Told) -> None:
+    rolling(group)
+    group.ticks()
+    group.fails(1)
+    group.settles()
+    group.goes(1)
+    group.reports(2)
+    group.changes_consumers(NEWEST)
+    assert group.measures() == (create(1, NEWEST),)
+
+
+# A platform that refuses.
+
+
+def test_a_restart_that_the_platform_refuses_is_tried_again(group: Told) -> None:
+    group.changes_consumers(NEWER)
+    group.measures()
+    group.platform_refuses("restart", 1)
+    assert group.waits(5) == (restart(1, NEWER),)
+
+
+def test_one_that_was_not_restarted_goes_on_and_is_tried_again_when_the_platform_has_told(group: Told) -> None:
+    group.changes_consumers(NEWER)
+    group.measures()
+    assert group.waits(180) == (restart(2, NEWER),)
+    assert group.phases == {1: "ready", 2: "rolling"}
+    group.is_ready(2, A2, A3)
+    group.lists(1, 2, settings=OLD)
+    group.reports(2)
+    assert group.measures() == (restart(1, NEWER),)
+
+
+# What is told.
+
+
+def test_how_far_it_is_stands_in_a_flag_until_all_have_them(group: Told) -> None:
+    group.changes_consumers(NEWER)
+    group.measures()
+    assert group.flags == {"older settings": "2 of 2 consumers still have to be restarted with new settings"}
+    group.is_ready(1, A0, A1)
+    group.reports(1)
+    group.measures()
+    assert group.flags == {"older settings": "1 of 2 consumers still have to be restarted with new settings"}
+    group.is_ready(2, A2, A3)
+    group.measures()
+    assert group.flags == {}
+
+
+def test_no_value_of_a_variable_is_told_or_logged_and_a_replay_comes_to_the_same(group: Told) -> None:
+    secret = replace(NEWER, env=SortedMapping({"LOG_LEVEL": "hush-hush", "TZ": "UTC"}))
+    rolling(group, secret)
+    group.lists(1, 2, settings=secret.fingerprint)
+    group.is_ready(1)
+    group.settles()
+    assert not any("hush" in line for line in group.log)
+    steps = list(replay(group.log))
+    assert all(step.agrees for step in steps)
+    assert steps[-1].after.fingerprint == secret.fingerprint
+
+
+@pytest.mark.parametrize(
+    ("before", "after", "words"),
+    [
+        (SETTINGS.fingerprint, replace(SETTINGS, cores=2.0).fingerprint, "cores 1.0 -> 2.0"),
+        (NEWER.fingerprint, replace(NEWER, env=SortedMapping({"LOG_LEVEL": "x"})).fingerprint, "values of LOG_LEVEL"),
+        (NEWER.fingerprint, replace(NEWER, env=SortedMapping()).fingerprint, "variables LOG_LEVEL -> none"),
+        ('{"pod": "1"}', '{"pod": "2"}', "pod 1 -> 2"),
+        ("from another time", "[]", "other settings"),
+        (None, "{}", "other settings"),
+    ],
+)
+def test_what_differs_is_told_in_words(before: str | None, after: str, words: str) -> None:
+    assert difference(before, after) == words
