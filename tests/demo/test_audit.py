@@ -9,8 +9,8 @@ from deltalake import DeltaTable, Field, Schema
 from deltalake.schema import PrimitiveType
 from deltalake.transaction import AddAction
 
-from restow.demo.run import quantile
-from restow.pipeline.audit import Stored, latencies_s, stored_in
+from restow.demo.outcome import quantile
+from restow.pipeline.audit import Stored, absent_from, latencies_s, stored_in
 
 SCHEMA = Schema([Field("id", PrimitiveType("string")), Field("_timestamp", PrimitiveType("timestamp"))])
 
@@ -42,6 +42,14 @@ def test_what_is_in_a_table_is_counted(table: Path) -> None:
     assert found.doubled == 1
 
 
+def test_an_id_that_is_not_there_is_absent_whatever_else_is(table: Path) -> None:
+    assert absent_from(table, "orders", 3) == 3
+    add(table, "one.parquet", ["orders-0", "orders-2", "orders-2", "clicks-1", "orders-7"])
+    assert absent_from(table, "orders", 3) == 1
+    add(table, "two.parquet", ["orders-1"])
+    assert absent_from(table, "orders", 3) == 0
+
+
 def test_files_that_were_never_committed_count_for_nothing(table: Path) -> None:
     add(table, "one.parquet", ["a"])
     (table / "orphan.parquet").write_bytes((table / "one.parquet").read_bytes())
@@ -50,6 +58,7 @@ def test_files_that_were_never_committed_count_for_nothing(table: Path) -> None:
 
 def test_a_table_that_is_not_there_has_nothing(tmp_path: Path) -> None:
     assert stored_in(tmp_path / "nowhere") == Stored(0, 0)
+    assert absent_from(tmp_path / "nowhere", "orders", 2) == 2
     assert latencies_s(tmp_path / "nowhere") == []
 
 

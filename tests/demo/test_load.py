@@ -1,63 +1,41 @@
-"""The demonstration's load: little, much, and little again, unevenly, with an id for each record."""
+"""The demonstration's load: as much as is asked for, unevenly, with an id for each record."""
 
 import json
 from collections import Counter
 
 import pytest
 
-from restow.demo.load import (
-    BUSY,
-    BUSY_FROM,
-    BUSY_UNTIL,
-    CAPACITY_BYTES_PER_S,
-    PRODUCE_UNTIL,
-    QUIET,
-    RECORD_BYTES,
-    TOPICS,
-    WEIGHTS,
-    Load,
-    load_at,
-)
+from restow.demo.load import CAPACITY_BYTES_PER_S, IN_THE_LOG_BYTES, TOPICS, WEIGHTS, Load
 from restow.model import TopicPartition
 
 
-@pytest.mark.parametrize(
-    ("share", "load"),
-    [
-        (0.0, QUIET),
-        (BUSY_FROM, BUSY),
-        (BUSY_UNTIL - 0.01, BUSY),
-        (BUSY_UNTIL, QUIET),
-        (PRODUCE_UNTIL, 0.0),
-        (2.0, 0.0),
-    ],
-)
-def test_the_group_needs_one_then_three_then_one(share: float, load: float) -> None:
-    assert load_at(share) == load
-
-
-def test_partitions_get_their_shares_whatever_the_steps() -> None:
+@pytest.mark.parametrize("capacities", [0.5, 2.1])
+def test_partitions_get_their_shares_of_the_bytes_whatever_the_steps(capacities: float) -> None:
     load = Load()
-    records = [record for _ in range(600) for record in load.records(0.0, 0.1)]
-    expected = QUIET * CAPACITY_BYTES_PER_S * 60 / RECORD_BYTES
-    assert len(records) == pytest.approx(expected, abs=len(TOPICS) * len(WEIGHTS))
-    counts = Counter(partition for partition, _ in records)
+    found = Counter[TopicPartition]()
+    for step in range(600):
+        for partition, record in load.records(capacities, 0.05 if step % 2 else 0.15):
+            found[partition] += len(record) + IN_THE_LOG_BYTES
     total = sum(WEIGHTS) * len(TOPICS)
     for topic in TOPICS:
         for number, weight in enumerate(WEIGHTS):
-            assert counts[TopicPartition(topic, number)] == pytest.approx(expected * weight / total, abs=1)
+            expected = capacities * CAPACITY_BYTES_PER_S * 60 * weight / total
+            assert found[TopicPartition(topic, number)] == pytest.approx(expected, abs=200)  # a record
 
 
-def test_every_record_has_an_id_of_its_own() -> None:
+def test_no_load_is_no_record() -> None:
+    assert list(Load().records(0.0, 60.0)) == []
+
+
+def test_every_record_has_an_id_of_its_own_counted_by_topic() -> None:
     load = Load()
-    for topic in TOPICS:
-        found = [json.loads(record)["id"] for partition, record in load.records(0.3, 5.0) if partition.topic == topic]
-        assert len(set(found)) == len(found) > 100
-    assert sum(load.produced.values()) == len(TOPICS) * load.produced["orders"]
+    found: dict[str, list[str]] = {topic: [] for topic in TOPICS}
+    for capacities in (0.5, 2.1):
+        for partition, record in load.records(capacities, 5.0):
+            found[partition.topic].append(json.loads(record)["id"])
+    assert found == {topic: [f"{topic}-{number}" for number in range(load.produced[topic])] for topic in TOPICS}
+    assert all(count > 100 for count in load.produced.values())
 
 
-def test_records_are_about_as_large_as_is_reckoned_with() -> None:
-    sizes = [len(record) for _, record in Load().records(0.3, 10.0)]
-    overhead_bytes = 70
-    """Of a record in Kafka's log: its offset, time and lengths, and its part of a small batch's head."""
-    assert sum(sizes) / len(sizes) + overhead_bytes == pytest.approx(RECORD_BYTES, rel=0.25)
+def test_the_same_seed_makes_the_same_records() -> None:
+    assert list(Load(seed=5).records(1.0, 5.0)) == list(Load(seed=5).records(1.0, 5.0))

@@ -1,8 +1,14 @@
 """The demonstration: everything together on one machine, under a load that changes, with an accident, and an audit.
 
-shop.py      the pipeline: a shop's orders and clicks, from JSON to two Delta tables
-load.py      how much of it there is, and when
-group.py     the processes: monitor, controller, and the consumers that it starts
-pauses.py    what the controller's event log says of moves and pauses
-run.py       the run itself, and what is told of it
+shop.py       the pipeline: a shop's orders and clicks, from JSON to two Delta tables
+load.py       the records of both topics, as many as are asked for
+producing.py  brings them to Kafka, each once
+course.py     when the load changes: quiet, busy, an accident, quiet again
+group.py      the processes: monitor, controller, and the consumers that it starts
+following.py  the controller's event log, while it is written
+picture.py    who reads what, by that log
+pauses.py     moves and pauses, by that log
+telling.py    what of it is told
+run.py        the run itself
+outcome.py    what it comes to, audited
 """

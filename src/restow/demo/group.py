@@ -1,5 +1,10 @@
-"""The demonstration's processes: a monitor, a controller, and the consumers that the controller starts on Spark."""
+"""The demonstration's processes: a monitor, a controller, and the consumers that the controller starts on Spark.
 
+Nothing of it outlives the demonstration, whatever ends that: monitor and controller run below a keeper that ends them
+when we are gone (kafka/keeper.py), and the directory that the consumers live by goes with the controller.
+"""
+
+import json
 import os
 import signal
 import subprocess
@@ -9,31 +14,46 @@ from types import TracebackType
 from typing import Final, Self
 
 from restow.demo.load import CAPACITY_BYTES_PER_S, TOPICS
-from restow.platform.processes.consumers import LocalProcesses
+from restow.errors import InvalidInput
+from restow.kafka import keeper
+from restow.model import ConsumerId
 from restow.platform.processes.ending import end_group
+from restow.platform.processes.keepers import Keepers
+from restow.platform.processes.linux import send
 
 GROUP: Final = "demo"
 GRACE_S: Final = 20.0
 SETTINGS: Final = """\
 [kafka]
-bootstrap = "{bootstrap}"
+bootstrap = {bootstrap}
+
 [group]
 name = "{group}"
+
 [processes]
-directory = "{directory}"
+directory = {directory}
+
 [consumer]
 capacity_bytes_per_s = {capacity}
 memory_mb = 700
 cores = 1.0
 report_every_s = 2.0
-cycle_s = 1.0
 grace_s = {grace_s}
+
 [controller]
-look_every_s = 10.0
+look_every_s = 10.0        # a run of some minutes can't wait a minute for each look
+most_consumers = 4         # each is a Spark of its own, and all share this machine
+
+[spark]
+"spark.driver.extraJavaOptions" = "-XX:TieredStopAtLevel=1"   # starts in half the time; small cycles are as fast
+
+[table]
+log_kept_s = 864000.0      # the audit reads from the log when each row was committed
+removed_files_kept_s = 864000.0
 """
-TOPIC: Final = """\
+TOPIC: Final = """
 [consume.{topic}]
-table = "{table}"
+table = {table}
 transform = "restow.demo.shop:{topic}"
 """
 
@@ -45,30 +65,24 @@ class DemoGroup:
         self.config = directory / "restow.toml"
         self.log = directory / "events.jsonl"
         self._roles: dict[str, subprocess.Popen[bytes]] = {}
-        head = SETTINGS.format(
-            bootstrap=bootstrap,
-            group=GROUP,
-            directory=self.processes,
-            capacity=CAPACITY_BYTES_PER_S,
-            grace_s=GRACE_S,
-        )
-        tables = (TOPIC.format(topic=topic, table=self.table(topic)) for topic in TOPICS)
-        self.config.write_text(head + "".join(tables))
-        self._platform = LocalProcesses(GROUP, self.processes, lambda *_: (), GRACE_S)
+        self._lifeline: tuple[int, int] | None = None
+        self._write_settings(bootstrap)
+        self._consumers = Keepers(GROUP, self.processes)
 
     def __enter__(self) -> Self:
-        self._start("monitor")
-        self._start("controller", "--log", str(self.log))
+        self._lifeline = os.pipe()
+        try:
+            self._start("monitor")
+            self._start("controller", "--log", str(self.log), doomed=self.processes)
+        except BaseException:
+            self._end()
+            raise
         return self
 
     def __exit__(
         self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
     ) -> None:
-        for role in self._roles.values():
-            role.terminate()
-        end_group(GROUP, self.processes, GRACE_S, lambda _: None)
-        for role in self._roles.values():
-            role.wait(GRACE_S)
+        self._end()
 
     def table(self, topic: str) -> Path:
         return self.directory / "lake" / topic
@@ -80,24 +94,60 @@ class DemoGroup:
         """Which role has ended that should not have."""
         return next((name for name, process in self._roles.items() if process.poll() is not None), None)
 
-    def consumers(self) -> tuple[int, ...]:
-        """Those that are there, whether they are ready or not: each of them costs."""
-        return tuple(listed.consumer for listed in self._platform.list() if not listed.leaving)
+    def consumers(self) -> tuple[ConsumerId, ...]:
+        """Those that are there and not told to go, whether they are ready or not: each of them costs."""
+        return tuple(consumer for consumer, seen in self._consumers.look().items() if seen.wanted)
 
-    def kill(self, consumer: int) -> bool:
-        """As an accident would: without a word. False if it can't be found."""
-        name = f"{GROUP}-consumer-{consumer}".encode()
-        for entry in Path("/proc").iterdir():
-            try:
-                words = (entry / "cmdline").read_bytes().split(b"\0") if entry.name.isdigit() else []
-            except OSError:
-                continue
-            if name in words and str(self.config).encode() in words:
-                os.kill(int(entry.name), signal.SIGKILL)
-                return True
-        return False
+    def kill(self, consumer: ConsumerId) -> bool:
+        """As an accident would: without a word. False if it doesn't run at the moment."""
+        seen = self._consumers.look().get(consumer)
+        if seen is None or seen.child is None:
+            return False
+        send(seen.child, signal.SIGKILL)
+        return True
 
-    def _start(self, role: str, *arguments: str) -> None:
+    def _write_settings(self, bootstrap: str) -> None:
+        head = SETTINGS.format(
+            bootstrap=json.dumps(bootstrap),
+            group=GROUP,
+            directory=json.dumps(str(self.processes)),
+            capacity=CAPACITY_BYTES_PER_S,
+            grace_s=GRACE_S,
+        )
+        tables = (TOPIC.format(topic=topic, table=json.dumps(str(self.table(topic)))) for topic in TOPICS)
+        try:
+            with self.config.open("x", encoding="utf-8") as file:
+                file.write(head + "".join(tables))
+        except FileExistsError:
+            raise InvalidInput(f"{self.directory} is another demonstration's; name a new or an empty place") from None
+
+    def _start(self, role: str, *arguments: str, doomed: Path | None = None) -> None:
+        """In a session of its own, so that a terminal's Ctrl-C reaches us alone."""
+        assert self._lifeline is not None
+        lifeline = self._lifeline[0]
+        keep = [sys.executable, "-I", "-S", keeper.__file__, str(lifeline), str(doomed or "")]
         command = [sys.executable, "-m", "restow", role, "--config", str(self.config), *arguments]
         with (self.directory / f"{role}.txt").open("wb") as said:
-            self._roles[role] = subprocess.Popen(command, stdin=subprocess.DEVNULL, stdout=said, stderr=said)
+            self._roles[role] = subprocess.Popen(
+                [*keep, *command],
+                stdin=subprocess.DEVNULL,
+                stdout=said,
+                stderr=said,
+                pass_fds=(lifeline,),
+                start_new_session=True,
+            )
+
+    def _end(self) -> None:
+        """First who could start consumers, then the consumers."""
+        for role in self._roles.values():
+            role.terminate()
+        for role in self._roles.values():
+            try:
+                role.wait(GRACE_S)
+            except subprocess.TimeoutExpired:
+                role.send_signal(signal.SIGUSR1)  # the keeper kills it
+                role.wait(GRACE_S)
+        end_group(GROUP, self.processes, GRACE_S, lambda _: None)
+        for end in self._lifeline or ():
+            os.close(end)
+        self._lifeline = None

@@ -3,8 +3,8 @@
 from collections.abc import Iterable
 from dataclasses import dataclass
 
-from restow.controller.event_log import replay
-from restow.controller.events import Received
+from restow.controller.events import ClockTicked, Event, Received
+from restow.demo.following import entries_in
 from restow.model import ConsumerId, TopicPartition
 from restow.protocol.messages import StartConsumingEvent, StopConsumingEvent
 
@@ -13,22 +13,43 @@ from restow.protocol.messages import StartConsumingEvent, StopConsumingEvent
 class Moves:
     count: int
     pauses_s: tuple[float, ...]
-    """Ascending, one for each move that began with a stop."""
+    """Ascending, one for each move that began with a stop: from the controller's hearing of it to its hearing of the
+    start elsewhere."""
 
 
 def moves_in(lines: Iterable[str]) -> Moves:
-    count = 0
-    pauses: list[float] = []
-    owner: dict[TopicPartition, ConsumerId] = {}
-    stopped: dict[TopicPartition, float] = {}
-    for step in replay(lines):
-        message = step.event.message if isinstance(step.event, Received) else None
-        if isinstance(message, StopConsumingEvent):
-            stopped |= dict.fromkeys(message.partitions, step.after.time_s)
-        elif isinstance(message, StartConsumingEvent):
-            for partition in message.partitions:
-                count += owner.get(partition, message.consumer) != message.consumer
-                owner[partition] = message.consumer
-                if partition in stopped:
-                    pauses.append(step.after.time_s - stopped.pop(partition))
-    return Moves(count, tuple(sorted(pauses)))
+    counter = MoveCounter()
+    for entry in entries_in(lines):
+        counter.see(entry.event)
+    return counter.moves
+
+
+class MoveCounter:
+    def __init__(self) -> None:
+        self._count = 0
+        self._pauses_s: list[float] = []
+        self._now_s = 0.0
+        self._owner: dict[TopicPartition, ConsumerId] = {}
+        self._stopped_s: dict[TopicPartition, float] = {}
+
+    @property
+    def moves(self) -> Moves:
+        return Moves(self._count, tuple(sorted(self._pauses_s)))
+
+    def see(self, event: Event) -> None:
+        match event:
+            case ClockTicked(now_s):
+                self._now_s = now_s
+            case Received(_, StopConsumingEvent() as stopped):
+                self._stopped_s |= dict.fromkeys(stopped.partitions, self._now_s)
+            case Received(_, StartConsumingEvent() as started):
+                for partition in started.partitions:
+                    self._started(partition, started.consumer)
+            case _:
+                pass
+
+    def _started(self, partition: TopicPartition, consumer: ConsumerId) -> None:
+        self._count += self._owner.get(partition, consumer) != consumer
+        self._owner[partition] = consumer
+        if partition in self._stopped_s:
+            self._pauses_s.append(self._now_s - self._stopped_s.pop(partition))

@@ -1,188 +1,198 @@
 """The demonstration's run: a broker, a group and a load for some minutes, one consumer killed on the way, an audit.
 
-One loop produces, watches and tells. It ends early with the reason when a part of it ends.
+One loop produces, watches and tells; `course.py` says when the load changes. It ends early with the reason when a part
+of it ends.
 """
 
-import math
 import time
-from collections.abc import Callable, Sequence
-from dataclasses import dataclass
+from collections.abc import Callable
 from pathlib import Path
 from typing import Final
 
+from restow.demo.course import Act, Course, Scene
+from restow.demo.following import Follower
 from restow.demo.group import DemoGroup
-from restow.demo.load import BUSY_FROM, BUSY_UNTIL, PARTITIONS, PRODUCE_UNTIL, TOPICS, Load, load_at
-from restow.demo.pauses import moves_in
+from restow.demo.load import CAPACITY_BYTES_PER_S, PARTITIONS, TOPICS, WEIGHTS
+from restow.demo.outcome import Outcome, audit
+from restow.demo.pauses import MoveCounter
+from restow.demo.picture import Picture
+from restow.demo.producing import LoadProducer
+from restow.demo.telling import told
 from restow.errors import RestowError
 from restow.kafka.admin import Admin
 from restow.kafka.broker import EmbeddedKafka
-from restow.kafka.clients import make_producer
 from restow.kafka.topics import wait_until_shown
-from restow.pipeline.audit import latencies_s, stored_in
+from restow.model import TopicPartition
+from restow.pipeline.audit import stored_in
 from restow.settings import Kafka
 
 TICK_S: Final = 0.1
+LOOK_EVERY_S: Final = 1.0
 TELL_EVERY_S: Final = 10.0
-COUNT_EVERY_S: Final = 1.0
-KILL_AT: Final = 0.85
-"""Of the busy time: when the group has grown, and before it shrinks."""
-STORED_WITHIN_S: Final = 120.0
-"""After the last record was produced."""
+READING_WITHIN_S: Final = 300.0
+"""The first consumer. Half a minute is usual; the controller gives it up after three and tries again."""
+NOTHING_NEW_FOR_S: Final = 120.0
+"""Rows that are not stored so long after the last ones are taken for lost."""
+SHOWN: Final = {
+    Act.BUSY: "three consumers are at work",
+    Act.ACCIDENT: "every partition is read again",
+    Act.QUIET_AGAIN: "one consumer is left",
+}
+ALL: Final = tuple(TopicPartition(topic, number) for topic in TOPICS for number in range(PARTITIONS))
 
 Say = Callable[[str], None]
 
 
-@dataclass(frozen=True, slots=True)
-class Outcome:
-    produced: int
-    stored: int
-    lost: int
-    doubled: int
-    consumers_min: int
-    consumers_max: int
-    consumers_mean: float
-    moves: int
-    pause_p50_s: float
-    pause_p99_s: float
-    latency_p50_s: float
-    latency_p99_s: float
-    kills: int
-
-    @property
-    def is_well(self) -> bool:
-        return self.lost == 0 and self.doubled == 0
-
-
 def run(seconds: float, directory: Path, say: Say) -> Outcome:
-    say("starting Kafka")
-    with EmbeddedKafka() as broker:
+    say("starting Kafka: the real one, on this machine")
+    with EmbeddedKafka(say=say) as broker:
         kafka = Kafka(broker.bootstrap)
         _make_topics(kafka)
-        say(f"Kafka runs at {broker.bootstrap}; starting the monitor and the controller")
+        say(f"Kafka runs at {broker.bootstrap}, with the topics {' and '.join(TOPICS)} of {PARTITIONS} partitions each")
         with DemoGroup(directory, broker.bootstrap) as group:
-            demonstration = Demonstration(kafka, group, seconds, say)
-            demonstration.until_consuming()
-            demonstration.produce()
+            demonstration = Demonstration(LoadProducer(kafka), group, seconds, say, broker.check)
+            demonstration.until_reading()
+            demonstration.perform()
             demonstration.until_stored()
-            return demonstration.outcome()
+            say("ending the group; then DuckDB counts what is in the tables")
+    return demonstration.audited()
 
 
 class Demonstration:
-    def __init__(self, kafka: Kafka, group: DemoGroup, seconds: float, say: Say) -> None:
-        self._group, self._seconds, self._say = group, seconds, say
-        self._producer = make_producer(kafka, {"linger.ms": 20})
-        self._load = Load()
+    def __init__(
+        self, producer: LoadProducer, group: DemoGroup, seconds: float, say: Say, check_broker: Callable[[], None]
+    ) -> None:
+        self._producer, self._group, self._say, self._check_broker = producer, group, say, check_broker
+        self._course = Course(seconds)
+        self._log, self._picture, self._moves = Follower(group.log), Picture(), MoveCounter()
         self._counts: list[int] = []
-        self._counted_s = self._told_s = 0.0
-        self._heard = 0
+        self._looked_s = self._told_s = 0.0
         self._kills = 0
+        self._is_shown = False
 
-    def until_consuming(self) -> None:
-        """A first trickle, so that there is something to consume; the run begins when a consumer reads it."""
-        self._say("waiting for the first consumer; Spark takes some seconds to start")
-        deadline = time.monotonic() + STORED_WITHIN_S
-        while not self._has_stored():
-            self._produce_for(0.0, 1.0)
+    def until_reading(self) -> None:
+        """Nothing is produced before: it would wait for Spark's start, and tell nothing of a running group."""
+        self._say("a monitor and a controller start, and a first consumer: a Spark of its own takes some seconds")
+        deadline_s = time.monotonic() + READING_WITHIN_S
+        while self._scene().unread:
             self._listen()
-            self._wait(1.0, deadline, "no consumer has stored anything")
+            if time.monotonic() > deadline_s:
+                raise RestowError(
+                    f"no consumer reads anything after {READING_WITHIN_S:.0f} s; its last words: {self._last_words()}"
+                )
+            time.sleep(TICK_S)
 
-    def produce(self) -> None:
-        begun_s = last_s = time.monotonic()
-        while (share := (time.monotonic() - begun_s) / self._seconds) < PRODUCE_UNTIL:
-            now_s = time.monotonic()
-            self._produce_for(share, now_s - last_s)
-            last_s = now_s
-            self._watch(share)
-            if not self._kills and share >= BUSY_FROM + KILL_AT * (BUSY_UNTIL - BUSY_FROM):
-                self._kill_one()
-            self._wait(TICK_S)
-        self._producer.flush(30)
-        self._say(f"produced {sum(self._load.produced.values()):,} records; waiting until all are stored")
+    def perform(self) -> None:
+        """The whole course. What is seen of the group is a second old at most."""
+        begun_s = time.monotonic()
+        self._begin_act()
+        while self._course.act is not Act.OVER:
+            self._producer.produce(self._course.capacities)
+            if self._looks():
+                self._play(time.monotonic() - begun_s)
+            time.sleep(TICK_S)
 
     def until_stored(self) -> None:
-        """Everything is there, and the group is small again."""
-        deadline = time.monotonic() + STORED_WITHIN_S
-        while any(self._group.table(topic).exists() is False for topic in TOPICS) or self._missing() > 0:
-            self._watch(1.0)
-            if time.monotonic() > deadline:
+        """As long as rows come."""
+        self._producer.finish()
+        self._say(f"no more is produced: {self._producer.total:,} records are in Kafka, and shall all be in the tables")
+        most, since_s = -1, time.monotonic()
+        while (stored := self._stored_rows()) < self._producer.total:
+            if stored > most:
+                most, since_s = stored, time.monotonic()
+            if time.monotonic() - since_s > NOTHING_NEW_FOR_S:
                 return  # the audit tells what is missing
-            self._wait(1.0)
-        while len(self._group.consumers()) > 1 and time.monotonic() < deadline:
-            self._watch(1.0)
-            self._wait(1.0)
+            self._looks()
+            time.sleep(LOOK_EVERY_S)
 
-    def outcome(self) -> Outcome:
-        stored = [stored_in(self._group.table(topic)) for topic in TOPICS]
-        moves = moves_in(self._group.log.read_text(encoding="utf-8").splitlines())
-        latencies = sorted(each for topic in TOPICS for each in latencies_s(self._group.table(topic)))
-        produced = sum(self._load.produced.values())
-        return Outcome(
-            produced=produced,
-            stored=sum(each.rows for each in stored),
-            lost=produced - sum(each.ids for each in stored),
-            doubled=sum(each.doubled for each in stored),
-            consumers_min=min(self._counts, default=0),
-            consumers_max=max(self._counts, default=0),
-            consumers_mean=round(sum(self._counts) / max(1, len(self._counts)), 2),
-            moves=moves.count,
-            pause_p50_s=quantile(moves.pauses_s, 0.5),
-            pause_p99_s=quantile(moves.pauses_s, 0.99),
-            latency_p50_s=quantile(latencies, 0.5),
-            latency_p99_s=quantile(latencies, 0.99),
-            kills=self._kills,
+    def audited(self) -> Outcome:
+        self._listen_to_log()
+        return audit(self._group, self._producer.produced, self._counts, self._moves.moves, self._kills)
+
+    def _play(self, at_s: float) -> None:
+        if self._course.act is Act.ACCIDENT and not self._kills:
+            self._strike()
+        scene = self._scene()
+        if not self._is_shown and self._course.is_shown(scene):
+            self._is_shown = True
+            if words := SHOWN.get(self._course.act):
+                self._say(f"{words}, after {self._course.lasted_s(at_s):.0f} s")
+        if self._course.goes_on(at_s, scene):
+            self._begin_act()
+
+    def _begin_act(self) -> None:
+        self._is_shown = False
+        load = f"{self._course.capacities:g} times what one consumer carries"
+        match self._course.act:
+            case Act.QUIET:
+                spread = "to ".join(f"{weight} " for weight in WEIGHTS)
+                self._say(f"quiet: the load is {load}, {spread}over the partitions of each topic")
+            case Act.BUSY:
+                self._say(f"busy: the load rises to {load}")
+            case Act.QUIET_AGAIN:
+                self._say(f"quiet again: the load falls to {load}")
+            case Act.ACCIDENT | Act.OVER:
+                pass
+
+    def _strike(self) -> None:
+        """Kills the consumer that reads most; tried again, should none be there at the moment."""
+        held = self._picture.held
+        victim = max(held, key=lambda consumer: len(held[consumer]), default=None)
+        if victim is not None and self._group.kill(victim):
+            self._kills += 1
+            self._picture.lose(victim)
+            partitions = _counted(len(held[victim]), "partition")
+            self._say(f"accident: consumer {victim} is killed, with SIGKILL, while it reads {partitions}")
+
+    def _looks(self) -> bool:
+        """At everything, each second. Whether it did."""
+        now_s = time.monotonic()
+        if now_s - self._looked_s < LOOK_EVERY_S:
+            return False
+        self._looked_s = now_s
+        self._listen()
+        self._counts.append(len(self._group.consumers()))
+        if now_s - self._told_s >= TELL_EVERY_S:
+            self._told_s = now_s
+            self._tell()
+        return True
+
+    def _scene(self) -> Scene:
+        there = self._group.consumers()
+        at_work = [consumer for consumer in self._picture.held if consumer in there]
+        return Scene(len(there), len(at_work), len(set(ALL) - self._picture.read))
+
+    def _tell(self) -> None:
+        measured = self._picture.bytes_per_s / CAPACITY_BYTES_PER_S
+        behind = self._producer.total - self._stored_rows()
+        self._say(
+            f"load {self._course.capacities:.1f}, measured {measured:.1f}; {_counted(self._counts[-1], 'consumer')}, "
+            f"{len(self._picture.held)} at work; {self._producer.total:,} records produced, {behind:,} not yet stored"
         )
 
-    def _produce_for(self, share: float, seconds: float) -> None:
-        for partition, record in self._load.records(share, seconds):
-            self._producer.produce(partition.topic, record, partition=partition.partition)
-        self._producer.poll(0)
-
-    def _watch(self, share: float) -> None:
-        now_s = time.monotonic()
-        self._listen()
-        if now_s - self._counted_s >= COUNT_EVERY_S:
-            self._counted_s = now_s
-            self._counts.append(len(self._group.consumers()))
-        if now_s - self._told_s >= TELL_EVERY_S and self._counts:
-            self._told_s = now_s
-            load, count = load_at(share), self._counts[-1]
-            self._say(f"load {load:.1f} capacities, {count} consumer{'s' if count != 1 else ''}")
-
     def _listen(self) -> None:
-        """What the controller has said since."""
-        lines = self._group.said("controller").splitlines(keepends=True)
-        for line in lines[self._heard :]:
-            if not line.endswith("\n"):
-                break
-            self._heard += 1
-            _, _, words = line.rstrip().partition(" ")
-            self._say(f"  controller: {words}")
+        self._listen_to_log()
+        self._check_broker()
         if role := self._group.ended():
             raise RestowError(f"the {role} has ended: {self._group.said(role)[-300:].strip()}")
 
-    def _kill_one(self) -> None:
-        victim = max(self._group.consumers(), default=None)
-        if victim is not None and self._group.kill(victim):
-            self._kills += 1
-            self._say(f"killed consumer {victim}, without a word to anybody")
+    def _listen_to_log(self) -> None:
+        for entry in self._log.news():
+            self._moves.see(entry.event)
+            self._picture.see(entry.event)
+            for line in told(entry.effects, ALL):
+                self._say(line)
 
-    def _has_stored(self) -> bool:
-        return all(stored_in(self._group.table(topic)).rows > 0 for topic in TOPICS)
+    def _last_words(self) -> str:
+        lines = [line for log in sorted(self._group.processes.glob("*/consumer.log")) for line in log.open()]
+        return lines[-1].strip() if lines else "none"
 
-    def _missing(self) -> int:
-        return sum(self._load.produced[topic] - stored_in(self._group.table(topic)).ids for topic in TOPICS)
-
-    def _wait(self, seconds: float, deadline: float = math.inf, words: str = "") -> None:
-        if time.monotonic() > deadline:
-            raise RestowError(f"{words} within {STORED_WITHIN_S:.0f} s; the logs are in {self._group.directory}")
-        time.sleep(seconds)
+    def _stored_rows(self) -> int:
+        return sum(stored_in(self._group.table(topic)).rows for topic in TOPICS)
 
 
-def quantile(ascending: Sequence[float], share: float) -> float:
-    """The smallest value that this share of all values does not exceed; 0 without any."""
-    if not ascending:
-        return 0.0
-    return round(ascending[min(len(ascending) - 1, math.ceil(share * len(ascending)) - 1)], 3)
+def _counted(count: int, noun: str) -> str:
+    return f"{count} {noun}{'' if count == 1 else 's'}"
 
 
 def _make_topics(kafka: Kafka) -> None:

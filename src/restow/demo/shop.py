@@ -1,7 +1,7 @@
 """A shop's topics as tables: orders and clicks arrive as JSON, and leave typed, cleaned and enriched.
 
-Each transform is called with the records of a cycle and describes what becomes of them; `restow.toml` beside the
-example names it for its topic. The closing `select` is what the table has.
+The demonstration's consumers run these. Each is called with the records of a cycle and describes what becomes of them;
+the closing `select` is what the table has. examples/shop has one to begin your own with.
 """
 
 from pyspark.sql import Column, DataFrame

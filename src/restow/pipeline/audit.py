@@ -32,6 +32,17 @@ def stored_in(table: Path) -> Stored:
     return Stored(rows, ids)
 
 
+def absent_from(table: Path, name: str, count: int) -> int:
+    """How many of the ids NAME-0, NAME-1, … of so many records have no row."""
+    files = _files(table)
+    if not files:
+        return count
+    wanted = "SELECT $name || '-' || number AS id FROM range($count) AS numbers(number)"
+    query = f"SELECT count(*) FROM ({wanted}) ANTI JOIN read_parquet($files) USING (id)"
+    [(absent,)] = _asked(query, files, name=name, count=count)
+    return int(absent)
+
+
 def latencies_s(table: Path) -> list[float]:
     """Of each row: from its record's timestamp to the commit that made it part of the table."""
     committed = _commits(table)
@@ -58,6 +69,6 @@ def _commits(table: Path) -> dict[str, float]:
     return found
 
 
-def _asked(query: str, files: list[str]) -> list[Any]:
+def _asked(query: str, files: list[str], **values: object) -> list[Any]:
     with duckdb.connect() as database:
-        return database.execute(query, {"files": files}).fetchall()
+        return database.execute(query, {"files": files, **values}).fetchall()

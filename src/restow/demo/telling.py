@@ -1,0 +1,33 @@
+"""What of all that the controller says is told in the demonstration: decisions, with a reason, and what becomes of
+consumers. That it looked and found nothing to do is left out; `restow replay` has everything.
+"""
+
+from collections.abc import Iterable, Iterator
+from typing import Final
+
+from restow.controller.effects import Effect, Noted
+from restow.model import TopicPartition
+
+GROUP: Final = "group"
+LEFT_OUT: Final = ("its process runs", "is created")
+"""Steps between a decision and a consumer's readiness that say nothing more to who watches."""
+
+
+def told(effects: Iterable[Effect], partitions: Iterable[TopicPartition]) -> Iterator[str]:
+    noted = [effect for effect in effects if isinstance(effect, Noted)]
+    names = {str(partition) for partition in partitions}
+    decisions = [note for note in noted if note.kind == "decision"]
+    for summary in (note for note in decisions if note.subject == GROUP):
+        yield f"controller: {summary.words}"
+    yield from (f"  {note.words}" for note in decisions if note.subject != GROUP and note.subject not in names)
+    yield from _first_move([note for note in decisions if note.subject in names and " from consumer " in note.words])
+    for note in noted:
+        if note.kind != "decision" and note.words not in LEFT_OUT:
+            yield f"controller: {note.line}"
+
+
+def _first_move(moves: list[Noted]) -> Iterator[str]:
+    if moves:
+        more = len(moves) - 1
+        others = f" ({more} more {'move' if more > 1 else 'moves'}, each with its reason)" if more else ""
+        yield f"  {moves[0].words}{others}"
