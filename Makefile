@@ -11,7 +11,7 @@ DEV_READY := $(VENV)/.dev-ready
 PACKER_READY := $(VENV)/.packer-ready
 JAVA_READY := $(VENV)/.java-ready
 JARS_READY := $(VENV)/.jars-ready
-SOURCES := src tests bench scripts
+SOURCES := src tests bench scripts examples
 
 .PHONY: help demo test check format docs bench lock clean
 
@@ -37,6 +37,7 @@ format: $(DEV_READY) ## Rewrite the code in the house's format
 
 docs: $(RUN_READY) ## Write the pages that are made from the code
 	$(BIN)/python scripts/docs.py
+	$(BIN)/python scripts/picture.py
 
 bench: $(PACKER_READY) ## Measure decision times on this machine, and check the packer's targets over the whole study
 	$(BIN)/restow bench packing
