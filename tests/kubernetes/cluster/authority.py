@@ -33,16 +33,10 @@ class Authority:
         usage = "extendedKeyUsage=serverAuth,clientAuth"
         return self._make(name, subject, *signed, "-addext", hosts, "-addext", usage)
 
-    def key(self, name: str) -> Path:
-        """A key that signs, of nobody's certificate."""
-        path = self._directory / f"{name}.key"
-        _openssl("genpkey", "-algorithm", "EC", "-pkeyopt", "ec_paramgen_curve:P-256", "-out", str(path))
-        return path
-
     def _make(self, name: str, subject: str, *options: str) -> Certificate:
-        made = Certificate(self._directory / f"{name}.crt", self.key(name))
-        files = ("-key", str(made.key), "-out", str(made.certificate))
-        _openssl("req", "-x509", "-days", "2", "-subj", subject, *files, *options)
+        made = Certificate(self._directory / f"{name}.crt", self._directory / f"{name}.key")
+        key = ("-newkey", "ec", "-pkeyopt", "ec_paramgen_curve:P-256", "-noenc", "-keyout", str(made.key))
+        _openssl("req", "-x509", "-days", "2", "-subj", subject, *key, "-out", str(made.certificate), *options)
         return made
 
 

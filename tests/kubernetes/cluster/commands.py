@@ -30,8 +30,8 @@ class Place:
     client: Certificate
     """Of the API server, as a client of etcd and of kubelets."""
 
-    signer: Path
-    """The key that service accounts' tokens are signed with."""
+    signer: Certificate
+    """What service accounts' tokens are signed with."""
 
     @property
     def api(self) -> str:
@@ -75,9 +75,10 @@ def api_server(place: Place) -> tuple[str, ...]:
         *("--authorization-mode=Node,RBAC", "--enable-admission-plugins=NodeRestriction"),
         f"--token-auth-file={place.tokens}",
         "--service-account-issuer=https://kubernetes.default.svc",
-        *(f"--service-account-key-file={place.signer}", f"--service-account-signing-key-file={place.signer}"),
+        f"--service-account-key-file={place.signer.certificate}",
+        f"--service-account-signing-key-file={place.signer.key}",
         "--service-cluster-ip-range=10.0.0.0/24",
-        *(f"--kubelet-certificate-authority={place.authority.root.certificate}",),
+        f"--kubelet-certificate-authority={place.authority.root.certificate}",
         *(f"--kubelet-client-certificate={place.client.certificate}", f"--kubelet-client-key={place.client.key}"),
         "--kubelet-preferred-address-types=Hostname",  # no other address of a node is the loopback interface's
     )
@@ -87,7 +88,7 @@ def controller_manager(place: Place, kubeconfig: Path) -> tuple[str, ...]:
     command = (
         *(str(place.hyperkube), "kube-controller-manager", f"--kubeconfig={kubeconfig}"),
         *("--secure-port=0", "--leader-elect=false", "--profiling=false"),
-        *("--use-service-account-credentials", f"--service-account-private-key-file={place.signer}"),
+        *("--use-service-account-credentials", f"--service-account-private-key-file={place.signer.key}"),
         f"--root-ca-file={place.authority.root.certificate}",
         *("--enable-hostpath-provisioner", "--pvclaimbinder-sync-period=1s"),
         *("--kube-api-qps=200", "--kube-api-burst=400"),  # by default 20 a second, for the sake of large clusters

@@ -124,9 +124,9 @@ class ControlPlane:
 
     def service_account(self, name: str, namespace: str) -> Path:
         """A kubeconfig with a service account's token, as a pod of it would have, good for an hour."""
-        request = ServiceAccountToken(spec=TokenRequestSpec(audiences=[], expirationSeconds=3600))
+        asked = TokenRequestSpec(audiences=[], expirationSeconds=3600)
         with self.admin(namespace) as client:
-            answer = client.create(request, name)
+            answer = client.create(ServiceAccountToken(metadata=ObjectMeta(), spec=asked), name)
         assert answer.status is not None
         assert answer.status.token is not None
         return self._write_kubeconfig(f"{namespace}-{name}", answer.status.token, namespace)
@@ -185,8 +185,9 @@ class ControlPlane:
             authority=authority,
             server=authority.certificate("localhost"),
             client=authority.certificate("kube-apiserver", "system:masters"),
-            signer=self._handed(authority.key("service-accounts")),
+            signer=authority.certificate("service-accounts"),
         )
+        self._handed(place.signer.key)
         place.volumes.mkdir()
         self._handed(place.volumes)
         commands.VOLUMES.mkdir(exist_ok=True)

@@ -57,7 +57,7 @@ def host_directories() -> tuple[Path, ...]:
 
 
 def write_archive(path: Path, busybox: str) -> None:
-    layer = _layer(Path(busybox).read_bytes())
+    layer, environment = _layer(Path(busybox).read_bytes()), _environment()
     images = (
         Image(PAUSE, ("/busybox/sleep", str(10**8))),
         Image(BUSYBOX, (), ("/busybox/sh",)),
@@ -66,7 +66,7 @@ def write_archive(path: Path, busybox: str) -> None:
     blobs: dict[str, bytes] = {}
     manifests = []
     for image in images:
-        manifest = _add(blobs, _json(_manifest(blobs, image, layer)))
+        manifest = _add(blobs, _json(_manifest(blobs, image, layer, environment)))
         annotations = {"io.containerd.image.name": image.name}
         manifests.append(_descriptor("manifest", manifest) | {"annotations": annotations})
     with tarfile.open(path, "w") as archive:
@@ -93,12 +93,12 @@ def _layer(busybox: bytes) -> bytes:
     return layer.getvalue()
 
 
-def _manifest(blobs: dict[str, bytes], image: Image, layer: bytes) -> object:
+def _manifest(blobs: dict[str, bytes], image: Image, layer: bytes, environment: dict[str, str]) -> object:
     config = {
         "architecture": ARCHITECTURES[platform.machine()],
         "os": "linux",
         "config": {
-            "Env": [f"{name}={value}" for name, value in _environment().items()],
+            "Env": [f"{name}={value}" for name, value in environment.items()],
             "Entrypoint": image.entrypoint,
             "Cmd": image.command,
             "User": image.user,
