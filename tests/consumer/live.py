@@ -66,6 +66,8 @@ class Group:
     """What came on partition 0, with its offset."""
     sequence: int = 0
     epoch: int = -1
+    program: tuple[str, ...] = ("-m", "restow")
+    """What a consumer runs."""
 
     def __post_init__(self) -> None:
         self.topics = Topics(prefix=self.prefix, most_consumers=3)
@@ -106,9 +108,9 @@ class Group:
         return (self.directory / f"{number}.log").read_text()
 
     def start(self, number: int) -> "subprocess.Popen[bytes]":
-        command = [sys.executable, "-m", "restow", "consumer", "--config", str(self.config)]
+        command = [sys.executable, *self.program, "consumer", "--config", str(self.config)]
         name = f"{self.prefix}-consumer-{number}"
-        environment = {**os.environ, "PYTHONPATH": str(Path(__file__).parent)}
+        environment = {**os.environ, "PYTHONPATH": str(Path(__file__).parent), **self.environment(number)}
         with (self.directory / f"{number}.log").open("ab") as log:
             process = subprocess.Popen(
                 [*command, "--name", name, "--volume", str(self.volume(number))],
@@ -118,6 +120,9 @@ class Group:
             )
         self.processes.append(process)
         return process
+
+    def environment(self, number: int) -> dict[str, str]:  # noqa: ARG002  for those whose consumers need more
+        return {}
 
     def ready(self, number: int) -> tuple["subprocess.Popen[bytes]", int]:
         """A new process of this consumer, and its incarnation."""

@@ -1,0 +1,82 @@
+"""`restow consumer`, which sends itself a signal at a chosen point, so that the point is exact.
+
+python crashing.py consumer …      with the name of a file in CRASH_FILE, in its environment
+
+While that file is there, with a point and a signal in it ("files written SIGKILL"), the process that comes to the point
+removes it and sends itself the signal.
+"""
+
+import os
+import signal
+import sys
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Any, Final
+
+from restow.cli import main
+from restow.consumer.saved import Stage
+from restow.consumer.volume import Volume
+from restow.kafka.mailbox import Mailbox
+from restow.kafka.reading import Reader
+from restow.model import TopicPartition
+from restow.pipeline import sinks, writing
+from restow.pipeline.delta import DeltaLake
+from restow.pipeline.table import WrittenFile
+from restow.protocol.messages import FromConsumer, StopConsumingEvent
+
+PLAN_SAVED: Final = "plan saved"
+FILES_WRITTEN: Final = "files written"
+TABLE_COMMITTED: Final = "table committed"
+OFFSETS_COMMITTED: Final = "offsets committed"
+ANSWER_NOT_SENT: Final = "answer not sent"
+
+
+def come_to(point: str) -> None:
+    file = Path(os.environ["CRASH_FILE"])
+    if not file.exists():
+        return
+    wanted, _, name = file.read_text().rpartition(" ")
+    if wanted == point:
+        file.unlink()
+        os.kill(os.getpid(), signal.Signals[name])
+
+
+def install() -> None:
+    write_plan, write_files, take = Volume.write_plan, writing.write_files, DeltaLake.commit
+    commit_offsets, send = Reader.commit, Mailbox.send
+
+    def planning(self: Volume, stages: tuple[Stage, ...]) -> None:
+        write_plan(self, stages)
+        come_to(PLAN_SAVED)
+
+    def writing_files(*arguments: Any) -> list[WrittenFile]:
+        files = write_files(*arguments)
+        come_to(FILES_WRITTEN)
+        return files
+
+    def committing(self: DeltaLake, *arguments: Any) -> tuple[TopicPartition, ...]:
+        replaced = take(self, *arguments)
+        come_to(TABLE_COMMITTED)
+        return replaced
+
+    def committing_offsets(self: Reader, offsets: Mapping[TopicPartition, int], wait: bool = False) -> None:
+        of_a_cycle = bool(offsets) and not wait
+        commit_offsets(self, offsets, wait or of_a_cycle)
+        if of_a_cycle:
+            come_to(OFFSETS_COMMITTED)
+
+    def sending(self: Mailbox, message: FromConsumer) -> int:
+        if isinstance(message, StopConsumingEvent):
+            come_to(ANSWER_NOT_SENT)
+        return send(self, message)
+
+    Volume.write_plan = planning  # type: ignore[method-assign]
+    vars(sinks)["write_files"] = writing_files
+    DeltaLake.commit = committing  # type: ignore[assignment]
+    Reader.commit = committing_offsets  # type: ignore[method-assign]
+    Mailbox.send = sending  # type: ignore[method-assign]
+
+
+if __name__ == "__main__":
+    install()
+    sys.exit(main())
