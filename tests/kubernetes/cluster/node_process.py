@@ -64,12 +64,11 @@ def remove_cgroup(group: Path) -> None:
 
 
 def inside(settings: Settings) -> int:
-    for source, target in settings["mounts"].items():
+    for source, target in settings["directories"].items():
         Path(target).mkdir(parents=True, exist_ok=True)
-        subprocess.run(["mount", "--bind", source, target], check=True)
-    # A kubelet sets the kernel's parameters to its liking. They are everybody's on this machine.
-    subprocess.run(["mount", "--bind", "/proc/sys", "/proc/sys"], check=True)
-    subprocess.run(["mount", "-o", "remount,bind,ro", "/proc/sys"], check=True)
+        bind(source, target)
+    for source, target in settings["files"].items():
+        bind(source, target)
     containerd = start("containerd", settings)
     wait_for_containerd(settings)
     subprocess.run(settings["import"], check=True)
@@ -78,6 +77,10 @@ def inside(settings: Settings) -> int:
         ended, status = os.wait()  # also those of others that were left to us, as the first process of the namespace
         if ended in (containerd, kubelet):
             return os.waitstatus_to_exitcode(status) or 1
+
+
+def bind(source: str, target: str) -> None:
+    subprocess.run(["mount", "--bind", source, target], check=True)
 
 
 def start(name: str, settings: Settings) -> int:
