@@ -13,16 +13,16 @@ JAVA_READY := $(VENV)/.java-ready
 JARS_READY := $(VENV)/.jars-ready
 SOURCES := src tests bench scripts examples
 
-.PHONY: help demo test check format docs bench lock clean
+.PHONY: help demo test check kubernetes format docs bench lock clean
 
 help: ## List the targets
-	@awk -F ':.*## ' '/^[a-z-]+:.*## / {printf "  make %-8s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
+	@awk -F ':.*## ' '/^[a-z-]+:.*## / {printf "  make %-10s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
 
 demo: $(JARS_READY) $(PACKER_READY) ## Set up and run the main job: a whole group on Spark under a changing load, audited
 	$(BIN)/restow demo --for 4m --headless
 
 # loadfile: the tests of a file run in one process, so that a cluster they share is started once.
-test: check $(JARS_READY) $(PACKER_READY) ## Set up and pass every test
+test: check $(JARS_READY) $(PACKER_READY) kubernetes ## Set up and pass every test
 	$(BIN)/python -m pytest --numprocesses 2 --dist loadfile
 
 check: $(DEV_READY) ## Lint, types (mypy strict) and the import rules
@@ -30,6 +30,10 @@ check: $(DEV_READY) ## Lint, types (mypy strict) and the import rules
 	$(BIN)/ruff format --check $(SOURCES)
 	$(BIN)/mypy
 	$(BIN)/python -m pytest -q tests/test_imports.py
+
+# Looked for each time, which takes a moment: what could not be had yesterday may be in reach today.
+kubernetes: $(DEV_READY) ## Build and install the Kubernetes that tests run on, once (five minutes)
+	$(BIN)/python -m tests.kubernetes.cluster.tools
 
 format: $(DEV_READY) ## Rewrite the code in the house's format
 	$(BIN)/ruff check --fix $(SOURCES)
