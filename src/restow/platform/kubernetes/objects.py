@@ -1,0 +1,74 @@
+"""A consumer as objects of Kubernetes: a Deployment of one pod, and the claim on its volume. Pure.
+
+Called by the platform to create and restart consumers. docs/kubernetes.md says why each of these is as it is.
+"""
+
+import hashlib
+import json
+
+from lightkube.models.apps_v1 import DeploymentSpec, DeploymentStrategy
+from lightkube.models.core_v1 import PersistentVolumeClaimSpec, VolumeResourceRequirements
+from lightkube.models.meta_v1 import LabelSelector, ObjectMeta
+from lightkube.resources.apps_v1 import Deployment
+from lightkube.resources.core_v1 import PersistentVolumeClaim
+
+from restow.model import ConsumerId
+from restow.platform.kubernetes import names
+from restow.platform.kubernetes.pods import pod_template
+from restow.protocol.messages import ConsumerSettings
+from restow.settings import Settings
+
+
+def deployment(
+    settings: Settings, consumer: ConsumerId, wanted: ConsumerSettings, creation: str, restarted: str
+) -> Deployment:
+    """`creation` stays through restarts; `restarted` is new each time."""
+    group = settings.group.name
+    found_by = {names.GROUP: group, names.CONSUMER: str(consumer), names.CREATION: creation}
+    labels = {**_labels(group, consumer), names.CREATION: creation}
+    template = pod_template(settings, consumer, wanted)
+    assert template.metadata is not None
+    template.metadata.labels = {**(template.metadata.labels or {}), **labels}
+    template.metadata.annotations = {**(template.metadata.annotations or {}), names.RESTARTED: restarted}
+    return Deployment(
+        apiVersion="apps/v1",
+        kind="Deployment",
+        metadata=ObjectMeta(
+            name=names.consumer_name(group, consumer),
+            labels=labels,
+            annotations={names.SETTINGS: wanted.fingerprint, names.TEMPLATE: digest(settings)},
+        ),
+        spec=DeploymentSpec(
+            replicas=1,
+            strategy=DeploymentStrategy(type="Recreate"),
+            revisionHistoryLimit=0,
+            selector=LabelSelector(matchLabels=found_by),
+            template=template,
+        ),
+    )
+
+
+def claim(settings: Settings, consumer: ConsumerId) -> PersistentVolumeClaim:
+    group, kubernetes = settings.group.name, settings.kubernetes
+    return PersistentVolumeClaim(
+        apiVersion="v1",
+        kind="PersistentVolumeClaim",
+        metadata=ObjectMeta(name=names.consumer_name(group, consumer), labels=_labels(group, consumer)),
+        spec=PersistentVolumeClaimSpec(
+            accessModes=[kubernetes.access_mode],
+            storageClassName=kubernetes.storage_class,
+            resources=VolumeResourceRequirements(requests={"storage": f"{kubernetes.volume_gb}Gi"}),
+        ),
+    )
+
+
+def digest(settings: Settings) -> str:
+    """Of all that makes a consumer's pod besides its own settings: another one means that those that run are older."""
+    template = pod_template(settings, ConsumerId(1), ConsumerSettings(image="", memory_mb=1, cores=1.0))
+    text = json.dumps(template.to_dict(), sort_keys=True)
+    return hashlib.sha256(text.encode()).hexdigest()[:12]
+
+
+def _labels(group: str, consumer: ConsumerId) -> dict[str, str]:
+    name = names.consumer_name(group, consumer)
+    return {**names.common_labels(group, "consumer"), names.CONSUMER: str(consumer), names.NAME: name}

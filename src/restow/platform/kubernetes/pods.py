@@ -1,0 +1,174 @@
+"""The pod of a consumer: its container, its volumes, what it may do, how it is seen to be alive. Pure.
+
+`objects.py` puts it into a Deployment. docs/kubernetes.md says why each of these is as it is.
+"""
+
+import math
+from typing import Final
+
+from lightkube.models.core_v1 import (
+    Capabilities,
+    ConfigMapVolumeSource,
+    Container,
+    EmptyDirVolumeSource,
+    EnvVar,
+    EnvVarSource,
+    ExecAction,
+    ObjectFieldSelector,
+    PersistentVolumeClaimVolumeSource,
+    PodSecurityContext,
+    PodSpec,
+    PodTemplateSpec,
+    Probe,
+    ResourceRequirements,
+    SeccompProfile,
+    SecurityContext,
+    Volume,
+    VolumeMount,
+)
+from lightkube.models.meta_v1 import ObjectMeta
+
+from restow.errors import InvalidInput
+from restow.model import ConsumerId
+from restow.platform.kubernetes import names
+from restow.platform.kubernetes.fragments import merged
+from restow.protocol.messages import ConsumerSettings
+from restow.settings import Kubernetes, Settings
+
+BEYOND_GRACE_S: Final = 5
+"""A consumer that takes all of its grace time ends by itself, and isn't killed while it says so."""
+LOOK_EVERY_S: Final = 20
+"""How often Kubernetes looks whether a consumer is alive."""
+ANSWER_WITHIN_S: Final = 10
+"""What a look may take on a busy node; Kubernetes' own 1 s kills the innocent."""
+STARTED_AFTER_S: Final = 60
+"""Before that nobody looks: a container that was restarted still has the sign of the one before it."""
+
+
+def pod_template(settings: Settings, consumer: ConsumerId, wanted: ConsumerSettings) -> PodTemplateSpec:
+    kubernetes = settings.kubernetes
+    base = PodTemplateSpec(
+        metadata=ObjectMeta(),
+        spec=PodSpec(
+            containers=[_container(settings, wanted)],
+            volumes=_volumes(settings, consumer),
+            serviceAccountName=kubernetes.service_account,
+            automountServiceAccountToken=False,
+            enableServiceLinks=False,
+            terminationGracePeriodSeconds=math.ceil(settings.consumer.grace_s) + BEYOND_GRACE_S,
+            securityContext=_pod_security(kubernetes),
+        ),
+    )
+    template = merged(base, kubernetes.pod)
+    assert template.spec is not None
+    template.metadata = template.metadata or ObjectMeta()
+    [container] = [each for each in template.spec.containers if each.name == names.CONTAINER]
+    if container.image != _image(settings, wanted):
+        raise InvalidInput("[kubernetes.pod] sets the consumer's image; write it as [consumer] image")
+    container.env = _environment(container.env or [], settings, wanted)
+    return template
+
+
+def _container(settings: Settings, wanted: ConsumerSettings) -> Container:
+    return Container(
+        name=names.CONTAINER,
+        image=_image(settings, wanted),
+        command=["restow"],
+        args=[
+            *("consumer", "--config", f"{names.CONFIG}/restow.toml"),
+            *("--name", "$(RESTOW_CONSUMER)", "--volume", names.VOLUME),
+        ],
+        env=[EnvVar(name="HOME", value=names.SCRATCH)],
+        resources=_resources(settings, wanted),
+        volumeMounts=[
+            VolumeMount(name="config", mountPath=names.CONFIG, readOnly=True),
+            VolumeMount(name="volume", mountPath=names.VOLUME),
+            VolumeMount(name="scratch", mountPath=names.SCRATCH),
+            VolumeMount(name="signs", mountPath=names.SIGNS),
+        ],
+        livenessProbe=_probe(_is_recent("alive", settings.kubernetes.alive_within_s), LOOK_EVERY_S, STARTED_AFTER_S),
+        readinessProbe=_probe(f"test -e {names.SIGNS}/ready", 5, 0),
+        securityContext=SecurityContext(
+            allowPrivilegeEscalation=False, readOnlyRootFilesystem=True, capabilities=Capabilities(drop=["ALL"])
+        ),
+        terminationMessagePolicy="FallbackToLogsOnError",
+    )
+
+
+def _image(settings: Settings, wanted: ConsumerSettings) -> str:
+    image = wanted.image if wanted.image is not None else settings.consumer.image
+    if image is None:
+        raise InvalidInput('[consumer] image is missing; name the image that consumers run, as image = "restow:0.1.0"')
+    return image
+
+
+def _environment(given: list[EnvVar], settings: Settings, wanted: ConsumerSettings) -> list[EnvVar]:
+    """What restow.toml gives, what an update gives, and what the consumer can't do without, each before the one
+    before it. `$` is doubled, or Kubernetes would read $(NAME) as a reference."""
+    updated = [EnvVar(name=name, value=value.replace("$", "$$")) for name, value in wanted.env.items()]
+    own = [
+        _from_label("RESTOW_CONSUMER", names.NAME),
+        _from_label("RESTOW_CREATION", names.CREATION),
+        EnvVar(name="RESTOW_CORES", value=f"{_cores(settings, wanted):g}"),
+        EnvVar(name="RESTOW_MEMORY_MB", value=str(_memory_mb(settings, wanted))),
+        EnvVar(name="RESTOW_SIGNS", value=names.SIGNS),
+    ]
+    return list({each.name: each for each in (*given, *updated, *own)}.values())
+
+
+def _from_label(variable: str, label: str) -> EnvVar:
+    source = ObjectFieldSelector(fieldPath=f"metadata.labels['{label}']")
+    return EnvVar(name=variable, valueFrom=EnvVarSource(fieldRef=source))
+
+
+def _cores(settings: Settings, wanted: ConsumerSettings) -> float:
+    return wanted.cores if wanted.cores is not None else settings.consumer.cores
+
+
+def _memory_mb(settings: Settings, wanted: ConsumerSettings) -> int:
+    return wanted.memory_mb if wanted.memory_mb is not None else settings.consumer.memory_mb
+
+
+def _resources(settings: Settings, wanted: ConsumerSettings) -> ResourceRequirements:
+    """Asked for and granted are the same: what a consumer sustains was measured with just that."""
+    amounts = {
+        "cpu": f"{math.ceil(1000 * _cores(settings, wanted))}m",
+        "memory": f"{_memory_mb(settings, wanted)}Mi",
+    }
+    return ResourceRequirements(requests=amounts, limits=dict(amounts))
+
+
+def _volumes(settings: Settings, consumer: ConsumerId) -> list[Volume]:
+    name = names.consumer_name(settings.group.name, consumer)
+    return [
+        Volume(name="config", configMap=ConfigMapVolumeSource(name=names.config_map_name(settings))),
+        Volume(name="volume", persistentVolumeClaim=PersistentVolumeClaimVolumeSource(claimName=name)),
+        Volume(name="scratch", emptyDir=EmptyDirVolumeSource()),
+        Volume(name="signs", emptyDir=EmptyDirVolumeSource(medium="Memory", sizeLimit="1Mi")),
+    ]
+
+
+def _pod_security(kubernetes: Kubernetes) -> PodSecurityContext:
+    user = kubernetes.user_id or None
+    return PodSecurityContext(
+        runAsNonRoot=True,
+        runAsUser=user,
+        runAsGroup=user,
+        fsGroup=user,
+        fsGroupChangePolicy="OnRootMismatch" if user else None,
+        seccompProfile=SeccompProfile(type="RuntimeDefault"),
+    )
+
+
+def _probe(test: str, every_s: int, after_s: int) -> Probe:
+    return Probe(
+        exec=ExecAction(command=["sh", "-c", test]),
+        initialDelaySeconds=after_s,
+        periodSeconds=every_s,
+        timeoutSeconds=ANSWER_WITHIN_S,
+        failureThreshold=2,
+    )
+
+
+def _is_recent(sign: str, within_s: float) -> str:
+    return f'test "$(( $(date +%s) - $(stat -c %Y {names.SIGNS}/{sign}) ))" -lt {math.ceil(within_s)}'
