@@ -10,7 +10,7 @@ from typing import Any
 
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
-from tests.controller.told import EPOCH, PLAIN, TO_A, TO_B, Told, rules
+from tests.controller.told import EPOCH, PLAIN, SETTINGS, TO_A, TO_B, Told, rules
 from tests.controller.world import World
 
 from restow.controller import manage
@@ -66,7 +66,8 @@ def act(world: World, kind: int, which: int) -> None:
             world.update(ServiceUpdate("change" if service else "remove", topic, service))
         case 8:
             capacity = (50.0, 100.0, 200.0)[which % 3]
-            world.update(ServiceUpdate("consumers", consumers=ConsumerSettings(capacity_bytes_per_s=capacity)))
+            consumers = ConsumerSettings(memory_mb=(None, 512)[which % 2], capacity_bytes_per_s=capacity)
+            world.update(ServiceUpdate("consumers", consumers=consumers))
         case 9 if which % 2 == 0:
             world.take_over()
         case 10 | 11 | 12 | 13:
@@ -94,6 +95,23 @@ def act(world: World, kind: int, which: int) -> None:
 def test_nothing_that_must_never_happen_happens_and_all_ends_well(chosen: list[tuple[int, int]]) -> None:
     world = World(RULES)
     world.measure(Speeds(dict.fromkeys(PARTITIONS, 30.0)))
+    for kind, which in chosen:
+        act(world, kind, which)
+        check_beliefs(world.state)
+    check_log(world)
+    world.speeds = Speeds(dict.fromkeys(PARTITIONS, 30.0))
+    world.goes_on_without_faults()
+
+
+@settings(max_examples=60, deadline=None, suppress_health_check=[HealthCheck.too_slow, HealthCheck.data_too_large])
+@given(st.lists(st.tuples(st.integers(0, 39), st.integers(0, 1000)), min_size=5, max_size=80))
+def test_a_roll_ends_well_whatever_happens_in_it(chosen: list[tuple[int, int]]) -> None:
+    world = World(RULES)
+    world.measure(Speeds(dict.fromkeys(PARTITIONS, 30.0)))
+    world.goes_on_without_faults()
+    world.update(ServiceUpdate("consumers", consumers=ConsumerSettings(memory_mb=512)))
+    world.measure()
+    assert world.state.rolling == 1
     for kind, which in chosen:
         act(world, kind, which)
         check_beliefs(world.state)
@@ -154,11 +172,16 @@ messages = st.one_of(
 updates = st.one_of(
     st.builds(update_of, st.sampled_from("abc"), st.integers(0, 2)),
     st.builds(
-        lambda capacity: ServiceUpdate("consumers", consumers=ConsumerSettings(capacity_bytes_per_s=capacity)),
-        st.none() | st.floats(1, 1000),
+        lambda memory, capacity: ServiceUpdate(
+            "consumers", consumers=ConsumerSettings(memory_mb=memory, capacity_bytes_per_s=capacity)
+        ),
+        *(st.sampled_from([None, 512]), st.none() | st.floats(1, 1000)),
     ),
 )
-listings = st.lists(st.builds(Listed, consumers, st.booleans()), unique_by=lambda listed: listed.consumer, max_size=3)
+fingerprints = st.sampled_from([None, "?", SETTINGS.fingerprint, replace(SETTINGS, memory_mb=512).fingerprint])
+listings = st.lists(
+    st.builds(Listed, consumers, st.booleans(), fingerprints), unique_by=lambda listed: listed.consumer, max_size=3
+)
 measurements = st.builds(
     SpeedsMeasured,
     st.integers(0, 99).map("2026-03-01T12:00:00.{:03}Z".format),
@@ -203,7 +226,10 @@ def check_beliefs(state: State) -> None:
     assert list(state.consumers) == sorted(state.consumers)
     assert (state.target is not None) == (state.stage is Stage.MANAGE)
     assert state.stage is not Stage.REASSIGN
+    assert state.rolling <= 1, "two are restarted with new settings at once"
     for view in state.consumers.values():
+        assert not view.had or view.phase is Phase.ROLLING
+        assert view.may_hold <= view.had or view.phase is not Phase.ROLLING
         sequences = [sent.command.sequence for sent in view.sent]
         assert sequences == sorted(set(sequences))
         assert max(sequences, default=0) <= view.sequence

@@ -33,6 +33,7 @@ from restow.protocol.messages import (
     Command,
     ConsumerReady,
     ConsumerReport,
+    ConsumerSettings,
     ConsumingRefused,
     FromConsumer,
     Offsets,
@@ -70,6 +71,8 @@ class Machine:
     answers: dict[tuple[int, int], FromConsumer] = field(default_factory=dict)
     """By epoch and sequence: a repeated command is answered again and does nothing else."""
     leaving: bool = False
+    settings: str = ""
+    """The fingerprint of those that it was created or last restarted with."""
 
     def may_read(self, partition: TopicPartition) -> bool:
         """It does, or will when it obeys, or when it comes back."""
@@ -134,16 +137,19 @@ class World:
                     self._check_send(consumer, message)
                     if consumer in self.machines:
                         self.machines[consumer].inbox.append(message)
-                case CreateConsumer(consumer):
-                    if self.machines.setdefault(consumer, Machine()).leaving:
+                case CreateConsumer(consumer, settings):
+                    machine = self.machines.setdefault(consumer, Machine(settings=settings.fingerprint))
+                    if machine.leaving:
                         self.waiting.append(PlatformRefused(consumer, "create", "it is still leaving"))
                 case DeleteConsumer(consumer):
                     self._check_delete(consumer)
                     if consumer in self.machines:
                         self.machines[consumer].leaving = True
-                case RestartConsumer(consumer):
-                    if consumer in self.machines:
-                        self.machines[consumer].incarnation = None
+                case RestartConsumer(consumer, settings):
+                    if consumer in self.machines and not self.machines[consumer].leaving:
+                        self._restart(consumer, settings)
+                    else:
+                        self.waiting.append(PlatformRefused(consumer, "restart", "it is not there, or leaving"))
                 case ListConsumers():
                     self.is_list_due = True
                 case _:
@@ -153,7 +159,14 @@ class World:
 
     def listed(self) -> Iterator[Listed]:
         for consumer, machine in sorted(self.machines.items()):
-            yield Listed(consumer, machine.leaving)
+            yield Listed(consumer, machine.leaving, machine.settings)
+
+    def _restart(self, consumer: ConsumerId, settings: ConsumerSettings) -> None:
+        """It ends as it is told, or by force, one time like the other."""
+        if len(self.records) % 2:
+            self.end(consumer)
+        machine = self.machines[consumer]
+        machine.incarnation, machine.settings = None, settings.fingerprint
 
     def _check_phases(self, before: State) -> None:
         assert list(self.state.consumers) == sorted(self.state.consumers)
@@ -324,7 +337,8 @@ class World:
             self.read()
 
     def is_settled(self) -> bool:
-        """Each partition of interest is read by one process, by the definition that is wanted, and nothing else is."""
+        """Each partition of interest is read by one process, by the definition that is wanted, and nothing else is; and
+        everybody runs by the settings that hold."""
         reading = [(p, m.volume.topics[p.topic]) for m in self.machines.values() for p in m.volume.held]
         services = ((partition, self.state.service_of(partition.topic)) for partition in self.speeds)
         wanted = [(partition, service) for partition, service in services if service is not None]
@@ -333,4 +347,5 @@ class World:
             self.state.stage is Stage.SENTINEL
             and sorted(reading, key=by_name) == sorted(wanted, key=by_name)
             and not any(machine.inbox for machine in self.machines.values())
+            and all(machine.settings == self.state.fingerprint for machine in self.machines.values())
         )
