@@ -73,9 +73,10 @@ def add(commands: "Subparsers[argparse.ArgumentParser]") -> None:
 def run(args: argparse.Namespace) -> int:
     from restow.demo.run import run as demonstrate
 
+    place = _directory(args.data)
     interrupt_once()
     tell = storyteller(sys.stderr if args.json else sys.stdout)
-    with _directory(args.data) as directory:
+    with place as directory:
         try:
             outcome = demonstrate(args.seconds, Path(directory).absolute(), tell)
         except KeyboardInterrupt:
