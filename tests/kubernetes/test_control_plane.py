@@ -4,12 +4,12 @@ from collections.abc import Callable
 
 import pytest
 from lightkube import ApiError, Client
-from lightkube.models.core_v1 import PersistentVolumeClaimSpec, VolumeResourceRequirements
 from lightkube.models.meta_v1 import ObjectMeta
 from lightkube.models.rbac_v1 import PolicyRule, RoleRef, Subject
 from lightkube.resources.core_v1 import ConfigMap, PersistentVolumeClaim, Pod, ServiceAccount
 from lightkube.resources.rbac_authorization_v1 import Role, RoleBinding
 from tests.kubernetes.cluster.control_plane import ControlPlane
+from tests.kubernetes.pods import claim
 
 Eventually = Callable[[Callable[[], object]], None]
 
@@ -35,10 +35,8 @@ def test_a_service_account_may_do_what_its_role_says_and_nothing_else(
 def test_a_claim_is_bound_to_a_directory_of_this_machine(
     control_plane: ControlPlane, client: Client, namespace: str, eventually: Eventually
 ) -> None:
-    wanted = VolumeResourceRequirements(requests={"storage": "1Mi"})
-    spec = PersistentVolumeClaimSpec(accessModes=["ReadWriteOnce"], resources=wanted)
-    client.create(PersistentVolumeClaim(metadata=ObjectMeta(name="claim"), spec=spec))
-    eventually(lambda: (claim := client.get(PersistentVolumeClaim, "claim")).status and claim.status.phase == "Bound")
+    client.create(claim("claim"))
+    eventually(lambda: (found := client.get(PersistentVolumeClaim, "claim")).status and found.status.phase == "Bound")
     volume = control_plane.volume("claim", namespace)
     assert volume.is_dir()
     client.delete(PersistentVolumeClaim, "claim")

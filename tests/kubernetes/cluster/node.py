@@ -15,6 +15,7 @@ from typing import Self
 
 from lightkube import ApiError
 from lightkube.resources.core_v1 import Node as NodeObject
+from lightkube.resources.core_v1 import Pod
 from tests.kubernetes.cluster import images, node_process
 from tests.kubernetes.cluster.commands import CONSUMER_USER, VOLUMES
 from tests.kubernetes.cluster.control_plane import NODE, NODE_NAME, ControlPlane
@@ -56,6 +57,15 @@ class Node:
 
     def check(self) -> None:
         self._program.check()
+
+    def processes(self, pod: Pod, container: str) -> tuple[int, ...]:
+        """Those of a container of the pod, as this machine numbers them: the one that was started first, and what it
+        has started. Killing it is a crash."""
+        statuses = (pod.status and pod.status.containerStatuses) or []
+        ids = [str(status.containerID).rpartition("/")[2] for status in statuses if status.name == container]
+        top = node_process.cgroup_tops()[0] / self._cgroup
+        lines = [file.read_text().split() for name in ids for file in top.glob(f"**/{name}/cgroup.procs")]
+        return tuple(sorted(int(number) for numbers in lines for number in numbers))
 
     def _is_ready(self) -> bool:
         with self._control_plane.admin() as client:
