@@ -1,0 +1,20 @@
+"""Kubernetes, with pods that really run, keeps the contract of all platforms."""
+
+from collections.abc import Iterator
+
+import pytest
+from lightkube import Client
+from tests.kubernetes.cluster.control_plane import ControlPlane
+from tests.kubernetes.cluster.node import Node
+from tests.kubernetes.platforms import Eventually, maker
+from tests.platform.contract import PlatformContract, PlatformMaker
+
+
+class TestKubernetes(PlatformContract):
+    @pytest.fixture
+    def platform_maker(
+        self, control_plane: ControlPlane, node: Node, namespace: str, client: Client, eventually: Eventually
+    ) -> Iterator[PlatformMaker]:
+        node.check()
+        with maker(control_plane, namespace, client, eventually) as made:
+            yield made
