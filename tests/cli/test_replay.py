@@ -132,7 +132,7 @@ def test_a_damaged_line_is_refused_with_the_file_and_its_number(
 
 def test_a_file_that_is_no_log_is_refused(file: Path, capsys: pytest.CaptureFixture[str]) -> None:
     file.write_text('{"capacity": 100}')
-    assert refusal(file, capsys) == ("line 1: this is no log of version 1; it must begin with the controller's state")
+    assert refusal(file, capsys) == ("line 1: this is no log of version 2; it must begin with the controller's state")
 
 
 def test_a_file_that_is_no_text_is_refused(file: Path, capsys: pytest.CaptureFixture[str]) -> None:

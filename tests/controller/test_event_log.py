@@ -15,6 +15,7 @@ from restow.controller.events import (
     ClockTicked,
     ConsumersListed,
     Event,
+    Heard,
     PlatformRefused,
     Received,
     ServiceChanged,
@@ -45,7 +46,7 @@ EVENTS: tuple[Event, ...] = (
     TookOver(7),
     ClockTicked(12.5, listening=False),
     SpeedsMeasured("2026-03-01T12:00:00.250Z", Speeds({A0: 40.0}), SortedMapping({A0: 4.0})),
-    Received(81, READY),
+    Received((Heard(81, READY),)),
     ServiceChanged(ServiceUpdate("change", "a", TO_A)),
     ConsumersListed((Listed(ONE), Listed(ConsumerId(2), leaving=True))),
     ConsumerUp(ONE),
@@ -171,7 +172,7 @@ def refusal(*lines: str) -> str:
     return str(refused.value)
 
 
-NO_LOG = "line 1: this is no log of version 1; it must begin with the controller's state"
+NO_LOG = "line 1: this is no log of version 2; it must begin with the controller's state"
 
 
 @pytest.mark.parametrize(
@@ -180,10 +181,10 @@ NO_LOG = "line 1: this is no log of version 1; it must begin with the controller
         ("", "line 1: this is not JSON; the file is damaged, or no log of a controller"),
         ("capacity = 100", "line 1: this is not JSON; the file is damaged, or no log of a controller"),
         ("[1]", "line 1: this is no entry; it must be an object with an event"),
-        ('{"log": 2, "state": {}}', NO_LOG),
+        ('{"log": 1, "state": {}}', NO_LOG),
         ('{"type": "StateQuery", "version": 1}', NO_LOG),
-        ('{"log": 1}', "line 1: state is null; it must be an object, a State"),
-        ('{"log": 1, "state": {}}', "line 1: state.rules is missing; it must be given: a Rules"),
+        ('{"log": 2}', "line 1: state is null; it must be an object, a State"),
+        ('{"log": 2, "state": {}}', "line 1: state.rules is missing; it must be given: a Rules"),
     ],
 )
 def test_a_file_that_is_no_log_is_refused(line: str, says: str) -> None:

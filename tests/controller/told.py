@@ -23,6 +23,7 @@ from restow.controller.events import (
     ClockTicked,
     ConsumersListed,
     Event,
+    Heard,
     PlatformAction,
     PlatformRefused,
     Received,
@@ -203,7 +204,7 @@ class Told:
     # What consumers say.
 
     def hears(self, message: FromConsumer) -> Wishes:
-        return self.happens(Received(self.next_offset(), message))
+        return self.happens(Received((Heard(self.next_offset(), message),)))
 
     def is_ready(self, consumer: int, *partitions: TopicPartition, clean: bool = True) -> Wishes:
         """It starts, for the first time or again."""
@@ -211,7 +212,7 @@ class Told:
         self.fellows[consumer] = fellow
         self.inbox[consumer] = []
         message = ConsumerReady(ConsumerId(consumer), clean, partitions, fellow.definitions, SortedMapping())
-        return self.happens(Received(fellow.incarnation, message))
+        return self.happens(Received((Heard(fellow.incarnation, message),)))
 
     def reports(self, consumer: int, **changes: Any) -> Wishes:
         """What it holds, and how it is doing; lag in records by partition."""

@@ -18,6 +18,7 @@ from restow.controller.events import (
     ClockTicked,
     ConsumersListed,
     Event,
+    Heard,
     PlatformRefused,
     Received,
     ServiceChanged,
@@ -232,7 +233,7 @@ class World:
             message = self.records[self.read_to]
             self.read_to += 1
             if message is not None:
-                self.happens(Received(self.read_to - 1, message))
+                self.happens(Received((Heard(self.read_to - 1, message),)))
 
     def boot(self, consumer: ConsumerId) -> None:
         """A process starts, on its volume."""

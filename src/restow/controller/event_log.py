@@ -1,6 +1,6 @@
 """The controller's story as lines of JSON: what happened, and what it did about it. Saved, replayed and explained.
 
-    {"log": 1, "rules": {…}, "state": {…}}          first: what it knew as the file began
+    {"log": 2, "rules": {…}, "state": {…}}          first: what it knew as the file began
     {"event": {"type": "Received", …}, "effects": [{"type": "Send", …}], "stage": "Manage"}
 
 A replay runs the same machine over the events and must come to the same effects; where it doesn't, the line is told.
@@ -22,7 +22,7 @@ from restow.packing import PACKERS
 from restow.protocol.codec import from_plain, to_plain
 from restow.protocol.messages import ConsumerSettings
 
-VERSION: Final = 1
+VERSION: Final = 2
 REDACTED: Final = "***"
 
 

@@ -41,11 +41,19 @@ class SpeedsMeasured:
 
 
 @dataclass(frozen=True, slots=True)
-class Received:
+class Heard:
     """A record of partition 0."""
 
     offset: int
     message: FromConsumer
+
+
+@dataclass(frozen=True, slots=True)
+class Received:
+    """All that was read from partition 0 at once, in its order. What follows from it is done once, when all of it is
+    known: in a large group hundreds of consumers answer in a moment."""
+
+    heard: tuple[Heard, ...]
 
 
 @dataclass(frozen=True, slots=True)

@@ -39,8 +39,9 @@ def step(state: State, event: Event) -> tuple[State, tuple[Effect, ...]]:
             synchronize.take_over(turn, epoch)
         case SpeedsMeasured():
             sentinel.measure(turn, event)
-        case Received(offset, message):
-            hear(turn, offset, message)
+        case Received(heard):
+            for record in heard:
+                hear(turn, record.offset, record.message)
         case ServiceChanged(update, env_digest):
             sentinel.update_service(turn, update, env_digest)
         case ConsumersListed(consumers):

@@ -27,6 +27,7 @@ from restow.controller.events import (
     ClockTicked,
     ConsumersListed,
     Event,
+    Heard,
     PlatformAction,
     PlatformRefused,
     Received,
@@ -38,7 +39,7 @@ from restow.controller.journal import Journal
 from restow.controller.machine import begin, step
 from restow.controller.state import Rules, State
 from restow.kafka.admin import Admin
-from restow.kafka.controller_channel import Addressed, ControllerChannel, Replaced, Say
+from restow.kafka.controller_channel import Addressed, ControllerChannel, Read, Replaced, Say
 from restow.kafka.topics import ensure_topics, grow_topics
 from restow.model import SortedMapping
 from restow.monitor.publication import Publication
@@ -100,30 +101,37 @@ class ControllerProcess:
     def _read_services(self, told_to_stop: Callable[[float], bool]) -> None:
         """What the group consumes is known before anything is decided."""
         while not self._channel.has_read_services and not told_to_stop(0.0):
-            for read in self._channel.read(ROUND_S):
-                event = self._event(read.offset, read.message)
-                if event is not None:
-                    self._waiting.append(event)
+            self._waiting += self._events(self._channel.read(ROUND_S))
 
     def _gathered(self) -> tuple[list[Event], int | None]:
         """What happened since the last round, the clock first; and the last offset of partition 0 among it."""
-        came = list(self._channel.read(0.0 if self._waiting else ROUND_S))
+        came = self._events(self._channel.read(0.0 if self._waiting else ROUND_S))
         events: list[Event] = [ClockTicked(time.monotonic(), self._channel.is_listening())]
         events += self._waiting
         self._waiting.clear()
-        last, newest = None, None
-        for read in came:
-            event = self._event(read.offset, read.message)
-            if isinstance(event, SpeedsMeasured):
-                newest = event
-            elif event is not None:
-                events.append(event)
-            if isinstance(event, Received):
-                last = read.offset
-        events += [newest] if newest is not None else []
-        return [*events, *self._platform.changes()], last
+        last = max((event.heard[-1].offset for event in came if isinstance(event, Received)), default=None)
+        return [*events, *came, *self._platform.changes()], last
 
-    def _event(self, offset: int, message: object) -> Event | None:
+    def _events(self, reads: Iterable[Read]) -> list[Event]:
+        """Of several measurements the last; what consumers said, at once."""
+        events: list[Event] = []
+        heard: list[Heard] = []
+        newest: SpeedsMeasured | None = None
+        for read in reads:
+            match self._event(read.offset, read.message):
+                case None:
+                    pass
+                case Heard() as record:
+                    heard.append(record)
+                case SpeedsMeasured() as measured:
+                    newest = measured
+                case event:
+                    events.append(event)
+        events += [Received(tuple(heard))] if heard else []
+        events += [newest] if newest is not None else []
+        return events
+
+    def _event(self, offset: int, message: object) -> Event | Heard | None:
         match message:
             case Undecodable():
                 if self._passed_over.is_news(message):
@@ -138,7 +146,7 @@ class ControllerProcess:
             case PlatformChangeIntended():
                 pass  # our own mark
             case _ if isinstance(message, FromConsumer):
-                return Received(offset, message)
+                return Heard(offset, message)
         return None
 
     def _tell(self, effects: Iterable[Effect]) -> None:

@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from restow.controller.events import ClockTicked, Event, Received
 from restow.demo.following import entries_in
 from restow.model import ConsumerId, TopicPartition
-from restow.protocol.messages import StartConsumingEvent, StopConsumingEvent
+from restow.protocol.messages import FromConsumer, StartConsumingEvent, StopConsumingEvent
 
 
 @dataclass(frozen=True, slots=True)
@@ -40,11 +40,19 @@ class MoveCounter:
         match event:
             case ClockTicked(now_s):
                 self._now_s = now_s
-            case Received(_, StopConsumingEvent() as stopped):
-                self._stopped_s |= dict.fromkeys(stopped.partitions, self._now_s)
-            case Received(_, StartConsumingEvent() as started):
-                for partition in started.partitions:
-                    self._started(partition, started.consumer)
+            case Received(heard):
+                for record in heard:
+                    self._hear(record.message)
+            case _:
+                pass
+
+    def _hear(self, message: FromConsumer) -> None:
+        match message:
+            case StopConsumingEvent():
+                self._stopped_s |= dict.fromkeys(message.partitions, self._now_s)
+            case StartConsumingEvent():
+                for partition in message.partitions:
+                    self._started(partition, message.consumer)
             case _:
                 pass
 

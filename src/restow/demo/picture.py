@@ -3,7 +3,13 @@
 from restow.controller.events import Event, Received, SpeedsMeasured
 from restow.model import ConsumerId, TopicPartition
 from restow.platform.interface import ConsumerGone
-from restow.protocol.messages import ConsumerReady, ConsumingRefused, StartConsumingEvent, StopConsumingEvent
+from restow.protocol.messages import (
+    ConsumerReady,
+    ConsumingRefused,
+    FromConsumer,
+    StartConsumingEvent,
+    StopConsumingEvent,
+)
 
 
 class Picture:
@@ -27,12 +33,20 @@ class Picture:
                 self.bytes_per_s = sum(speeds.values())
             case ConsumerGone(consumer):
                 self.lose(consumer)
-            case Received(_, ConsumerReady() as ready):
-                self._held[ready.consumer] = set(ready.partitions)
-            case Received(_, StartConsumingEvent() as started):
-                self._held.setdefault(started.consumer, set()).update(started.partitions)
-            case Received(_, StopConsumingEvent() | ConsumingRefused() as ended):
-                self._held.setdefault(ended.consumer, set()).difference_update(ended.partitions)
+            case Received(heard):
+                for record in heard:
+                    self._hear(record.message)
+            case _:
+                pass
+
+    def _hear(self, message: FromConsumer) -> None:
+        match message:
+            case ConsumerReady():
+                self._held[message.consumer] = set(message.partitions)
+            case StartConsumingEvent():
+                self._held.setdefault(message.consumer, set()).update(message.partitions)
+            case StopConsumingEvent() | ConsumingRefused():
+                self._held.setdefault(message.consumer, set()).difference_update(message.partitions)
             case _:
                 pass
 

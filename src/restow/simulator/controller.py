@@ -26,6 +26,7 @@ from restow.controller.events import (
     ClockTicked,
     ConsumersListed,
     Event,
+    Heard,
     PlatformAction,
     PlatformRefused,
     Received,
@@ -134,10 +135,10 @@ class ControllerProcess(Process):
         received = self.commands.read(now_s)
         listening = self.world.kafka.is_up and not self.commands.is_behind(now_s, BEHIND_S)
         self._feed(ClockTicked(now_s, listening))
-        for offset, record in received:
-            message = self.world.wire.open(Topic.CONTROLLER, 0, offset, record)
-            if isinstance(message, FromConsumer):
-                self._feed(Received(offset, message))
+        opened = ((offset, self.world.wire.open(Topic.CONTROLLER, 0, offset, record)) for offset, record in received)
+        heard = tuple(Heard(offset, message) for offset, message in opened if isinstance(message, FromConsumer))
+        if heard:
+            self._feed(Received(heard))
         self._hear_services()
         for _, record in self.speeds.read(now_s)[-1:]:
             if isinstance(record, Measured):

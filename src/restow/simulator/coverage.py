@@ -2,7 +2,7 @@
 not tried it; the tests assert that everything was met.
 """
 
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
 
 from restow.consumer.effects import Effect as ConsumerEffect
@@ -16,11 +16,9 @@ from restow.controller.state import State, View
 from restow.controller.transitions import Cause, Phase, Stage
 from restow.model import ConsumerId
 
-NOBODY: Mapping[ConsumerId, View] = {}
 
-
-def _only(consumers: Mapping[ConsumerId, View], consumer: ConsumerId) -> Mapping[ConsumerId, View]:
-    return {consumer: consumers[consumer]} if consumer in consumers else NOBODY
+def _only(consumers: Mapping[ConsumerId, View], those: Iterable[ConsumerId]) -> Mapping[ConsumerId, View]:
+    return {consumer: consumers[consumer] for consumer in those if consumer in consumers}
 
 
 @dataclass
@@ -46,8 +44,8 @@ class Coverage:
         if before.consumers is after.consumers:
             return
         if isinstance(event, Received) and not effects:  # then nobody else can have changed
-            consumer = event.message.consumer
-            self._phases(_only(before.consumers, consumer), _only(after.consumers, consumer))
+            speakers = {record.message.consumer for record in event.heard}
+            self._phases(_only(before.consumers, speakers), _only(after.consumers, speakers))
         else:
             self._phases(before.consumers, after.consumers)
 
