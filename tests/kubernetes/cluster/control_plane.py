@@ -83,6 +83,8 @@ class ControlPlane:
 
     def stop(self) -> None:
         """Ends everything and leaves nothing. Nobody will look at the data again: no program is asked."""
+        if os.geteuid() != 0 and self._api_server.is_running:
+            self._remove_volumes()
         for client in self._clients:
             client.close()
         for program in (self._scheduler, self._controllers, self._api_server, self._etcd):
@@ -190,7 +192,9 @@ class ControlPlane:
         self._handed(place.signer.key)
         place.volumes.mkdir()
         self._handed(place.volumes)
-        commands.VOLUMES.mkdir(exist_ok=True)
+        if not commands.VOLUMES.exists():
+            commands.VOLUMES.mkdir()
+            commands.VOLUMES.chmod(0o1777)  # as /tmp itself: it is everybody's who runs such a provisioner
         return place
 
     def _handed(self, path: Path) -> Path:
@@ -214,6 +218,13 @@ class ControlPlane:
                     volumeBindingMode="Immediate",
                 )
             )
+
+    def _remove_volumes(self) -> None:
+        """Those outside of the cluster's own directory."""
+        with self.admin() as client:
+            for volume in client.list(PersistentVolume):
+                if volume.spec is not None and volume.spec.hostPath is not None:
+                    shutil.rmtree(volume.spec.hostPath.path, ignore_errors=True)
 
     def _is_ready(self) -> bool:
         request = urllib.request.Request(
