@@ -11,7 +11,7 @@ from collections.abc import ItemsView, Iterable, Iterator, KeysView, Mapping, Va
 from dataclasses import dataclass, field
 from functools import cached_property
 from itertools import repeat
-from typing import Any, NamedTuple, NewType, TypeVar
+from typing import Any, NamedTuple, NewType, TypeVar, overload
 
 from restow.errors import InvalidInput
 
@@ -25,6 +25,7 @@ PARTITION_NAME = re.compile(r"(?P<topic>.+)-(?P<number>0|[1-9][0-9]{0,9})")
 
 K = TypeVar("K", bound=Any)
 V = TypeVar("V")
+T = TypeVar("T")
 
 
 class TopicPartition(NamedTuple):
@@ -72,7 +73,15 @@ class SortedMapping(Mapping[K, V]):
     def __contains__(self, key: object) -> bool:
         return key in self._items
 
-    # Mapping's own views look every key up again; those of a dict don't, and are as read-only.
+    # Mapping's own `get` catches a KeyError, and its views look every key up again; those of a dict don't, and are as
+    # read-only.
+    @overload
+    def get(self, key: K, /) -> V | None: ...
+    @overload
+    def get(self, key: K, /, default: V | T) -> V | T: ...
+    def get(self, key: K, /, default: V | T | None = None) -> V | T | None:
+        return self._items.get(key, default)
+
     def keys(self) -> KeysView[K]:
         return self._items.keys()
 
