@@ -1,6 +1,7 @@
 """The pod of a consumer: its container, its volumes, what it may do, how it is seen to be alive. Pure.
 
-`objects.py` puts it into a Deployment. docs/kubernetes.md says why each of these is as it is.
+`objects.py` puts it into a Deployment; `roles.py` uses parts of it for the controller and the monitor.
+docs/kubernetes.md says why each of these is as it is.
 """
 
 import math
@@ -56,14 +57,14 @@ def pod_template(settings: Settings, consumer: ConsumerId, wanted: ConsumerSetti
             automountServiceAccountToken=False,
             enableServiceLinks=False,
             terminationGracePeriodSeconds=math.ceil(settings.consumer.grace_s) + BEYOND_GRACE_S,
-            securityContext=_pod_security(kubernetes),
+            securityContext=pod_security(kubernetes),
         ),
     )
     template = merged(base, kubernetes.pod)
     assert template.spec is not None
     template.metadata = template.metadata or ObjectMeta()
     [container] = [each for each in template.spec.containers if each.name == names.CONTAINER]
-    if container.image != _image(settings, wanted):
+    if container.image != image_of(settings, wanted):
         raise InvalidInput("[kubernetes.pod] sets the consumer's image; write it as [consumer] image")
     container.env = _environment(container.env or [], settings, wanted)
     return template
@@ -72,7 +73,7 @@ def pod_template(settings: Settings, consumer: ConsumerId, wanted: ConsumerSetti
 def _container(settings: Settings, wanted: ConsumerSettings) -> Container:
     return Container(
         name=names.CONTAINER,
-        image=_image(settings, wanted),
+        image=image_of(settings, wanted),
         command=["restow"],
         args=[
             *("consumer", "--config", f"{names.CONFIG}/restow.toml"),
@@ -86,16 +87,14 @@ def _container(settings: Settings, wanted: ConsumerSettings) -> Container:
             VolumeMount(name="scratch", mountPath=names.SCRATCH),
             VolumeMount(name="signs", mountPath=names.SIGNS),
         ],
-        livenessProbe=_probe(_is_recent("alive", settings.kubernetes.alive_within_s), LOOK_EVERY_S, STARTED_AFTER_S),
-        readinessProbe=_probe(f"test -e {names.SIGNS}/ready", 5, 0),
-        securityContext=SecurityContext(
-            allowPrivilegeEscalation=False, readOnlyRootFilesystem=True, capabilities=Capabilities(drop=["ALL"])
-        ),
+        livenessProbe=probe(is_recent("alive", settings.kubernetes.alive_within_s), LOOK_EVERY_S, STARTED_AFTER_S),
+        readinessProbe=probe(f"test -e {names.SIGNS}/ready", 5, 0),
+        securityContext=container_security(),
         terminationMessagePolicy="FallbackToLogsOnError",
     )
 
 
-def _image(settings: Settings, wanted: ConsumerSettings) -> str:
+def image_of(settings: Settings, wanted: ConsumerSettings) -> str:
     image = wanted.image if wanted.image is not None else settings.consumer.image
     if image is None:
         raise InvalidInput('[consumer] image is missing; name the image that consumers run, as image = "restow:0.1.0"')
@@ -148,7 +147,7 @@ def _volumes(settings: Settings, consumer: ConsumerId) -> list[Volume]:
     ]
 
 
-def _pod_security(kubernetes: Kubernetes) -> PodSecurityContext:
+def pod_security(kubernetes: Kubernetes) -> PodSecurityContext:
     user = kubernetes.user_id or None
     return PodSecurityContext(
         runAsNonRoot=True,
@@ -160,7 +159,13 @@ def _pod_security(kubernetes: Kubernetes) -> PodSecurityContext:
     )
 
 
-def _probe(test: str, every_s: int, after_s: int) -> Probe:
+def container_security() -> SecurityContext:
+    return SecurityContext(
+        allowPrivilegeEscalation=False, readOnlyRootFilesystem=True, capabilities=Capabilities(drop=["ALL"])
+    )
+
+
+def probe(test: str, every_s: int, after_s: int) -> Probe:
     return Probe(
         exec=ExecAction(command=["sh", "-c", test]),
         initialDelaySeconds=after_s,
@@ -170,5 +175,5 @@ def _probe(test: str, every_s: int, after_s: int) -> Probe:
     )
 
 
-def _is_recent(sign: str, within_s: float) -> str:
+def is_recent(sign: str, within_s: float) -> str:
     return f'test "$(( $(date +%s) - $(stat -c %Y {names.SIGNS}/{sign}) ))" -lt {math.ceil(within_s)}'
