@@ -43,9 +43,10 @@ docs: $(RUN_READY) ## Write the pages that are made from the code
 	$(BIN)/python scripts/docs.py
 	$(BIN)/python scripts/picture.py
 
-bench: $(PACKER_READY) ## Measure decision times on this machine, and check the packer's targets over the whole study
+bench: $(PACKER_READY) ## Measure decisions and a large group's simulation, and check the packer's targets over the whole study
 	$(BIN)/restow bench packing
 	$(BIN)/python bench/targets.py
+	$(BIN)/python bench/growth.py
 
 lock: $(DEV_READY) ## Resolve pyproject.toml anew into requirements/*.txt
 	$(BIN)/python scripts/lock.py
