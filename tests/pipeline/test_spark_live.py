@@ -14,7 +14,8 @@ from deltalake import DeltaTable
 
 from restow.consumer.effects import ChangeAssignment, RunCycle
 from restow.consumer.events import AssignmentChanged, CycleEnded, Refused
-from restow.consumer.pipeline import Meanwhile
+from restow.consumer.pipeline import Meanwhile, Plans
+from restow.consumer.saved import Stage
 from restow.kafka.admin import Admin
 from restow.kafka.clients import make_admin_client, make_consumer, make_producer
 from restow.kafka.topics import wait_until_shown
@@ -22,8 +23,9 @@ from restow.model import SortedMapping, TopicPartition
 from restow.pipeline.delta import DeltaLake
 from restow.pipeline.engine import Engine
 from restow.pipeline.session import Resources
-from restow.pipeline.spark import SparkPipeline
+from restow.pipeline.spark import SHARE_OF_GRACE, SparkPipeline
 from restow.pipeline.staging import Writer
+from restow.pipeline.table import TableTrouble
 from restow.protocol.messages import RECOVER, Offsets, StartFrom, TopicService
 from restow.settings import ClientProperties, Consumer, Group, Kafka, Settings, Spark
 
@@ -77,7 +79,7 @@ class Lake:
                 self._producer.produce(topic, str(number), partition=partition, key="k", headers={"h": b"1"})
         assert self._producer.flush(30) == 0
 
-    def pipeline(self, consumer: int = 1, settings: Consumer = CYCLE) -> SparkPipeline:
+    def pipeline(self, consumer: int = 1, settings: Consumer = CYCLE, plans: Plans | None = None) -> SparkPipeline:
         whole = Settings(self.kafka, group=Group(self.prefix), consumer=settings, spark=QUICK)
         writer = Writer(self.prefix, consumer, 7)
         pipeline = SparkPipeline(
@@ -85,9 +87,14 @@ class Lake:
             Borrowed(whole, Resources(cores=1.0), self.said.append),
             lambda uri: DeltaLake(uri, writer, whole.table, self.said.append),
             self.said.append,
+            plans,
         )
         self.pipelines.append(pipeline)
         return pipeline
+
+    def staged(self, name: str = "table") -> list[str]:
+        """The directories of cycles below the table: of stored ones, and of others."""
+        return sorted(str(path) for path in Path(self.table(name)).glob("data/*/*/*"))
 
     def rows(self, columns: str = "_topic, _partition, _offset", name: str = "table") -> list[tuple[Any, ...]]:
         """Of the table, in the order they are in its files: as DuckDB reads them."""
@@ -352,8 +359,73 @@ def test_a_late_consumer_is_refused_drops_what_it_lost_and_goes_on_with_the_rest
     )
     assert ended.dropped == (Refused((p0,), "replaced", reason),)
     assert (ended.records, dict(ended.positions)) == (0, {p1: 0})
+    assert len(lake.staged()) == 1, "those of the one who was faster"
     late.until(5)
     assert sorted(lake.rows("_partition, _offset")) == [(p, offset) for p in (0, 1) for offset in range(5)]
+
+
+def test_where_the_answer_to_a_commit_got_lost_the_table_is_asked_before_anything_goes_on(
+    lake: Lake, monkeypatch: pytest.MonkeyPatch, eventually: Callable[[Callable[[], object]], None]
+) -> None:
+    topic = lake.topic("lost", 1)
+    lake.write(topic, {0: 5})
+    reader = reading(lake.pipeline(), {topic: TopicService(table=lake.table())}, {TopicPartition(topic, 0): 0})
+    commit = DeltaLake.commit
+
+    def commit_and_lose_the_answer(self: DeltaLake, *arguments: Any) -> tuple[TopicPartition, ...]:
+        commit(self, *arguments)
+        raise TableTrouble(f"the table {lake.table()} can't be used: connection reset")
+
+    with monkeypatch.context() as patched:
+        patched.setattr(DeltaLake, "commit", commit_and_lose_the_answer)
+        assert reader.after_a_cycle() == (0,), "nobody said that it was stored"
+    lake.write(topic, {0: 5})
+    eventually(lambda: reader.after_a_cycle() == (10,))
+    assert lake.rows("_offset") == [(offset,) for offset in range(10)]
+    assert lake.said == [
+        f"the table {lake.table()} can't be used: connection reset; it is tried again after a while, others go on",
+        f"the table {lake.table()} is written again",
+    ]
+
+
+@dataclass
+class Notebook:
+    """Plans as a volume keeps them, and all that were ever written."""
+
+    now: tuple[Stage, ...] = ()
+    written: list[tuple[Stage, ...]] = field(default_factory=list)
+
+    def read_plan(self) -> tuple[Stage, ...]:
+        return self.now
+
+    def write_plan(self, stages: tuple[Stage, ...]) -> None:
+        self.now = stages
+        self.written.append(stages)
+
+    def forget_plan(self) -> None:
+        self.now = ()
+
+
+def test_a_plan_is_written_for_each_cycle_that_stores_something_and_forgotten_when_it_has(lake: Lake) -> None:
+    stored, counted = lake.topic("planned", 2), lake.topic("planned-too", 1)
+    services = {stored: TopicService(table=lake.table()), counted: TopicService()}
+    p0, p1, p2 = *of(stored, 0, 1), *of(counted, 0)
+    notebook = Notebook()
+    reader = reading(lake.pipeline(plans=notebook), services, dict.fromkeys((p0, p1, p2), RECOVER))
+    assert reader.after_a_cycle() == (0, 0, 0)
+    assert notebook.written == [], "nothing was there"
+    lake.write(stored, {0: 3})
+    lake.write(counted, {0: 4})
+    reader.until(3, 0, 4)
+    stages = [stage for plan in notebook.written for stage in plan]
+    [directory] = lake.staged()
+    assert sorted(stages, key=lambda stage: stage.table) == [
+        Stage("", "", SortedMapping({p2: 0}), SortedMapping({p2: 4})),
+        Stage(
+            lake.table(), str(Path(directory).relative_to(lake.table())), SortedMapping({p0: 0}), SortedMapping({p0: 3})
+        ),
+    ]
+    assert notebook.now == ()
 
 
 def jobs_so_far() -> int:
@@ -462,13 +534,14 @@ def test_a_cycle_that_somebody_waits_for_too_long_is_dropped_and_nothing_of_it_i
 
     ended = reader.cycle(waiting)
     took_s = time.monotonic() - begun_s
-    assert 1.0 + CYCLE.grace_s / 2 < took_s < 30.0
+    assert 1.0 + SHARE_OF_GRACE * CYCLE.grace_s < took_s < 30.0
     assert calls > 5 * took_s, "several times a second"
     assert (ended.records, tuple(ended.positions.values())) == (0, (0,))
     assert lake.rows() == []
     assert lake.said == [
         f"a cycle for the table {lake.table()} is dropped before it was stored, since somebody waits for its end"
     ]
+    assert lake.staged() == [], "nothing is left of it"
 
 
 def test_without_a_table_records_are_counted_and_the_groups_offset_is_the_position(lake: Lake) -> None:

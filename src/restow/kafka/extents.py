@@ -2,6 +2,7 @@
 before every cycle, so that one with nothing to read costs no more than this.
 """
 
+import time
 from collections.abc import Iterable
 from concurrent.futures import Future
 from concurrent.futures import TimeoutError as NotInTime
@@ -18,6 +19,8 @@ from restow.model import TopicPartition
 from restow.settings import Kafka
 
 ANSWER_WITHIN_S: Final = 5.0
+NEW_CLIENT_EVERY_S: Final = 1.0
+"""While there is trouble."""
 
 Answers = tuple[dict[TopicPartition, int], RestowError | None]
 """The offsets that the brokers told, and what is wrong with the first of those that they did not."""
@@ -27,6 +30,7 @@ class Extents:
     def __init__(self, kafka: Kafka) -> None:
         self._kafka = kafka
         self._client = make_admin_client(kafka)
+        self._made_s = time.monotonic()
 
     def ends(self, partitions: Iterable[TopicPartition]) -> Answers:
         """Last stable offsets: what is before one is either committed or never will be."""
@@ -52,7 +56,16 @@ class Extents:
                 found[partition] = offset
             else:
                 trouble = trouble or offset
+        if trouble:
+            self._renew()
         return found, trouble
+
+    def _renew(self) -> None:
+        """A client that has met a partition without its leader, or with another one, asks by what it knew before and is
+        refused, until it looks at the cluster of its own accord: after a quarter of an hour. A new one looks at once."""
+        if time.monotonic() >= self._made_s + NEW_CLIENT_EVERY_S:
+            self._client = make_admin_client(self._kafka)
+            self._made_s = time.monotonic()
 
     def _offset(self, partition: TopicPartition, answer: "Future[Any]") -> int | RestowError:
         doing, right = f"find where {partition} ends", f"Describe on the topic {partition.topic}"

@@ -25,6 +25,10 @@ FULL_FOR_MS: Final = 10
 those waiting that have little."""
 
 
+COMMIT_WITHIN_MS: Final = 6000
+"""With 45 seconds, the library's own, a consumer could not end in its grace time while brokers are away."""
+
+
 class Record(NamedTuple):
     """As it is stored: the columns of the light consumer's table."""
 
@@ -59,6 +63,8 @@ class Reader:
                 "queued.max.messages.kbytes": max(ahead_bytes, 2 * at_once) >> 10,
                 "fetch.message.max.bytes": at_once,
                 "fetch.queue.backoff.ms": FULL_FOR_MS,
+                # A commit waits as long for a broker that is away. We are no member of a group: it means nothing else.
+                "session.timeout.ms": COMMIT_WITHIN_MS,
                 "on_commit": self._committed,
             },
         )

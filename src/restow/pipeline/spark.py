@@ -37,8 +37,9 @@ FIRST_GUESS_BYTES: Final = 1000.0
 """What a record has, before one of its topic was seen."""
 BROKERS: Final = "brokers"
 """They rest as targets do: what they don't answer is said once."""
-SHARE_OF_GRACE: Final = 0.5
-"""So much of the grace time a running cycle is given when somebody waits for its end. Then it is dropped."""
+SHARE_OF_GRACE: Final = 0.4
+"""So much of the grace time a running cycle is given when somebody waits for its end. Then it is dropped. The rest is for
+ending, also where brokers don't answer: 6 s for the group's offsets and 10 s for the last word to the controller."""
 
 
 @dataclass
