@@ -2,14 +2,15 @@
 
 import os
 import signal
-from collections.abc import Callable, Iterator
-from contextlib import ExitStack, contextmanager, suppress
+from collections.abc import Callable
+from contextlib import ExitStack, suppress
 from pathlib import Path
 
-from lightkube import Client
+from lightkube import Client, KubeConfig
 from lightkube.models.meta_v1 import ObjectMeta
 from lightkube.resources.apps_v1 import Deployment
 from lightkube.resources.core_v1 import ConfigMap, PersistentVolumeClaim, Pod
+from lightkube.types import PatchType
 from tests.kubernetes.cluster.control_plane import ControlPlane
 from tests.kubernetes.cluster.images import BUSYBOX
 
@@ -31,17 +32,23 @@ esac
 volume=/var/lib/restow
 echo "$RESTOW_CONSUMER $RESTOW_CREATION $(cat /proc/sys/kernel/random/uuid)" > $volume/process.new
 mv $volume/process.new $volume/process
+echo "user $(id -u), root $(touch /new 2> /run/restow/error && echo writable || echo read-only)" > $volume/rights
 touch /run/restow/alive /run/restow/ready
-while true; do sleep 0.1; done
+while true; do
+  if [ -e $volume/hang ]; then rm $volume/hang; touch -d @0 /run/restow/alive; fi
+  sleep 0.1
+done
 """
 
 
 def behaving(behaviour: str, image: str = BUSYBOX) -> ConsumerSettings:
-    return ConsumerSettings(image, memory_mb=64, cores=0.02, env=SortedMapping({"BEHAVIOUR": behaviour}))
+    return ConsumerSettings(image, memory_mb=64, cores=1.0, env=SortedMapping({"BEHAVIOUR": behaviour}))
 
 
-def settings_of(control_plane: ControlPlane, namespace: str, group: str = GROUP, more: str = "") -> Settings:
-    """`more` goes on with the table [kubernetes]."""
+def settings_of(
+    kubeconfig: Path, namespace: str, group: str = GROUP, more: str = "", pod: str = "", container: str = ""
+) -> Settings:
+    """`more` goes into the table [kubernetes], `pod` and `container` into those of the pod's spec."""
     text = f"""
         [kafka]
         bootstrap = "127.0.0.1:1"
@@ -51,20 +58,27 @@ def settings_of(control_plane: ControlPlane, namespace: str, group: str = GROUP,
         [consumer]
         image = "{BUSYBOX}"
         grace_s = 0.5
-        [kubernetes.pod.spec]
-        hostNetwork = true
-        terminationGracePeriodSeconds = 2
-        [[kubernetes.pod.spec.containers]]
-        name = "consumer"
-        command = ["sh", "-c", '''{PROGRAM}''']
         [kubernetes]
-        kubeconfig = "{control_plane.kubeconfig}"
+        kubeconfig = "{kubeconfig}"
         namespace = "{namespace}"
         config_map = "settings"
         access_mode = "ReadWriteOnce"
         {more}
+        [kubernetes.pod.spec]
+        hostNetwork = true
+        terminationGracePeriodSeconds = 2
+        {pod}
+        [[kubernetes.pod.spec.containers]]
+        name = "consumer"
+        command = ["sh", "-c", '''{PROGRAM}''']
+        resources.requests.cpu = "10m"
+        {container}
     """
     return read_settings(text, "restow.toml", {})
+
+
+NOWHERE = 'nodeSelector = { kept-for = "nobody" }'
+"""For pods that are to stay without a node."""
 
 
 class KubernetesMaker:
@@ -79,14 +93,17 @@ class KubernetesMaker:
     ) -> None:
         self.control_plane, self.namespace, self.client = control_plane, namespace, client
         self._eventually, self._ending = eventually, ending
+        self.kubeconfig = control_plane.kubeconfig
         self.said: list[str] = []
         client.create(ConfigMap(metadata=ObjectMeta(name="settings"), data={"restow.toml": "# of the test"}))
 
-    def make(self, group: str = GROUP, more: str = "") -> KubernetesPlatform:
-        return self.make_with(settings_of(self.control_plane, self.namespace, group, more))
-
-    def make_with(self, settings: Settings) -> KubernetesPlatform:
+    def make(self, group: str = GROUP, more: str = "", pod: str = "", container: str = "") -> KubernetesPlatform:
+        settings = settings_of(self.kubeconfig, self.namespace, group, more, pod, container)
         return self._ending.enter_context(KubernetesPlatform(settings, self.said.append))
+
+    @property
+    def server(self) -> str:
+        return KubeConfig.from_file(self.kubeconfig).clusters["test"].server
 
     def advance(self, condition: Callable[[], object]) -> None:
         self._eventually(condition, within_s=90)
@@ -128,12 +145,25 @@ class KubernetesMaker:
         return [str(claim.metadata and claim.metadata.name) for claim in self.client.list(PersistentVolumeClaim)]
 
 
-@contextmanager
-def maker(
-    control_plane: ControlPlane, namespace: str, client: Client, eventually: Eventually
-) -> Iterator[KubernetesMaker]:
-    with ExitStack() as ending:
-        yield KubernetesMaker(control_plane, namespace, client, eventually, ending)
+class NowhereMaker(KubernetesMaker):
+    """Its pods never get a node: what the control plane does, and nothing else, is seen."""
+
+    def make(self, group: str = GROUP, more: str = "", pod: str = NOWHERE, container: str = "") -> KubernetesPlatform:
+        return super().make(group, more, pod, container)
+
+    def hold(self, consumer: ConsumerId) -> None:
+        """Its pod's object stays when it is deleted, as one does whose node is lost."""
+        self.advance(lambda: self.pods(consumer))
+        self._set_finalizers(consumer, ["restow.test/held"])
+
+    def release(self, consumer: ConsumerId) -> None:
+        self._set_finalizers(consumer, [])
+
+    def _set_finalizers(self, consumer: ConsumerId, finalizers: list[str]) -> None:
+        for pod in self.pods(consumer):
+            assert pod.metadata is not None
+            patch = {"metadata": {"finalizers": finalizers}}
+            self.client.patch(Pod, str(pod.metadata.name), patch, patch_type=PatchType.MERGE)
 
 
 def _runs(pod: Pod) -> bool:

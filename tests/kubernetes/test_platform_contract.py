@@ -1,12 +1,13 @@
 """Kubernetes, with pods that really run, keeps the contract of all platforms."""
 
 from collections.abc import Iterator
+from contextlib import ExitStack
 
 import pytest
 from lightkube import Client
 from tests.kubernetes.cluster.control_plane import ControlPlane
 from tests.kubernetes.cluster.node import Node
-from tests.kubernetes.platforms import Eventually, maker
+from tests.kubernetes.platforms import Eventually, KubernetesMaker
 from tests.platform.contract import PlatformContract, PlatformMaker
 
 
@@ -16,5 +17,5 @@ class TestKubernetes(PlatformContract):
         self, control_plane: ControlPlane, node: Node, namespace: str, client: Client, eventually: Eventually
     ) -> Iterator[PlatformMaker]:
         node.check()
-        with maker(control_plane, namespace, client, eventually) as made:
-            yield made
+        with ExitStack() as ending:
+            yield KubernetesMaker(control_plane, namespace, client, eventually, ending)

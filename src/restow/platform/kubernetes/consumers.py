@@ -66,7 +66,8 @@ class KubernetesPlatform:
         except Trouble as trouble:
             raise InvalidInput(str(trouble)) from None
         self._wishes = Wishes(settings, self._api)
-        self._pool = ThreadPoolExecutor(self.at_once + 1, "request")
+        self._requests = ThreadPoolExecutor(self.at_once, "request")
+        self._background = ThreadPoolExecutor(1, "look")
         labels = selector(self._group)
         self._deployments = Watcher(
             Deployment, "deployments", deployment_seen, self._api, labels, self._news, self._say
@@ -87,7 +88,8 @@ class KubernetesPlatform:
         for watcher in watchers:
             watcher.end()
         self._api.close()
-        self._pool.shutdown(cancel_futures=True)
+        for pool in (self._requests, self._background):
+            pool.shutdown(cancel_futures=True)
         for watcher in watchers:
             watcher.join()
 
@@ -117,7 +119,8 @@ class KubernetesPlatform:
         except PlatformRefusal as refusal:
             return tuple(Refused(wish, str(refusal)) for wish in wishes)
         under_way = [
-            self._pool.submit(self._take_for, some, looked[consumer], until_s) for consumer, some in by_consumer.items()
+            self._requests.submit(self._take_for, some, looked[consumer], until_s)
+            for consumer, some in by_consumer.items()
         ]
         refused: dict[int, str] = {}
         for future in under_way:
@@ -204,7 +207,7 @@ class KubernetesPlatform:
         if now_s >= self._unseen_again_s:
             self._unseen_again_s = now_s + LOOK_FOR_UNSEEN_EVERY_S
         if missing:
-            self._looking = self._pool.submit(self._gone_of, missing)
+            self._looking = self._background.submit(self._gone_of, missing)
 
     def _gone_of(self, missing: Sequence[Creation]) -> tuple[Creation, ...]:
         try:

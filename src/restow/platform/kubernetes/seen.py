@@ -41,8 +41,10 @@ def deployment_seen(deployment: Deployment) -> Seen | None:
     if consumer is None:
         return None
     conditions = (deployment.status.conditions if deployment.status else None) or []
-    refused = [each.message or each.reason for each in conditions if each.type == "ReplicaFailure"]
-    failing = (0, _shortened(f"its pod is refused: {refused[0]}")) if refused and not is_leaving(deployment) else None
+    refusals = [each for each in conditions if (each.type, each.status) == ("ReplicaFailure", "True")]
+    failing = None
+    if refusals and not is_leaving(deployment):
+        failing = (0, _shortened(f"its pod is refused: {refusals[0].message or refusals[0].reason}"))
     return Seen(uid_of(deployment), consumer, label_of(deployment, CREATION), failing=failing)
 
 
