@@ -58,7 +58,7 @@ LAYERS = (  # from the ground up: a module imports from its own layer and from t
             *("restow.monitor.live_study", "restow.monitor.process", "restow.controller.process"),
             "restow.controller.journal",
             "restow.demo.*",
-            *("restow.consumer.volume", "restow.consumer.process", "restow.dashboard.server"),
+            *("restow.consumer.volume", "restow.consumer.process", "restow.consumer.signs", "restow.dashboard.server"),
             *("restow.consumer.light", "restow.consumer.light_table", "restow.consumer.light_stores"),
             "restow.consumer.transforms",
         ),
@@ -80,6 +80,7 @@ LIBRARIES = {  # the libraries of restow, and where each may be imported
     "py4j": ("restow.pipeline.*",),
     "pyspark": ("restow.pipeline.*", "restow.demo.shop"),
     "rich": ("restow.cli.*",),
+    "yaml": ("restow.platform.kubernetes.*",),
 }
 
 PURE_STANDARD_MODULES = frozenset(  # they read no clock, no random source, no file, no environment, and write no log

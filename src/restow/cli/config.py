@@ -18,8 +18,12 @@ def add_config(parser: argparse.ArgumentParser) -> None:
 
 def settings_of(args: argparse.Namespace) -> Settings:
     file: Path = args.config
+    return read_settings(text_of(file), str(file), os.environ)
+
+
+def text_of(file: Path) -> str:
     try:
-        text = file.read_text(encoding="utf-8")
+        return file.read_text(encoding="utf-8")
     except FileNotFoundError:
         example = '[kafka] with bootstrap = "host:9092"'
         raise InvalidInput(f"there is no {file}; write one (at least {example}), or name one with --config") from None
@@ -27,4 +31,3 @@ def settings_of(args: argparse.Namespace) -> Settings:
         raise InvalidInput(f"{file} can't be read: {error.strerror}; name a file of settings") from None
     except UnicodeDecodeError:
         raise InvalidInput(f"{file} is not UTF-8 text; settings are TOML") from None
-    return read_settings(text, str(file), os.environ)

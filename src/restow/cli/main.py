@@ -15,6 +15,7 @@ from restow.cli import (
     controller,
     demo,
     down,
+    manifests,
     monitor,
     plan,
     replay,
@@ -25,7 +26,22 @@ from restow.cli.common import Parser
 from restow.errors import RestowError
 
 DESCRIPTION = "restow keeps a Kafka consumer group exactly as large as its load needs."
-COMMANDS = (demo, plan, simulate, study, bench, broker, monitor, controller, consumer, consume, check, down, replay)
+COMMANDS = (
+    demo,
+    plan,
+    simulate,
+    study,
+    bench,
+    broker,
+    monitor,
+    controller,
+    consumer,
+    consume,
+    check,
+    manifests,
+    down,
+    replay,
+)
 INTERRUPTED = 130
 BROKEN_PIPE = 141
 

@@ -4,6 +4,7 @@ groups.py       the settings: a dataclass for each table of the file, a document
 free.py         a table that is passed on as it is written
 properties.py   what a person passes on to the Kafka clients, with its secrets kept out of sight
 reader.py       the one reader, which the fields of the dataclasses drive
+exposure.py     whether a file can be shown to others
 """
 
 from restow.settings.free import FreeTable

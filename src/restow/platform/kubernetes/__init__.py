@@ -27,4 +27,11 @@ watching.py      the threads that watch
 wishes.py        the requests that create, restart and delete one consumer
 consumers.py     `KubernetesPlatform`, the Platform for the controller
 rights.py        what all of this needs to be allowed
+
+And what a person applies to have a controller in the cluster at all:
+
+roles.py         the pods of the controller and the monitor (pure)
+manifests.py     everything that `restow manifests` prints (pure)
+heading.py       what it prints above that (pure)
+yaml_text.py     as YAML (pure)
 """

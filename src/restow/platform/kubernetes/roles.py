@@ -1,0 +1,118 @@
+"""The controller and the monitor as pods: one of each for a group, made by whom sets the group up. Pure.
+
+`manifests.py` puts them into Deployments. They are as bare of rights as a consumer's pod; the controller alone gets a
+token. Of `[kubernetes.pod]` they take what it needs to fetch the image and to reach Kafka; the rest is the consumers'.
+"""
+
+from collections.abc import Mapping
+from typing import Any, Final, Literal
+
+from lightkube.models.core_v1 import (
+    ConfigMapVolumeSource,
+    Container,
+    EmptyDirVolumeSource,
+    EnvVar,
+    PodSpec,
+    PodTemplateSpec,
+    ResourceRequirements,
+    Volume,
+    VolumeMount,
+)
+from lightkube.models.meta_v1 import ObjectMeta
+
+from restow.platform.kubernetes import names
+from restow.platform.kubernetes.fragments import merged
+from restow.platform.kubernetes.pods import (
+    LOOK_EVERY_S,
+    STARTED_AFTER_S,
+    container_security,
+    image_of,
+    is_recent,
+    pod_security,
+    probe,
+)
+from restow.settings import Settings
+
+Role = Literal["controller", "monitor"]
+
+OF_EVERY_POD: Final = (
+    *("dnsConfig", "dnsPolicy", "hostAliases", "hostNetwork", "imagePullSecrets", "securityContext", "volumes"),
+)
+OF_EVERY_CONTAINER: Final = ("env", "envFrom", "imagePullPolicy", "volumeMounts")
+
+EVENT_LOG: Final = f"{names.VOLUME}/events.jsonl"
+EVENT_LOG_MOST: Final = "192Mi"
+"""The log and the one before it have 64 MiB each; more than this, and the pod would be evicted."""
+
+
+def role_name(settings: Settings, role: Role) -> str:
+    return f"{settings.group.name}-{role}"
+
+
+def role_template(settings: Settings, role: Role, annotations: Mapping[str, str]) -> PodTemplateSpec:
+    base = PodTemplateSpec(
+        metadata=ObjectMeta(
+            labels=names.common_labels(settings.group.name, role),
+            annotations=dict(annotations),
+        ),
+        spec=PodSpec(
+            containers=[_container(settings, role)],
+            volumes=_volumes(settings, role),
+            serviceAccountName=role_name(settings, role),
+            automountServiceAccountToken=role == "controller",
+            enableServiceLinks=False,
+            securityContext=pod_security(settings.kubernetes),
+        ),
+    )
+    return merged(base, fragment_for(settings, role))
+
+
+def fragment_for(settings: Settings, role: Role) -> dict[str, Any]:
+    spec = settings.kubernetes.pod.get("spec", {})
+    container = consumer_container(settings)
+    ours = {"name": role, **{key: container[key] for key in OF_EVERY_CONTAINER if key in container}}
+    return {"spec": {**{key: spec[key] for key in OF_EVERY_POD if key in spec}, "containers": [ours]}}
+
+
+def consumer_container(settings: Settings) -> Mapping[str, Any]:
+    """What `[kubernetes.pod]` says of it."""
+    containers = settings.kubernetes.pod.get("spec", {}).get("containers", [])
+    return next((each for each in containers if each.get("name") == names.CONTAINER), {})
+
+
+def _container(settings: Settings, role: Role) -> Container:
+    log = ("--log", EVENT_LOG) if role == "controller" else ()
+    return Container(
+        name=role,
+        image=image_of(settings, settings.consumer.settings),
+        command=["restow"],
+        args=[role, "--config", f"{names.CONFIG}/restow.toml", *log],
+        env=[EnvVar(name="HOME", value=names.SCRATCH), EnvVar(name="RESTOW_SIGNS", value=names.SIGNS)],
+        resources=RESOURCES[role],
+        volumeMounts=[
+            VolumeMount(name="config", mountPath=names.CONFIG, readOnly=True),
+            *([VolumeMount(name="volume", mountPath=names.VOLUME)] if role == "controller" else []),
+            VolumeMount(name="scratch", mountPath=names.SCRATCH),
+            VolumeMount(name="signs", mountPath=names.SIGNS),
+        ],
+        livenessProbe=probe(is_recent("alive", settings.kubernetes.alive_within_s), LOOK_EVERY_S, STARTED_AFTER_S),
+        readinessProbe=probe(f"test -e {names.SIGNS}/ready", 5, 0),
+        securityContext=container_security(),
+        terminationMessagePolicy="FallbackToLogsOnError",
+    )
+
+
+RESOURCES: Final[dict[Role, ResourceRequirements]] = {
+    "controller": ResourceRequirements(requests={"cpu": "100m", "memory": "512Mi"}, limits={"memory": "1Gi"}),
+    "monitor": ResourceRequirements(requests={"cpu": "100m", "memory": "256Mi"}, limits={"memory": "512Mi"}),
+}
+
+
+def _volumes(settings: Settings, role: Role) -> list[Volume]:
+    log = Volume(name="volume", emptyDir=EmptyDirVolumeSource(sizeLimit=EVENT_LOG_MOST))
+    return [
+        Volume(name="config", configMap=ConfigMapVolumeSource(name=names.config_map_name(settings))),
+        *([log] if role == "controller" else []),
+        Volume(name="scratch", emptyDir=EmptyDirVolumeSource()),
+        Volume(name="signs", emptyDir=EmptyDirVolumeSource(medium="Memory", sizeLimit="1Mi")),
+    ]
