@@ -184,13 +184,13 @@ def test_the_settings_of_a_cluster_go_into_the_pod() -> None:
         config_map = "lake-settings"
         service_account = "reader"
         user_id = 0
-        alive_within_s = 45.5
+        alive_within_s = 95.5
     """
     spec = pod(text)["spec"]
     assert spec["volumes"][0] == {"name": "config", "configMap": {"name": "lake-settings"}}
     assert spec["serviceAccountName"] == "reader"
     assert spec["securityContext"] == {"runAsNonRoot": True, "seccompProfile": {"type": "RuntimeDefault"}}
-    assert spec["containers"][0]["livenessProbe"]["exec"]["command"][-1].endswith("-lt 46")
+    assert spec["containers"][0]["livenessProbe"]["exec"]["command"][-1].endswith("-lt 96")
     assert pod(consumer=f"{IMAGE}grace_s = 1.5\n")["spec"]["terminationGracePeriodSeconds"] == 7
 
 

@@ -67,10 +67,12 @@ def run(args: argparse.Namespace) -> int:
     consumer = number_in(args.name, settings.group.name)
     # Kafka's client takes longer to load than most commands to run: only who wants a consumer waits for it.
     from restow.consumer.process import ConsumerProcess
+    from restow.consumer.signs import Signs
     from restow.consumer.volume import Volume
     from restow.kafka.mailbox import Mailbox
 
-    stop = Stop()
+    stop, looked_after = Stop(), os.environ.get("RESTOW_SIGNS")
+    signs = Signs(Path(looked_after) if looked_after else None)
     sender = f"{args.name}@{socket.gethostname()}:{os.getpid()}"
     with (
         Volume(args.volume, settings.group.name, consumer, say, os.environ.get("RESTOW_CREATION", "")) as volume,
@@ -78,7 +80,7 @@ def run(args: argparse.Namespace) -> int:
     ):
         pipeline = pipeline_of(settings, args, volume)
         try:
-            ConsumerProcess(settings, consumer, volume, pipeline, mailbox, say, stop.wait).run()
+            ConsumerProcess(settings, consumer, volume, pipeline, mailbox, signs, say, stop.wait).run()
         finally:
             pipeline.close()
     return 0

@@ -14,6 +14,7 @@ from restow.consumer.effects import ChangeAssignment, Effect, End, RunCycle, Sav
 from restow.consumer.events import ClockTicked, EndRequested, Event, ReadySent
 from restow.consumer.machine import begin, step
 from restow.consumer.pipeline import Pipeline
+from restow.consumer.signs import Signs
 from restow.consumer.volume import Volume
 from restow.errors import RestowError
 from restow.kafka.admin import Admin
@@ -52,12 +53,13 @@ class ConsumerProcess:
         volume: Volume,
         pipeline: Pipeline,
         mailbox: Mailbox,
+        signs: Signs,
         say: Callable[[str], None],
         told_to_stop: ToldToStop,
     ) -> None:
         self._settings, self._consumer = settings, consumer
         self._volume, self._pipeline, self._mailbox = volume, pipeline, mailbox
-        self._say, self._told_to_stop = say, told_to_stop
+        self._signs, self._say, self._told_to_stop = signs, say, told_to_stop
         self._end_requested_s: float | None = None
         self._todo: deque[Effect] = deque()
 
@@ -89,6 +91,7 @@ class ConsumerProcess:
                 offset = self._until_done(lambda: self._mailbox.send(message))
                 self._say_what_was_told(message, offset)
                 if isinstance(message, ConsumerReady):
+                    self._signs.ready()
                     self._happens(ReadySent(offset))
             case Save(saved):
                 self._volume.write(saved)
@@ -120,7 +123,9 @@ class ConsumerProcess:
         return self._end_requested_s is not None
 
     def _look_for_the_end(self) -> None:
+        self._signs.alive()
         if self._end_requested_s is None and self._told_to_stop(0.0):
+            self._signs.ending()
             self._end_requested_s = time.monotonic()
             self._say("told to end: finishing what is under way")
             self._happens(EndRequested())
@@ -129,6 +134,7 @@ class ConsumerProcess:
         """Tries until the brokers answer, or until it is to end and that has taken too long."""
         pause_s, trouble = SHORTEST_PAUSE_S, False
         while True:
+            self._signs.alive()
             try:
                 result = act()
             except RestowError as error:

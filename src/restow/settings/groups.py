@@ -276,9 +276,9 @@ class Kubernetes:
     requests_at_once: Annotated[int, AT_LEAST_1] = 16
     """Requests to the API server at the same time. More gain little and are throttled sooner."""
 
-    alive_within_s: Annotated[float, Check("30 or more", lambda s: s >= 30)] = 180.0
+    alive_within_s: Annotated[float, Check("60 or more", lambda s: s >= 60)] = 180.0
     """A consumer whose loop hasn't turned for so long is killed and started again, also while there is no controller.
-    A controller is quicker: see silent_after_s."""
+    A controller is quicker (silent_after_s). Below 60 s, one that waits for its brokers would look dead."""
 
     pod: FreeTable = field(default_factory=FreeTable)
     """`[kubernetes.pod]`: anything else of a pod template, by Kubernetes' own names, merged into what restow makes:
