@@ -13,6 +13,7 @@ import ssl
 import tempfile
 import urllib.error
 import urllib.request
+from contextlib import suppress
 from pathlib import Path
 from types import TracebackType
 from typing import Self
@@ -192,7 +193,7 @@ class ControlPlane:
         self._handed(place.signer.key)
         place.volumes.mkdir()
         self._handed(place.volumes)
-        if not commands.VOLUMES.exists():
+        with suppress(FileExistsError):
             commands.VOLUMES.mkdir()
             commands.VOLUMES.chmod(0o1777)  # as /tmp itself: it is everybody's who runs such a provisioner
         return place

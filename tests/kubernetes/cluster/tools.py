@@ -29,6 +29,7 @@ PACKAGES = {  # program -> Debian's package
     "busybox": "busybox-static",
 }
 FOR_CONTROL_PLANE, FOR_NODE = ("etcd", "openssl"), ("containerd", "runc", "busybox")
+NEEDS_ROOT = "a kubelet needs root"
 SEARCH = os.pathsep.join([os.environ.get("PATH", os.defpath), "/usr/sbin", "/sbin"])
 
 
@@ -55,6 +56,8 @@ def control_plane_tools() -> ControlPlaneTools:
 
 def node_tools() -> NodeTools:
     """Raises Unavailable where they can't be had."""
+    if os.geteuid() != 0:
+        raise Unavailable(NEEDS_ROOT)
     return NodeTools(*(_need(name, "node") for name in ("containerd", "ctr", "runc", "busybox")))
 
 
@@ -83,7 +86,7 @@ def _provide_control_plane(say: Say) -> None:
 def _provide_node(say: Say) -> None:
     _check_system()
     if os.geteuid() != 0:
-        raise Unavailable("a kubelet needs root")
+        raise Unavailable(NEEDS_ROOT)
     _install(FOR_NODE, say)
     for name in FOR_NODE:
         if _find(name) is None:
