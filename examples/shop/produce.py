@@ -33,7 +33,7 @@ def main() -> None:
     args = parser.parse_args()
     bootstrap = tomllib.loads(Path("restow.toml").read_text())["kafka"]["bootstrap"]
     make_topics(bootstrap)
-    producer = Producer({"bootstrap.servers": bootstrap, "enable.idempotence": True})
+    producer = Producer({"bootstrap.servers": bootstrap, "enable.idempotence": True, "log_level": 3})
     for _ in range(args.orders):
         for topic, record in records_of_a_sale():
             producer.produce(topic, json.dumps(record).encode(), key=record["customer"].encode())

@@ -11,7 +11,7 @@ from deltalake import DeltaTable
 
 orders, clicks = DeltaTable("lake/orders").file_uris(), DeltaTable("lake/clicks").file_uris()
 duckdb.read_parquet(orders).aggregate(
-    "country, count(*) AS orders, sum(is_large::int) AS large, round(sum(euros), 2) AS euros", "country"
+    "country, count(*) AS orders, count(*) FILTER (is_large) AS large, round(sum(euros), 2) AS euros", "country"
 ).order("country").show()
 duckdb.read_parquet(clicks).aggregate("section, device, count(*) AS clicks", "section, device").order(
     "section, device"

@@ -18,7 +18,7 @@ def orders(records: DataFrame) -> DataFrame:
     euros = F.round(F.col("amount") * looked_up(EUROS, F.col("currency")), 2)
     return parsed(records, ORDER).select(
         "id",
-        "at",
+        F.col("at").alias("ordered_at"),
         cleaned("customer").alias("customer"),
         F.upper(cleaned("country")).alias("country"),
         "amount",
@@ -38,7 +38,7 @@ def clicks(records: DataFrame) -> DataFrame:
         .filter(~F.coalesce(is_robot, F.lit(False)))
         .select(
             "id",
-            "at",
+            F.col("at").alias("clicked_at"),
             cleaned("customer").alias("customer"),
             "page",
             F.when(section == "", "home").otherwise(section).alias("section"),
