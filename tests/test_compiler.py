@@ -1,5 +1,6 @@
 """What is compiled is kept, and never outlives its source."""
 
+import os
 import subprocess
 import sys
 from pathlib import Path
@@ -24,11 +25,13 @@ def twice():
 
 print(twice())
 """
+PLAINLY = ("setpriv", "--bounding-set=-all", "--inh-caps=-all") if os.geteuid() == 0 else ()
+"""As a user for whom it counts that a directory is read-only."""
 
 
-def run(folder: Path) -> str:
-    done = subprocess.run([sys.executable, "caller.py"], cwd=folder, capture_output=True, text=True, check=True)
-    return done.stdout.strip()
+def run(folder: Path, how: tuple[str, ...] = ()) -> str:
+    command = [*how, sys.executable, "caller.py"]
+    return subprocess.run(command, cwd=folder, capture_output=True, text=True, check=True).stdout.strip()
 
 
 def kept(folder: Path) -> list[Path]:
@@ -44,6 +47,22 @@ def test_a_change_in_a_called_module_is_seen_in_its_callers(tmp_path: Path) -> N
     (tmp_path / "called.py").write_text(CALLED.format(number=50))
     assert run(tmp_path) == "100"
     assert len(kept(tmp_path)) == 2
+
+
+def test_what_was_compiled_is_used_where_nothing_can_be_written(tmp_path: Path) -> None:
+    (tmp_path / "caller.py").write_text(f"{CALLER}print(sum(twice.stats.cache_hits.values()))")
+    (tmp_path / "called.py").write_text(CALLED.format(number=4))
+    assert run(tmp_path) == "8\n0"
+    before = sorted(tmp_path.rglob("*"))
+    folders = [tmp_path, *(path for path in before if path.is_dir())]
+    for folder in folders:
+        folder.chmod(0o555)
+    try:
+        assert run(tmp_path, PLAINLY) == "8\n1"
+    finally:
+        for folder in folders:
+            folder.chmod(0o755)
+    assert sorted(tmp_path.rglob("*")) == before
 
 
 def test_the_fingerprint_tells_sources_apart(tmp_path: Path) -> None:
