@@ -1,0 +1,52 @@
+"""The shop's settings, and what a person is told who gets one of them wrong. What becomes of its records:
+tests/test_readme.py, which runs all of it."""
+
+from pathlib import Path
+
+import pytest
+
+from restow.cli.main import main
+from restow.protocol.messages import TopicService
+from restow.settings import read_settings
+
+SHOP = Path(__file__).parents[2] / "examples" / "shop"
+SETTINGS = (SHOP / "restow.toml").read_text(encoding="utf-8")
+
+
+def test_each_topic_has_a_table_and_a_transform() -> None:
+    assert dict(read_settings(SETTINGS, "restow.toml", {}).consume) == {
+        "clicks": TopicService(table="lake/clicks", transform="shop:clicks"),
+        "orders": TopicService(table="lake/orders", transform="shop:orders"),
+    }
+
+
+@pytest.mark.parametrize(
+    ("right", "wrong", "told"),
+    [
+        ('table = "lake/orders"', 'tabel = "o"', "[consume.orders] there is no setting 'tabel'; did you mean 'table'?"),
+        (
+            '"shop:orders"',
+            '"shop.orders"',
+            "[consume.orders] transform is 'shop.orders'; it must be module:function",
+        ),
+        (
+            "capacity_bytes_per_s = 2000000",
+            'capacity_bytes_per_s = "much"',
+            '[consumer] capacity_bytes_per_s = "much" can\'t be used; it must be a finite number, above 0',
+        ),
+        ("[kafka]", "[kafak]", "there is no table [kafak]; did you mean 'kafka'?"),
+        (
+            '"shop:clicks"',
+            '"shop:clicks"\nstart = "monday"',
+            "[consume.clicks] start is 'monday'; it must be earliest, latest or a time like 2026-03-01T12:00:00Z",
+        ),
+    ],
+)
+def test_a_mistake_is_told_with_its_file_its_key_and_what_would_be_right(
+    right: str, wrong: str, told: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    assert SETTINGS.count(right) == 1
+    file = tmp_path / "restow.toml"
+    file.write_text(SETTINGS.replace(right, wrong))
+    assert main(["check", "--config", str(file)]) == 2
+    assert capsys.readouterr().err == f"restow: {file}: {told}\n"
