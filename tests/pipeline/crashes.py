@@ -17,13 +17,14 @@ from tests.pipeline.lake import on_disk, visible
 from restow.kafka.clients import make_consumer, make_producer
 from restow.kafka.topics import wait_until_shown
 from restow.model import SortedMapping, TopicPartition
-from restow.protocol.messages import RECOVER, Command, StartConsumingCommand, StartFrom, TopicService
+from restow.protocol.messages import RECOVER, Command, ConsumerReady, StartConsumingCommand, StartFrom, TopicService
 
 CRASHING = Path(__file__).with_name("crashing.py")
 TRANSFORMS = Path(__file__).with_name("transforms_on_spark.py")
 SPARK = '[spark]\n"spark.driver.extraJavaOptions" = "-XX:TieredStopAtLevel=1"\n'
 """A session that is up soon."""
-GRACE_S = 8.0
+GRACE_S = 30.0
+"""The default: consumers end within it, whatever they do at the moment."""
 
 
 class SparkGroup(Group):
@@ -34,8 +35,11 @@ class SparkGroup(Group):
         self.program = (str(CRASHING),)
         self.configure(f"grace_s = {GRACE_S}\n{SPARK}", pipeline="spark")
         self.more = f"{self.prefix}-more"
-        self.admin.create_topic(self.more, 1)
-        wait_until_shown(self.admin, {self.more: 1})
+        self.slow = TopicPartition(f"{self.prefix}-slow", 0)
+        """Of a topic that nobody reads unless told."""
+        for topic in (self.more, self.slow.topic):
+            self.admin.create_topic(topic, 1)
+            wait_until_shown(self.admin, {topic: 1})
         self.lake = self.directory / "lake"
         self.service = TopicService(table=str(self.lake))
         self.partitions = (*map(self.partition, range(3)), TopicPartition(self.more, 0))
@@ -68,14 +72,20 @@ class SparkGroup(Group):
 
     def is_planned(self, number: int) -> bool:
         """A cycle of this consumer is under way, or was when it was killed."""
-        return (self.volume(number) / "plan.json").exists()
+        return bool(self.plan_of(number))
 
-    def children(self, process: "subprocess.Popen[bytes]") -> tuple[int, ...]:
+    def java_of(self, process: "subprocess.Popen[bytes]") -> list[int]:
+        """Its children: Spark's JVM, as soon as there is one."""
+        files = Path(f"/proc/{process.pid}/task").glob("*/children")
+        return [int(word) for file in files for word in file.read_text().split()]
+
+    def plan_of(self, number: int) -> str:
+        """Of the cycle that is under way; nothing where none is."""
+        file = self.volume(number) / "plan.json"
         try:
-            words = Path(f"/proc/{process.pid}/task/{process.pid}/children").read_text().split()
-        except OSError:
-            return ()
-        return tuple(map(int, words))
+            return file.read_text()
+        except FileNotFoundError:
+            return ""
 
     def start_all(self, number: int, *partitions: TopicPartition, service: TopicService | None = None) -> Command:
         """Go on with these where the table is."""
@@ -86,6 +96,12 @@ class SparkGroup(Group):
         command = StartConsumingCommand(*head, SortedMapping(services), SortedMapping(wanted))
         self.send(number, command)
         return command
+
+    def as_ready(self, number: int) -> tuple[bool, tuple[TopicPartition, ...]]:
+        """What its last process said of itself: whether the one before ended cleanly, and what it goes on with."""
+        [ready] = [message for offset, message in self.told if offset == self.incarnation(number)]
+        assert isinstance(ready, ConsumerReady)
+        return ready.clean, ready.partitions
 
     # The data.
 
@@ -103,6 +119,10 @@ class SparkGroup(Group):
                 )
         assert self._producer.flush(60) == 0
         assert failures == []
+
+    def reached(self, *partitions: TopicPartition) -> dict[TopicPartition, int]:
+        """Where these end."""
+        return {partition: len(self.produced[partition]) for partition in partitions}
 
     def committed(self) -> dict[TopicPartition, int]:
         """What Kafka knows of the group's offsets."""

@@ -209,6 +209,10 @@ def test_files_have_statistics_to_be_skipped_by(lake: Lake) -> None:
     assert (least["_offset"], greatest["_offset"]) == (0, 10)
     assert least["_timestamp"] <= greatest["_timestamp"]
     assert least["_timestamp"].endswith("Z")
+    with duckdb.connect() as engine:
+        query = f"SELECT type, converted_type FROM parquet_schema({DeltaTable(lake.table()).file_uris()})"
+        [kind] = engine.execute(f"{query} WHERE name = '_timestamp'").fetchall()
+    assert kind == ("INT64", "TIMESTAMP_MICROS"), "as Delta's readers expect it"
 
 
 def _log_of(table: str) -> list[dict[str, Any]]:

@@ -62,7 +62,7 @@ class Extents:
 
     def _renew(self) -> None:
         """A client that has met a partition without its leader, or with another one, asks by what it knew before and is
-        refused, until it looks at the cluster of its own accord: after a quarter of an hour. A new one looks at once."""
+        refused, until it looks at the cluster by itself: after a quarter of an hour. A new one looks at once."""
         if time.monotonic() >= self._made_s + NEW_CLIENT_EVERY_S:
             self._client = make_admin_client(self._kafka)
             self._made_s = time.monotonic()
