@@ -52,6 +52,7 @@ def namespace(control_plane: ControlPlane) -> Iterator[str]:
     name = f"test-{uuid.uuid4().hex[:12]}"
     control_plane.make_namespace(name)
     yield name
+    control_plane.mend()
     control_plane.delete_namespace(name)
 
 

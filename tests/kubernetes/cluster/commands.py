@@ -11,6 +11,8 @@ from restow.kafka.ports import LOOPBACK
 VOLUMES = Path("/tmp/hostpath_pv")
 """Where Kubernetes' own provisioner for tests makes volumes; there is no option for it."""
 
+AUDIT_POLICY = Path(__file__).with_name("audit.yaml")
+
 CONSUMER_USER = 10001
 """Whom volumes belong to, and as whom pods should run: the provisioner's volumes know nothing of fsGroup."""
 
@@ -44,6 +46,11 @@ class Place:
     @property
     def tokens(self) -> Path:
         return self.home / "tokens.csv"
+
+    @property
+    def audit(self) -> Path:
+        """A line of JSON for each request of a service account."""
+        return self.home / "audit.jsonl"
 
     @property
     def volumes(self) -> Path:
@@ -80,6 +87,7 @@ def api_server(place: Place) -> tuple[str, ...]:
         "--service-cluster-ip-range=10.0.0.0/24",
         f"--kubelet-certificate-authority={place.authority.root.certificate}",
         *(f"--kubelet-client-certificate={place.client.certificate}", f"--kubelet-client-key={place.client.key}"),
+        *(f"--audit-policy-file={AUDIT_POLICY}", f"--audit-log-path={place.audit}"),
         "--kubelet-preferred-address-types=Hostname",  # no other address of a node is the loopback interface's
     )
 

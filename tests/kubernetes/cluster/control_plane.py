@@ -18,6 +18,7 @@ from pathlib import Path
 from types import TracebackType
 from typing import Self
 
+from httpx2 import Timeout
 from lightkube import ApiError, Client, KubeConfig
 from lightkube.models.authentication_v1 import TokenRequestSpec
 from lightkube.models.meta_v1 import ObjectMeta
@@ -43,6 +44,7 @@ NODE_NAME = "localhost"
 NODE = User(f"system:node:{NODE_NAME}", ("system:nodes",))
 
 STORAGE_CLASS = "host-path"
+ANSWER_WITHIN_S = 60.0
 
 
 class ControlPlane:
@@ -110,6 +112,11 @@ class ControlPlane:
         self.stop_api_server()
         self.start_api_server()
 
+    def mend(self) -> None:
+        """Whatever a test left: the API server runs for the next one."""
+        if not self._api_server.is_running:
+            self.start_api_server()
+
     # Who asks the API server.
 
     def admin(self, namespace: str = "default") -> Client:
@@ -117,7 +124,7 @@ class ControlPlane:
         return self.client(self.kubeconfig, namespace)
 
     def client(self, kubeconfig: Path, namespace: str = "default") -> Client:
-        client = Client(KubeConfig.from_file(kubeconfig), namespace, trust_env=False)
+        client = Client(KubeConfig.from_file(kubeconfig), namespace, timeout=Timeout(ANSWER_WITHIN_S), trust_env=False)
         self._clients.append(client)
         return client
 

@@ -13,6 +13,7 @@ from pathlib import Path
 from types import TracebackType
 from typing import Self
 
+from httpx2 import HTTPError
 from lightkube import ApiError
 from lightkube.resources.core_v1 import Node as NodeObject
 from lightkube.resources.core_v1 import Pod
@@ -22,6 +23,9 @@ from tests.kubernetes.cluster.control_plane import NODE, NODE_NAME, ControlPlane
 from tests.kubernetes.cluster.tools import NodeTools
 
 from restow.kafka.ports import LOOPBACK, choose_ports
+
+STOP_WITHIN_S = 90.0
+"""Control groups are removed one by one, when the last process in them is gone."""
 
 
 class Node:
@@ -53,28 +57,26 @@ class Node:
     def stop(self) -> None:
         """Ends every pod, as a power cut would."""
         self._program.ask_to_stop()
-        self._program.wait_for_stop()
+        self._program.wait_for_stop(STOP_WITHIN_S)
 
     def check(self) -> None:
         self._program.check()
 
     def processes(self, pod: Pod, container: str) -> tuple[int, ...]:
         """Those of a container of the pod, as this machine numbers them: the one that was started first, and what it
-        has started. Killing it is a crash."""
+        has started. Killing the first is a crash."""
         statuses = (pod.status and pod.status.containerStatuses) or []
         ids = [str(status.containerID).rpartition("/")[2] for status in statuses if status.name == container]
         top = node_process.cgroup_tops()[0] / self._cgroup
         lines = [file.read_text().split() for name in ids for file in top.glob(f"**/{name}/cgroup.procs")]
-        return tuple(sorted(int(number) for numbers in lines for number in numbers))
+        return tuple(sorted((int(number) for numbers in lines for number in numbers), key=_number_inside))
 
     def _is_ready(self) -> bool:
         with self._control_plane.admin() as client:
             try:
                 node = client.get(NodeObject, self.name)
-            except ApiError as error:
-                if error.status.code == 404:
-                    return False
-                raise
+            except (ApiError, HTTPError):
+                return False
         conditions = (node.status and node.status.conditions) or []
         return any(condition.type == "Ready" and condition.status == "True" for condition in conditions)
 
@@ -176,6 +178,16 @@ class Node:
             "imageGCHighThresholdPercent": 100,
             "serializeImagePulls": False,
         }
+
+
+def _number_inside(process: int) -> int:
+    """What the process is called in its container: the first one there is 1."""
+    try:
+        status = Path("/proc", str(process), "status").read_text()
+    except OSError:
+        return sys.maxsize  # it has just ended
+    [numbers] = [line.split() for line in status.splitlines() if line.startswith("NSpid:")]
+    return int(numbers[-1])
 
 
 KERNEL = {

@@ -57,11 +57,11 @@ class Program:
             self._process.send_signal(signal.SIGUSR1)  # the keeper ends when the program has
         self.wait_for_stop()
 
-    def wait_for_stop(self) -> None:
+    def wait_for_stop(self, within_s: float = STOP_WITHIN_S) -> None:
         if self._process is None:
             return
         try:
-            self._process.wait(STOP_WITHIN_S)
+            self._process.wait(within_s)
         except subprocess.TimeoutExpired:
             os.killpg(self._process.pid, signal.SIGKILL)
             self._process.wait()
