@@ -15,6 +15,7 @@ from pathlib import Path
 import pytest
 from confluent_kafka import Producer
 
+from restow.controller.event_log import Step, replay
 from restow.kafka.admin import Admin
 from restow.kafka.clients import make_producer
 from restow.kafka.publisher import Publisher
@@ -49,7 +50,7 @@ grace_s = 10
 [controller]
 look_every_s = 1
 list_every_s = 2
-answer_within_s = 4
+answer_within_s = {answer_within_s}
 most_tries = 2
 silent_after_s = {silent_after_s}
 ready_within_s = {ready_within_s}
@@ -79,7 +80,9 @@ class LiveGroup:
         self._monitor = threading.Thread(target=self._publish)
         self._monitor.start()
 
-    def write_settings(self, silent_after_s: float = 20, ready_within_s: float = 30) -> None:
+    def write_settings(
+        self, silent_after_s: float = 20, ready_within_s: float = 30, answer_within_s: float = 4
+    ) -> None:
         self.config.write_text(
             SETTINGS.format(
                 bootstrap=self.kafka.bootstrap,
@@ -89,6 +92,7 @@ class LiveGroup:
                 table=self.table,
                 silent_after_s=silent_after_s,
                 ready_within_s=ready_within_s,
+                answer_within_s=answer_within_s,
             )
         )
 
@@ -169,6 +173,20 @@ class LiveGroup:
                 if numbers and b"consumer" in words:
                     found[int(numbers[0])] = int(entry.name)
         return dict(sorted(found.items()))
+
+    def variable(self, consumer: int, name: str) -> str | None:
+        """Of the environment that the consumer's process was started with, if it runs."""
+        try:
+            environ = Path(f"/proc/{self.running()[consumer]}/environ").read_bytes().split(b"\0")
+        except (KeyError, OSError):
+            return None
+        values = [entry.partition(b"=")[2] for entry in environ if entry.startswith(f"{name}=".encode())]
+        return values[0].decode() if values else None
+
+    def replayed(self) -> list[Step]:
+        """What the newest controller did so far."""
+        lines = self.log().read_text().splitlines(keepends=True)
+        return list(replay(line for line in lines if line.endswith("\n")))
 
     def is_settled(self, partitions: tuple[TopicPartition, ...], consumers: int) -> bool:
         """So many consumers run, each partition is held by one of them, and the controller watches."""

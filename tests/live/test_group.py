@@ -5,14 +5,25 @@ import shutil
 import signal
 import subprocess
 import sys
+from itertools import groupby
 from typing import TYPE_CHECKING
 
 import pytest
 
-from restow.protocol.messages import ServiceUpdate, TopicService
+from restow.controller.effects import ListConsumers, Moved, Noted, RestartConsumer, Send
+from restow.model import SortedMapping
+from restow.protocol.messages import ConsumerSettings, ServiceUpdate, TopicService
 
 if TYPE_CHECKING:
     from tests.live.conftest import LiveGroup
+
+
+PATIENT = (60.0, 120.0, 30.0)
+"""Nobody is restarted for being slow: then only new settings are a reason."""
+
+
+def with_variable(name: str, value: str) -> ConsumerSettings:
+    return ConsumerSettings(env=SortedMapping({name: value}))
 
 
 def test_it_grows_moves_and_shrinks_and_stores_everything_once(group: "LiveGroup") -> None:
@@ -88,6 +99,52 @@ def test_a_lost_volume_is_made_good_from_the_table(group: "LiveGroup") -> None:
     os.kill(before, signal.SIGKILL)
     group.produce(orders)
     group.eventually(lambda: group.running().get(first, before) != before)
+    group.settle(orders, consumers=2)
+    group.audit()
+
+
+def test_new_settings_restart_one_consumer_at_a_time_and_only_its_partitions_pause(group: "LiveGroup") -> None:
+    group.write_settings(*PATIENT)
+    orders = group.topic("orders", 4)
+    group.produce(orders)
+    group.measure(dict.fromkeys(orders, 0.4))
+    group.start_controller()
+    group.settle(orders, consumers=2)
+    before = group.running()
+    held = {consumer: sorted(positions) for consumer, positions in group.saved().items()}
+    group.update(ServiceUpdate("consumers", consumers=with_variable("GREETING", "hush-hush")))
+    group.produce(orders)
+    group.eventually(lambda: [group.variable(n, "GREETING") for n in before] == ["hush-hush"] * 2, within_s=60)
+    group.settle(orders, consumers=2)
+    assert {consumer: sorted(positions) for consumer, positions in group.saved().items()} == held
+    steps = group.replayed()
+    assert max(step.after.rolling for step in steps) == 1
+    wishes = [effect for step in steps for effect in step.effects if not isinstance(effect, Moved | Noted)]
+    first = next(number for number, wish in enumerate(wishes) if isinstance(wish, RestartConsumer))
+    done = [(type(wish), wish.consumer) for wish in wishes[first:] if not isinstance(wish, ListConsumers)]
+    assert [each for each, _ in groupby(done)] == [
+        (kind, consumer) for consumer in before for kind in (RestartConsumer, Send)
+    ]
+    assert "consumer 2: is restarted: variables none -> GREETING, 2 of 2" in group.said()
+    assert "hush-hush" not in group.said() + group.log().read_text()
+    group.audit()
+
+
+def test_settings_by_which_nothing_comes_up_cost_one_consumer_until_there_are_others(group: "LiveGroup") -> None:
+    group.write_settings(*PATIENT)
+    orders = group.topic("orders", 4)
+    group.produce(orders)
+    group.measure(dict.fromkeys(orders, 0.4))
+    group.start_controller()
+    group.settle(orders, consumers=2)
+    [_, second] = group.running()
+    process = group.running()[second]
+    group.update(ServiceUpdate("consumers", consumers=with_variable("PYTHONHOME", "/nowhere")))
+    group.produce(orders)
+    group.eventually(lambda: sorted(group.saved().get(second, ())) == list(orders), within_s=60)
+    group.eventually(lambda: group.running() == {second: process})
+    group.update(ServiceUpdate("consumers", consumers=with_variable("GREETING", "hello")))
+    group.eventually(lambda: group.variable(second, "GREETING") == "hello", within_s=60)
     group.settle(orders, consumers=2)
     group.audit()
 

@@ -11,7 +11,7 @@ from restow.consumer.commands import plan
 from restow.consumer.events import CommandRead
 from restow.consumer.state import State as ConsumerState
 from restow.controller import machine as controller
-from restow.controller import manage, sentinel
+from restow.controller import manage, patience, roll, sentinel, synchronize
 from restow.controller.effects import Effect, Send
 from restow.controller.events import Event, SpeedsMeasured
 from restow.controller.state import Sent, State, View
@@ -106,3 +106,30 @@ def a_stop_tells_an_offset_too_many(patch: pytest.MonkeyPatch) -> None:
 def what_was_taken_over_is_kept(patch: pytest.MonkeyPatch) -> None:
     ended = consumer._cycle_ended
     patch.setattr(consumer, "_cycle_ended", lambda state, event: ended(state, replace(event, dropped=())))
+
+
+def two_are_restarted_with_new_settings_at_once(patch: pytest.MonkeyPatch) -> None:
+    is_well = roll._is_well
+    patch.setattr(roll, "_is_well", lambda view: view.phase is Phase.ROLLING or is_well(view))
+
+
+def a_new_controller_does_not_learn_by_which_settings_anybody_runs(patch: pytest.MonkeyPatch) -> None:
+    appear = Turn.appear
+    patch.setattr(synchronize, "_learn_settings", lambda *_: None)
+    patch.setattr(
+        Turn,
+        "appear",
+        lambda turn, consumer, phase, settings: appear(
+            turn, consumer, phase, None if phase is Phase.ASKED else settings
+        ),
+    )
+
+
+def bad_settings_are_tried_with_one_after_the_other(patch: pytest.MonkeyPatch) -> None:
+    rolled_in_vain = patience.rolled_in_vain
+
+    def forgetful(turn: Turn, to: ConsumerId, words: str) -> None:
+        rolled_in_vain(turn, to, words)
+        turn.set(to_replace=False)
+
+    patch.setattr(patience, "rolled_in_vain", forgetful)

@@ -1,19 +1,22 @@
 """Each checker sees what it is there for, and nothing in what is allowed."""
 
 import random
+from collections.abc import Callable
 from dataclasses import replace
 
 import pytest
 
 from restow.consumer.effects import ChangeAssignment, RunCycle
 from restow.consumer.saved import Saved
-from restow.controller.effects import DeleteConsumer
+from restow.controller.effects import DeleteConsumer, RestartConsumer
 from restow.controller.events import SpeedsMeasured
 from restow.controller.state import State, View
 from restow.controller.transitions import Phase
 from restow.model import ConsumerId, SortedMapping, Speeds, TopicPartition
 from restow.protocol.messages import (
+    ConsumerSettings,
     PlatformChangeIntended,
+    ServiceUpdate,
     StartConsumingCommand,
     StartFrom,
     StateQuery,
@@ -31,6 +34,8 @@ from restow.simulator.checkers import (
 )
 from restow.simulator.consumer import ConsumerProcess, Volume
 from restow.simulator.controller import ControllerProcess
+from restow.simulator.platform import BROKEN_IMAGE, Pod
+from restow.simulator.rolls import OneRolls
 from restow.simulator.scenario import scenario
 from restow.simulator.wire import Measured
 from restow.simulator.world import World
@@ -60,7 +65,7 @@ class Said(list[int]):
 
 
 def process(world: World, number: ConsumerId, incarnation: int, saved: Saved | None = None) -> ConsumerProcess:
-    found = ConsumerProcess(world, number, Volume(saved), 1e6, random.Random(number))
+    found = ConsumerProcess(world, number, Volume(saved), ConsumerSettings(), random.Random(number))
     found.incarnation = incarnation
     world.processes.append(found)
     return found
@@ -260,3 +265,86 @@ def test_a_partition_that_was_not_measured_is_not_idle(controller: ControllerPro
     before = replace(State(controller.state.rules), measured=whole, now_s=1.0)
     checker.measured(Measured(part), before, replace(before, measured=part))
     assert said == [5]
+
+
+class TestOneRolls:
+    @pytest.fixture
+    def said(self) -> Said:
+        return Said()
+
+    @pytest.fixture
+    def checker(self, said: Said) -> OneRolls:
+        return OneRolls(said)
+
+    @pytest.fixture
+    def rolls(self, world: World, controller: ControllerProcess, checker: OneRolls) -> Callable[..., Pod]:
+        """The controller in charge restarts a consumer with new settings, and the platform has taken that."""
+        world.controllers.append(controller)
+
+        def roll(number: ConsumerId, image: str = "restow:2", phase: Phase = Phase.ROLLING) -> Pod:
+            settings = ConsumerSettings(image)
+            pod = Pod(number, settings, settings.fingerprint)
+            world.platform.pods[number] = pod
+            controller.state = replace(controller.state, consumers={number: View(phase, 0.0, 0.0)})
+            checker.wished(controller, RestartConsumer(number, settings))
+            return pod
+
+        return roll
+
+    def ready(self, checker: OneRolls, world: World, number: ConsumerId, image: str = "restow:2") -> None:
+        one = process(world, number, 10)
+        one.settings = ConsumerSettings(image)
+        checker.ready(one)
+
+    def test_two_at_once_are_seen(self, said: Said, rolls: Callable[..., Pod]) -> None:
+        rolls(ONE)
+        rolls(TWO)
+        assert said == [4]
+
+    def test_the_next_may_follow_when_the_first_is_ready_with_its_new_settings(
+        self, checker: OneRolls, said: Said, world: World, rolls: Callable[..., Pod]
+    ) -> None:
+        rolls(ONE)
+        self.ready(checker, world, ONE, image="restow:1")
+        rolls(TWO)
+        assert said == [4]
+        self.ready(checker, world, ONE)
+        rolls(TWO)
+        assert said == [4]
+
+    def test_the_next_may_follow_when_the_first_leaves_or_is_gone(
+        self, said: Said, world: World, rolls: Callable[..., Pod]
+    ) -> None:
+        rolls(ONE).leaving = True
+        rolls(TWO)
+        del world.platform.pods[TWO]
+        rolls(ConsumerId(3))
+        assert said == []
+
+    def test_a_restart_because_of_a_failure_is_none(self, said: Said, rolls: Callable[..., Pod]) -> None:
+        rolls(ONE)
+        rolls(TWO, phase=Phase.RESTARTED)
+        assert said == []
+
+    def test_bad_settings_may_be_tried_with_one_and_again_where_that_one_was_taken_away(
+        self, said: Said, world: World, rolls: Callable[..., Pod]
+    ) -> None:
+        first = rolls(ONE, BROKEN_IMAGE)
+        del world.platform.pods[ONE]
+        first.is_lost = True
+        rolls(TWO, BROKEN_IMAGE)
+        assert said == []
+        first.is_lost = False
+        rolls(TWO, BROKEN_IMAGE)
+        assert said == [4]
+
+    def test_older_settings_are_seen_after_a_quiet_that_was_long_enough(
+        self, checker: OneRolls, said: Said, world: World, rolls: Callable[..., Pod]
+    ) -> None:
+        rolls(ONE)
+        process(world, ONE, 10)
+        checker.end(World(scenario(1, hours=0.2)))
+        checker.end(world)
+        assert said == [4, 4]
+        world.update(ServiceUpdate("consumers", consumers=ConsumerSettings("restow:2", memory_mb=2048)))
+        assert world.settings == replace(world.scenario.consumer.settings, image="restow:2", memory_mb=2048)

@@ -5,6 +5,8 @@ TakenOnce          1, 2  an offset is skipped, or taken twice by a table that kn
 NothingLost        3  a record of an ordinary sink is lost
 Progress           4  the group doesn't come right when the faults are over
 Bounded            4  commands pile up that nobody answers
+OneRolls           4  more than one consumer pauses for new settings, or is lost to bad ones; or somebody has older ones
+                      when the faults are over (rolls.py)
 OnlyValidCommands  5  a stale or repeated command changes what is read; or something is read that was given up
 OnlyIntended       5  the platform is touched by a controller that has not committed its intention while in charge
 OnlyMeasured       5  a bad measurement is believed
@@ -27,6 +29,7 @@ from restow.protocol.messages import (
     StateQuery,
     TopicService,
 )
+from restow.simulator.rolls import OneRolls
 from restow.simulator.wire import Measured
 
 if TYPE_CHECKING:
@@ -308,7 +311,7 @@ class Watch:
             OnlyIntended(say),
             OnlyMeasured(say),
         )
-        self.progress, self.bounded = Progress(say), Bounded(say)
+        self.progress, self.bounded, self.one_rolls = Progress(say), Bounded(say), OneRolls(say)
 
     def readers(self, partition: TopicPartition) -> "list[ConsumerProcess]":
         return self.one_reader.readers.get(partition, [])
@@ -316,6 +319,7 @@ class Watch:
     def ready(self, process: "ConsumerProcess") -> None:
         self.one_reader.ready(process)
         self.only_valid.ready(process)
+        self.one_rolls.ready(process)
 
     def told(self, process: "ConsumerProcess", command: Command) -> None:
         self.only_valid.told(process, command)
@@ -362,6 +366,7 @@ class Watch:
 
     def wished(self, controller: "ControllerProcess", wish: PlatformEffect) -> None:
         self.only_intended.wished(controller, wish)
+        self.one_rolls.wished(controller, wish)
 
     def measured(self, controller: "ControllerProcess", record: Measured, before: State) -> None:
         self.only_measured.measured(record, before, controller.state)

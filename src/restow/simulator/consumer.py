@@ -28,6 +28,7 @@ from restow.consumer.state import State
 from restow.model import ConsumerId, SortedMapping, TopicPartition
 from restow.protocol.messages import (
     ConsumerReady,
+    ConsumerSettings,
     Refusal,
     StartConsumingCommand,
     StateQuery,
@@ -66,10 +67,10 @@ class Range:
 
 class ConsumerProcess(Process):
     def __init__(
-        self, world: "World", number: ConsumerId, volume: Volume, capacity_bytes_per_s: float, rng: random.Random
+        self, world: "World", number: ConsumerId, volume: Volume, settings: ConsumerSettings, rng: random.Random
     ) -> None:
         super().__init__(world, rng)
-        self.number, self.volume = number, volume
+        self.number, self.volume, self.settings = number, volume, settings
         self.incarnation: int | None = None
         self.positions: dict[TopicPartition, int] = {}
         """What it reads, in truth, and the next offset of each."""
@@ -84,7 +85,7 @@ class ConsumerProcess(Process):
         self._gaps: list[TopicPartition] = []
         self._ended: CycleEnded | None = None
         """How the cycle went, while it waits for data and commands."""
-        self._speed = capacity_bytes_per_s * rng.uniform(1.02, 1.2)
+        self._speed = (settings.capacity_bytes_per_s or 0.0) * rng.uniform(1.02, 1.2)
 
     def begin(self) -> None:
         """From the ends of its partitions on: whatever was said before was said to others."""

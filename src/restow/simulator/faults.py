@@ -7,10 +7,11 @@ from enum import StrEnum
 from functools import partial
 from typing import TYPE_CHECKING, Final
 
-from restow.model import TopicPartition
+from restow.controller.transitions import Stage
+from restow.model import SortedMapping, TopicPartition
 from restow.protocol.messages import ConsumerSettings, ServiceUpdate, TopicService
 from restow.simulator.consumer import BROKEN_TRANSFORM, ConsumerProcess, Volume
-from restow.simulator.platform import Pod
+from restow.simulator.platform import BROKEN_IMAGE, Pod
 from restow.simulator.scenario import Level
 from restow.simulator.wire import Garbage
 
@@ -50,6 +51,8 @@ class Fault(StrEnum):
     BROKEN_TABLE = "a table can't be used"
     GAP = "records are deleted before they are read"
     NEW_SETTINGS = "the consumers' settings change"
+    SETTINGS_IN_A_MOVE = "the consumers' settings change in the middle of a move"
+    BAD_SETTINGS = "no consumer comes up with the new settings"
     UNDECODABLE = "something that can't be read is on the topics"
     SIGTERM = "somebody else ends a consumer"
 
@@ -322,9 +325,31 @@ class Faults:
         return bool(wanted)
 
     def _new_settings(self) -> None:
+        self._change_settings()
+
+    def _settings_in_a_move(self) -> None:
+        self._in_a_move(self._change_settings, until_s=self._until(30, 120))
+
+    def _bad_settings(self) -> None:
+        self._change_settings(BROKEN_IMAGE)
+        self._later(self._until(30, 240), self._change_settings)
+
+    def _change_settings(self, image: str = "restow") -> None:
         self._versions += 1
-        settings = ConsumerSettings(image=f"restow:{self._versions}", memory_mb=self.rng.choice((1024, 2048)))
+        settings = ConsumerSettings(
+            image=f"{image}:{self._versions}",
+            memory_mb=self.rng.choice((None, 2048)),
+            env=SortedMapping({"LEVEL": self.rng.choice("abc")} if self.rng.random() < 0.5 else {}),
+        )
         self._update(ServiceUpdate("consumers", consumers=settings))
+
+    def _in_a_move(self, act: Callable[[], None], until_s: float) -> None:
+        """As soon as a controller manages something; at the latest then."""
+        controller, now_s = self.world.controller_in_charge(), self.world.agenda.now_s
+        if now_s >= until_s or (controller is not None and controller.state.stage is Stage.MANAGE):
+            act()
+        else:
+            self._later(min(now_s + 0.5, until_s), lambda: self._in_a_move(act, until_s))
 
     def _update(self, update: ServiceUpdate) -> None:
         """People try again until the brokers have it."""

@@ -26,6 +26,8 @@ from restow.simulator.agenda import Agenda
 FAILURES_TOLD: Final = 3
 """So many in a row, and the platform says that it fails."""
 LONGEST_BACKOFF_S: Final = 20.0
+BROKEN_IMAGE: Final = "broken"
+"""No process comes up from an image whose name begins so."""
 STEADY_AFTER_S: Final = 60.0
 """One that has run for so long is not failing any more."""
 
@@ -55,6 +57,12 @@ class Pod:
     started_s: float = 0.0
     stuck_until_s: float = 0.0
     """Its machine doesn't answer: what runs there can't be ended."""
+    is_lost: bool = False
+    """It was taken away, or was said to be gone, by no wish of ours."""
+
+    @property
+    def is_broken(self) -> bool:
+        return (self.settings.image or "").startswith(BROKEN_IMAGE)
 
 
 class SimulatedPlatform:
@@ -130,7 +138,7 @@ class SimulatedPlatform:
     def vanish(self, consumer: ConsumerId) -> None:
         """The consumer is gone, with no wish of ours: its machine was taken away."""
         pod = self.pods[consumer]
-        process, pod.process = pod.process, None
+        process, pod.process, pod.is_lost = pod.process, None, True
         if process is not None:
             process.die()
         self._gone(pod)
@@ -138,7 +146,7 @@ class SimulatedPlatform:
     def disown(self, consumer: ConsumerId) -> Runnable | None:
         """It says that a consumer is gone, and it isn't. Gives the process that goes on."""
         pod = self.pods[consumer]
-        process, pod.process = pod.process, None
+        process, pod.process, pod.is_lost = pod.process, None, True
         if process is not None:
             process.is_disowned = True
         self._gone(pod)
@@ -159,7 +167,7 @@ class SimulatedPlatform:
     def _come_up(self, pod: Pod) -> None:
         if not self._is_there(pod) or pod.process is not None or pod.leaving or pod.restarting:
             return
-        if self._agenda.now_s < self.fails_until_s:
+        if self._agenda.now_s < self.fails_until_s or pod.is_broken:
             self._failed(pod, "it can't be started")
             return
         pod.started_s = self._agenda.now_s

@@ -6,7 +6,7 @@
 import hashlib
 from collections.abc import Callable, Iterator
 from contextlib import suppress
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Final
 
 from restow.controller.state import Rules
@@ -33,6 +33,9 @@ MOST_VIOLATIONS: Final = 20
 """One that nothing is done about is seen again and again."""
 CALM_S: Final = 240.0
 """Liveness is asked of runs that are at least this long."""
+
+SETTINGS: Final = ("image", "memory_mb", "cores", "capacity_bytes_per_s")
+"""Those that stay as restow.toml says where an update leaves them out."""
 
 Tracer = Callable[[str], None]
 
@@ -67,6 +70,8 @@ class World:
         )
         self.services: dict[str, TopicService | None] = dict(scenario.rules.consume)
         """What is wanted, in truth."""
+        self.settings = scenario.consumer.settings
+        """What consumers should run as, in truth."""
         self.controllers: list[ControllerProcess] = []
         self.monitor = MonitorProcess(self, scenario.random("monitor"))
         self._tracer = tracer
@@ -90,6 +95,7 @@ class World:
         self.watch.progress.remember(self)
         self.agenda.run_until(end_s)
         self.watch.progress.end(self)
+        self.watch.one_rolls.end(self)
 
     # Who is there.
 
@@ -125,7 +131,7 @@ class World:
         self._started += 1
         volume = self.volumes.setdefault(number, Volume())
         rng = self.scenario.random(f"consumer/{self._started}")
-        process = ConsumerProcess(self, number, volume, settings.capacity_bytes_per_s or 0.0, rng)
+        process = ConsumerProcess(self, number, volume, settings, rng)
         self.processes = [process for process in self.processes if process.is_alive]
         self.processes.append(process)
         return process
@@ -134,6 +140,9 @@ class World:
 
     def update(self, update: ServiceUpdate) -> None:
         self.kafka.append(Topic.SERVICE, 0, self.wire.seal(update))
+        if update.consumers is not None:
+            said = {name: value for name in SETTINGS if (value := getattr(update.consumers, name)) is not None}
+            self.settings = replace(self.scenario.consumer.settings, env=update.consumers.env, **said)
         if update.topic is not None:
             self.services[update.topic] = update.service
             self.measures.forget(update.topic)
