@@ -50,7 +50,11 @@ LAYERS = (  # from the ground up: a module imports from its own layer and from t
     ),
     Layer("studies", ("restow.study.*", "restow.simulator.*")),
     Layer(
-        "edges", ("restow.kafka.*", "restow.platform.processes.*", "restow.platform.kubernetes.*", "restow.pipeline.*")
+        "edges",
+        (
+            *("restow.kafka.*", "restow.platform.processes.*", "restow.platform.kubernetes.*", "restow.pipeline.*"),
+            "restow.signs",
+        ),
     ),
     Layer(
         "processes",
@@ -58,7 +62,7 @@ LAYERS = (  # from the ground up: a module imports from its own layer and from t
             *("restow.monitor.live_study", "restow.monitor.process", "restow.controller.process"),
             "restow.controller.journal",
             "restow.demo.*",
-            *("restow.consumer.volume", "restow.consumer.process", "restow.consumer.signs", "restow.dashboard.server"),
+            *("restow.consumer.volume", "restow.consumer.process", "restow.dashboard.server"),
             *("restow.consumer.light", "restow.consumer.light_table", "restow.consumer.light_stores"),
             "restow.consumer.transforms",
         ),

@@ -14,6 +14,7 @@ from restow.cli.stopping import Stop
 from restow.errors import InvalidInput
 from restow.model import ConsumerId
 from restow.settings import Settings
+from restow.signs import Signs
 
 if TYPE_CHECKING:
     from restow.consumer.pipeline import Pipeline, Plans
@@ -67,12 +68,10 @@ def run(args: argparse.Namespace) -> int:
     consumer = number_in(args.name, settings.group.name)
     # Kafka's client takes longer to load than most commands to run: only who wants a consumer waits for it.
     from restow.consumer.process import ConsumerProcess
-    from restow.consumer.signs import Signs
     from restow.consumer.volume import Volume
     from restow.kafka.mailbox import Mailbox
 
-    stop, looked_after = Stop(), os.environ.get("RESTOW_SIGNS")
-    signs = Signs(Path(looked_after) if looked_after else None)
+    stop, signs = Stop(), Signs(os.environ.get("RESTOW_SIGNS"))
     sender = f"{args.name}@{socket.gethostname()}:{os.getpid()}"
     with (
         Volume(args.volume, settings.group.name, consumer, say, os.environ.get("RESTOW_CREATION", "")) as volume,

@@ -1,8 +1,11 @@
 """`restow controller`: decides how many consumers there are and what each reads, until told to stop."""
 
 import argparse
+import os
 import sys
+import tempfile
 from collections.abc import Sequence
+from contextlib import ExitStack
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -14,16 +17,19 @@ from restow.errors import InvalidInput
 from restow.model import ConsumerId
 from restow.protocol.messages import ConsumerSettings
 from restow.settings import Settings
+from restow.signs import Signs
 
 if TYPE_CHECKING:
+    from restow.platform.interface import Platform
     from restow.platform.processes.consumers import LocalProcesses
 
 DESCRIPTION = """\
 Keeps the group just large enough: reads the speeds that `restow monitor` publishes, packs the partitions onto as few
 consumers as can carry them, starts and ends consumers, and moves partitions between them. It says what it does and why.
 
-Consumers run as processes on this machine and go on when the controller ends; the next one finds them again.
-If another controller of the group is running, this one takes over and the other ends. `restow down` ends everything.
+Consumers run as processes on this machine, or as pods of a cluster, and go on when the controller ends; the next one
+finds them again. If another controller of the group is running, this one takes over and the other ends. `restow down`
+ends everything that runs on this machine.
 """
 
 EPILOG = """\
@@ -36,6 +42,8 @@ restow.toml:
   capacity_bytes_per_s = 2000000       what one consumer sustains
   [controller]
   worth = 1.0                          what a consumer is worth, in capacities of moved speed
+  [group]
+  platform = "kubernetes"              or "processes", which it is when left out; docs/kubernetes.md has more
 
 Every event and every decision goes to the event log; `restow replay FILE` runs it again and explains it.
 """
@@ -50,7 +58,8 @@ def add(commands: "Subparsers[argparse.ArgumentParser]") -> None:
         "--log",
         type=Path,
         metavar="FILE",
-        help="the event log (default: events.jsonl in the group's directory); the one before is kept as FILE.1",
+        help="the event log (default: events.jsonl in the group's directory; where consumers are pods, in that for "
+        "temporary files); the one before is kept as FILE.1",
     )
     parser.set_defaults(run=run)
 
@@ -61,16 +70,39 @@ def run(args: argparse.Namespace) -> int:
         raise InvalidInput(f"{args.config}: there is nothing to consume; write a table [consume.TOPIC] for each topic")
     from restow.controller.journal import Journal
     from restow.controller.process import ControllerProcess
+
+    stop, signs, group = Stop(), Signs(os.environ.get("RESTOW_SIGNS")), settings.group.name
+    log: Path = args.log or default_log(settings)
+    with ExitStack() as ending:
+        platform = platform_of(settings, args.config, ending)
+        journal = ending.enter_context(Journal(log))
+        say(f"the controller of group {group} starts; its event log is {log}")
+        ControllerProcess(settings, platform, journal, signs, say).run(stop.wait)
+    return 0
+
+
+def default_log(settings: Settings) -> Path:
+    """A pod has its own file system, on which nothing but the place for temporary files can be written."""
+    is_pod = settings.group.platform == "kubernetes"
+    directory = Path(tempfile.gettempdir()) if is_pod else _directory(settings)
+    return directory / f"{settings.group.name}-controller" / "events.jsonl"
+
+
+def platform_of(settings: Settings, config: Path, ending: ExitStack) -> "Platform":
+    """Where consumers run. What it needs to be ended is left to `ending`."""
+    if settings.group.platform == "kubernetes":
+        from restow.platform.kubernetes.consumers import KubernetesPlatform
+
+        return ending.enter_context(KubernetesPlatform(settings, say))
     from restow.platform.processes.roles import RunningRole
 
-    stop = Stop()
-    directory = Path(settings.processes.directory).absolute()
-    log: Path = args.log or directory / f"{settings.group.name}-controller" / "events.jsonl"
-    with RunningRole(settings.group.name, directory, "controller"), Journal(log) as journal:
-        say(f"the controller of group {settings.group.name} starts; its event log is {log}")
-        platform = local_processes(settings, args.config, directory)
-        ControllerProcess(settings, platform, journal, say).run(stop.wait)
-    return 0
+    directory = _directory(settings)
+    ending.enter_context(RunningRole(settings.group.name, directory, "controller"))
+    return local_processes(settings, config, directory)
+
+
+def _directory(settings: Settings) -> Path:
+    return Path(settings.processes.directory).absolute()
 
 
 def local_processes(settings: Settings, config: Path, directory: Path) -> "LocalProcesses":

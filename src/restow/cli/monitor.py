@@ -1,6 +1,7 @@
 """`restow monitor`: measures how fast every partition of interest is written, and publishes it, until told to stop."""
 
 import argparse
+import os
 from contextlib import AbstractContextManager, nullcontext
 from pathlib import Path
 
@@ -9,6 +10,7 @@ from restow.cli.config import add_config, settings_of
 from restow.cli.stopping import Stop
 from restow.errors import InvalidInput
 from restow.settings import Settings
+from restow.signs import Signs
 
 DESCRIPTION = """\
 Measures how fast every partition of the topics of interest is written, and publishes one record a measurement to the
@@ -54,16 +56,17 @@ def run(args: argparse.Namespace) -> int:
     # Kafka's client takes longer to load than most commands to run: only who wants a monitor waits for it.
     from restow.monitor.process import Monitor
 
-    stop = Stop()
+    stop, signs = Stop(), Signs(os.environ.get("RESTOW_SIGNS"))
     with recorded(settings), Monitor(settings, note) as monitor:
         note(f"measuring {', '.join(settings.topics_of_interest)} at {settings.kafka.bootstrap}")
-        monitor.run(stop.wait)
+        monitor.run(stop.wait, signs)
     return 0
 
 
 def recorded(settings: Settings) -> AbstractContextManager[object]:
-    """As part of a group, so that `restow down` ends it too. One that only measures is nobody's."""
-    if not settings.consume:
+    """As part of a group, so that `restow down` ends it too. One that only measures is nobody's, and a pod is ended by
+    its cluster."""
+    if not settings.consume or settings.group.platform == "kubernetes":
         return nullcontext()
     from restow.platform.processes.roles import RunningRole
 

@@ -14,7 +14,6 @@ from restow.consumer.effects import ChangeAssignment, Effect, End, RunCycle, Sav
 from restow.consumer.events import ClockTicked, EndRequested, Event, ReadySent
 from restow.consumer.machine import begin, step
 from restow.consumer.pipeline import Pipeline
-from restow.consumer.signs import Signs
 from restow.consumer.volume import Volume
 from restow.errors import RestowError
 from restow.kafka.admin import Admin
@@ -29,6 +28,7 @@ from restow.protocol.messages import (
     StopConsumingEvent,
 )
 from restow.settings import Settings
+from restow.signs import Signs
 
 ANSWER_WITHIN_S: Final = 5.0
 SHORTEST_PAUSE_S: Final = 0.5

@@ -54,6 +54,7 @@ from restow.protocol.messages import (
 )
 from restow.protocol.records import PassedOver, Undecodable, common_version
 from restow.settings import Settings
+from restow.signs import Signs
 
 ROUND_S: Final = 0.2
 """How long a round waits for something to come."""
@@ -64,10 +65,11 @@ ACTIONS: Final[dict[type[Wish], PlatformAction]] = {Create: "create", Delete: "d
 
 
 class ControllerProcess:
-    def __init__(self, settings: Settings, platform: Platform, journal: Journal, say: Say) -> None:
-        self._settings, self._platform, self._journal, self._say = settings, platform, journal, say
+    def __init__(self, settings: Settings, platform: Platform, journal: Journal, signs: Signs, say: Say) -> None:
+        self._settings, self._platform, self._journal = settings, platform, journal
+        self._signs, self._say = signs, say
         self._admin = Admin(settings.kafka)
-        self._channel = ControllerChannel(settings, f"{socket.gethostname()}-{os.getpid()}", say)
+        self._channel = ControllerChannel(settings, f"{socket.gethostname()}-{os.getpid()}", say, signs.alive)
         self._state: State = begin(Rules(settings.controller, settings.consumer, settings.consume))
         self._passed_over = PassedOver()
         self._waiting: deque[Event] = deque()
@@ -82,7 +84,9 @@ class ControllerProcess:
             self._waiting.append(TookOver(self._channel.take_over()))
             self._say(f"took over group {self._settings.group.name}")
             self._read_services(told_to_stop)
+            self._signs.ready()
             while not told_to_stop(0.0):
+                self._signs.alive()
                 self.round()
 
     def round(self) -> None:
@@ -101,6 +105,7 @@ class ControllerProcess:
     def _read_services(self, told_to_stop: Callable[[float], bool]) -> None:
         """What the group consumes is known before anything is decided."""
         while not self._channel.has_read_services and not told_to_stop(0.0):
+            self._signs.alive()
             self._waiting += self._events(self._channel.read(ROUND_S))
 
     def _gathered(self) -> tuple[list[Event], int | None]:

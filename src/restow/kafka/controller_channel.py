@@ -65,8 +65,10 @@ class Addressed:
 
 
 class ControllerChannel:
-    def __init__(self, settings: Settings, name: str, say: Say) -> None:
+    def __init__(self, settings: Settings, name: str, say: Say, meanwhile: Callable[[], None] = lambda: None) -> None:
+        """`meanwhile` is called again and again while brokers that don't answer are waited for."""
         self._settings, self._topics, self._name, self._say = settings, settings.topics, name, say
+        self._meanwhile = meanwhile
         own = f"{settings.group.name}-controller"
         self._producer: Producer = make_producer(
             settings.kafka,
@@ -234,6 +236,7 @@ class ControllerChannel:
                 if not self._trouble:
                     self._say(f"can't {doing}: {self._bootstrap} doesn't answer ({error.str()}); tries go on")
                     self._trouble = True
+                self._meanwhile()
                 time.sleep(pause_s)
                 pause_s = min(2 * pause_s, LONGEST_PAUSE_S)
                 continue

@@ -20,6 +20,7 @@ from restow.kafka.topics import ensure_topics
 from restow.monitor.publication import VERSION, Publication, encode, publication
 from restow.monitor.speeds import Measurement, Meter, MeterSettings
 from restow.settings import Settings
+from restow.signs import Signs
 
 ANSWER_WITHIN_S: Final = 5.0
 SHORTEST_PAUSE_S: Final = 0.5
@@ -57,12 +58,14 @@ class Monitor:
             self._services.close()
         self._admin.close()
 
-    def run(self, told_to_stop: Callable[[float], bool]) -> None:
+    def run(self, told_to_stop: Callable[[float], bool], signs: Signs) -> None:
         """Until it is told to stop, for which `told_to_stop` is asked and waits so many seconds after each look."""
         pause_s = 0.0
         while not told_to_stop(pause_s):
+            signs.alive()
             begun_s = time.monotonic()
-            self.look()
+            if self.look() is not None:
+                signs.ready()
             pause_s = self._pause_s if self._trouble else self._settings.monitor.sample_every_s
             # From begin to begin; a look that takes longer than that is followed by the next one at once.
             pause_s = max(0.0, begun_s + pause_s - time.monotonic())

@@ -1,10 +1,10 @@
-"""Signs of life of a consumer's process, for whoever looks after it from outside: files in a directory it is given.
+"""Signs of life of a role's process, for whoever looks after it from outside: files in the directory RESTOW_SIGNS.
 
-    alive   touched when the loop turns, at most every second: its age says whether the process hangs
-    ready   there from when it has said that it is ready until it is told to end
+    alive   touched when its loop turns, at most every second: its age says whether the process hangs
+    ready   there from when it does its work (a consumer: when it has said so) until it is told to end
 
-Probes look at them where consumers are pods (platform/kubernetes/pods.py). A file needs no open port, works on a
-machine's own network too, and costs the loop nothing. Where no directory is given, nothing is written.
+Probes look at them where roles are pods (platform/kubernetes/pods.py). A file needs no open port, works on a machine's
+own network too, and costs the loop nothing. Where no directory is given, nothing is written.
 """
 
 import time
@@ -18,14 +18,14 @@ TOUCH_EVERY_S: Final = 1.0
 
 
 class Signs:
-    def __init__(self, directory: Path | None) -> None:
+    def __init__(self, directory: str | None = None) -> None:
         """A process that was here before may have left its own."""
-        self._directory = directory
+        self._directory = Path(directory) if directory else None
         self._touched_s = 0.0
-        if directory is not None:
+        if self._directory is not None:
             try:
-                (directory / "ready").unlink(missing_ok=True)
-                (directory / "alive").touch()
+                (self._directory / "ready").unlink(missing_ok=True)
+                (self._directory / "alive").touch()
             except OSError as error:
                 raise InvalidInput(
                     f"RESTOW_SIGNS={directory} can't be used: {error.strerror}; name a directory"
