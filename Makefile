@@ -13,7 +13,7 @@ JAVA_READY := $(VENV)/.java-ready
 JARS_READY := $(VENV)/.jars-ready
 SOURCES := src tests bench scripts examples
 
-.PHONY: help demo test check kubernetes format docs bench lock clean
+.PHONY: help demo test soak check kubernetes format docs bench lock clean
 
 help: ## List the targets
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / {printf "  make %-10s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
@@ -24,6 +24,9 @@ demo: $(JARS_READY) $(PACKER_READY) ## Set up and run the main job: a whole grou
 # loadfile: the tests of a file run in one process, so that a cluster they share is started once.
 test: check $(JARS_READY) $(PACKER_READY) kubernetes ## Set up and pass every test
 	$(BIN)/python -m pytest --numprocesses 2 --dist loadfile
+
+soak: $(DEV_READY) $(JARS_READY) $(PACKER_READY) ## Kill consumers of a group on Spark fifteen times at random instants, and audit it (ten minutes; SEED=7)
+	$(BIN)/python -m tests.soak.soak $(if $(SEED),--seed $(SEED))
 
 check: $(DEV_READY) ## Lint, types (mypy strict) and the import rules
 	$(BIN)/ruff check $(SOURCES)

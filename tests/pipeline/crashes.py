@@ -10,9 +10,8 @@ from typing import Any
 
 import duckdb
 from confluent_kafka import TopicPartition as Place
-from deltalake import DeltaTable
 from tests.consumer.live import Group
-from tests.pipeline.lake import on_disk, visible
+from tests.pipeline.lake import brought, on_disk, visible
 
 from restow.kafka.clients import make_consumer, make_producer
 from restow.kafka.topics import wait_until_shown
@@ -135,7 +134,7 @@ class SparkGroup(Group):
 
     def rows(self) -> dict[TopicPartition, list[tuple[int, str]]]:
         """Offset and id of all rows of each partition, in the order in which commits and their files brought them."""
-        files = [str(self.lake / path) for path in self._added()]
+        files = list(map(str, brought(self.lake)))
         if not files:
             return {}
         with duckdb.connect() as engine:
@@ -171,11 +170,6 @@ class SparkGroup(Group):
     def left_behind(self) -> set[str]:
         """Files that lie below the table and are no part of it."""
         return on_disk(self.lake) - visible(self.lake)
-
-    def _added(self) -> list[str]:
-        entries = sorted((self.lake / "_delta_log").glob("*.json")) if DeltaTable.is_deltatable(str(self.lake)) else []
-        actions = [json.loads(line) for entry in entries for line in entry.read_text().splitlines() if line]
-        return [action["add"]["path"] for action in actions if "add" in action and action["add"]["dataChange"]]
 
 
 def send(process: "subprocess.Popen[bytes]", number: signal.Signals) -> None:

@@ -97,6 +97,13 @@ def visible(root: Path) -> set[str]:
     return {str(Path(uri).relative_to(root)) for uri in DeltaTable(root).file_uris()}
 
 
+def brought(root: Path) -> list[Path]:
+    """The files that brought rows, in the order of their commits. Compaction brings none."""
+    entries = sorted((root / "_delta_log").glob("*.json"))
+    actions = [json.loads(line) for entry in entries for line in entry.read_text().splitlines() if line]
+    return [root / action["add"]["path"] for action in actions if "add" in action and action["add"]["dataChange"]]
+
+
 def on_disk(root: Path) -> set[str]:
     """Files of rows, whether they are part of the table or not."""
     return {str(path.relative_to(root)) for path in root.rglob("*.parquet") if "_delta_log" not in path.parts}
