@@ -2,11 +2,11 @@
 
 import argparse
 
-from restow.cli import bench_monitor, bench_packing
+from restow.cli import bench_monitor, bench_packing, bench_platform
 from restow.cli.common import Parser, Subparsers
 
 DESCRIPTION = "Measures on this machine what restow's parts take."
-BENCHES = (bench_packing, bench_monitor)
+BENCHES = (bench_packing, bench_monitor, bench_platform)
 
 
 def add(commands: "Subparsers[argparse.ArgumentParser]") -> None:

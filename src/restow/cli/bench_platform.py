@@ -1,0 +1,224 @@
+"""`restow bench platform`: how long a platform takes to accept many new consumers, and they to become ready."""
+
+import argparse
+import os
+import tempfile
+import time
+from collections.abc import Callable, Collection, Iterator, Sequence
+from contextlib import contextmanager
+from dataclasses import asdict, dataclass, replace
+from pathlib import Path
+from typing import TYPE_CHECKING, Final
+
+from rich.table import Column
+
+from restow.cli.common import (
+    Subparsers,
+    list_of,
+    note,
+    one_of,
+    print_json,
+    progress,
+    right,
+    show,
+    table,
+    whole_number,
+)
+from restow.cli.config import text_of
+from restow.cli.controller import local_processes
+from restow.cli.stopping import interrupt_on_stop_signals
+from restow.errors import InvalidInput, RestowError
+from restow.model import ConsumerId
+from restow.platform.interface import ConsumerFailing, ConsumerGone, Create, Delete, Platform
+from restow.protocol.messages import ConsumerReady
+from restow.settings import Settings, read_settings
+
+if TYPE_CHECKING:
+    from restow.kafka.controller_channel import ControllerChannel
+
+PLATFORMS: Final = ("processes", "kubernetes")
+CONSUMERS: Final = 50
+PUBLISHED_REQUESTS: Final = 20
+"""The published figure: so many requests are accepted in less than a second."""
+WITHIN_S: Final = 1800.0
+LISTEN_S: Final = 0.1
+
+DESCRIPTION = """\
+Creates many consumers at once and measures from there until the platform has accepted all requests, until all
+consumers have said that they are ready, and, after all were told to go, until they are gone. Consumers are light ones:
+the real process without Spark. The published figure is less than 1 s until 20 requests are accepted.
+"""
+
+EPILOG = """\
+`processes` needs nothing: it brings its own broker. `kubernetes` needs a restow.toml of a group that has no consumers
+and no controller, with [consumer] pipeline = "light" and an image, brokers that pods can reach, and the ConfigMap that
+pods read it from:
+
+  kubectl create configmap bench-config --from-file restow.toml
+  restow bench platform --config restow.toml --platform kubernetes
+"""
+
+
+@dataclass(frozen=True, slots=True)
+class Row:
+    platform: str
+    consumers: int
+    requests_at_once: int
+    first_accepted: int
+    """How many the next figure is about: as many as the published one, if there were so many."""
+    first_accepted_s: float
+    accepted_s: float
+    ready_s: float
+    gone_s: float
+    """From when they were told to go."""
+
+
+def add(benches: "Subparsers[argparse.ArgumentParser]") -> None:
+    parser = benches.add_parser(
+        "platform", help="how soon many consumers are accepted and ready", description=DESCRIPTION, epilog=EPILOG
+    )
+    parser.add_argument(
+        "--platform",
+        type=list_of(one_of(PLATFORMS, "platform")),
+        metavar="NAME,…",
+        help="processes, kubernetes or both (default: processes; both if there is a --config)",
+    )
+    parser.add_argument("--config", type=Path, metavar="FILE", help="the settings of a group on Kubernetes, as TOML")
+    parser.add_argument(
+        "--consumers", type=whole_number(1), default=CONSUMERS, metavar="N", help=f"how many (default: {CONSUMERS})"
+    )
+    parser.add_argument("--json", action="store_true", help='print {"rows": […]} and nothing else')
+    parser.set_defaults(run=run)
+
+
+def run(args: argparse.Namespace) -> int:
+    platforms: Sequence[str] = args.platform or (PLATFORMS if args.config else PLATFORMS[:1])
+    settings = _read(args.config) if args.config else None
+    if "kubernetes" in platforms:
+        settings = _usable(settings)
+    interrupt_on_stop_signals()
+    rows = []
+    for name in platforms:
+        with _on_kubernetes(settings) if name == "kubernetes" and settings else _on_this_machine() as (place, platform):
+            rows.append(_measured(name, place, platform, args.consumers))
+    if args.json:
+        print_json({"rows": [asdict(row) for row in rows]})
+    else:
+        _show(rows)
+    return 0
+
+
+def _read(file: Path) -> Settings:
+    return read_settings(text_of(file), str(file), os.environ)
+
+
+def _usable(settings: Settings | None) -> Settings:
+    if settings is None:
+        raise InvalidInput("--platform kubernetes needs --config FILE, the settings of a group; see --help")
+    if settings.consumer.pipeline != "light":
+        raise InvalidInput('[consumer] pipeline must be "light" here: what is measured is the platform, not Spark')
+    return settings
+
+
+@contextmanager
+def _on_this_machine() -> Iterator[tuple[Settings, Platform]]:
+    """With a broker of its own, and nothing left behind."""
+    from restow.kafka.broker import EmbeddedKafka
+    from restow.platform.processes.ending import end_group
+
+    with tempfile.TemporaryDirectory(prefix="restow-bench-") as scratch, EmbeddedKafka(say=note) as broker:
+        directory, config = Path(scratch, "data"), Path(scratch, "restow.toml")
+        config.write_text(
+            f'[kafka]\nbootstrap = "{broker.bootstrap}"\n[group]\nname = "bench"\n[consumer]\npipeline = "light"\n'
+        )
+        settings = _read(config)
+        try:
+            yield settings, local_processes(settings, config, directory)
+        finally:
+            end_group(settings.group.name, directory, settings.consumer.grace_s, lambda _: None)
+
+
+@contextmanager
+def _on_kubernetes(settings: Settings) -> Iterator[tuple[Settings, Platform]]:
+    """Its claims go with the consumers, whatever the settings say: nobody will use them again."""
+    from restow.platform.kubernetes.consumers import KubernetesPlatform
+
+    settings = replace(settings, kubernetes=replace(settings.kubernetes, claims="delete"))
+    with KubernetesPlatform(settings, note) as platform:
+        yield settings, platform
+
+
+def _measured(name: str, settings: Settings, platform: Platform, count: int) -> Row:
+    from restow.kafka.admin import Admin
+    from restow.kafka.controller_channel import ControllerChannel
+    from restow.kafka.topics import grow_topics
+
+    if there := platform.list():
+        raise InvalidInput(f"group {settings.group.name} has {len(there)} consumers; name a group that has none")
+    consumers = [ConsumerId(number) for number in range(1, count + 1)]
+    with Admin(settings.kafka) as admin, ControllerChannel(settings, "bench", note) as channel:
+        grow_topics(admin, settings.topics, count)
+        channel.take_over()
+        first = consumers[:PUBLISHED_REQUESTS]
+        try:
+            begun_s = time.monotonic()
+            _take(platform, [Create(consumer, settings.consumer.settings) for consumer in first])
+            first_s = time.monotonic() - begun_s
+            _take(platform, [Create(consumer, settings.consumer.settings) for consumer in consumers[len(first) :]])
+            accepted_s = time.monotonic() - begun_s
+            note(f"{name}: {count} accepted after {accepted_s:.2f} s; waiting until they are ready")
+            _until(f"{name}: ready", consumers, lambda: _ready(channel, platform))
+            ready_s = time.monotonic() - begun_s
+        finally:
+            told_s = time.monotonic()
+            _take(platform, [Delete(consumer) for consumer in consumers])
+            _until(f"{name}: gone", consumers, lambda: _gone(platform))
+    gone_s = time.monotonic() - told_s
+    return Row(name, count, platform.at_once, len(first), first_s, accepted_s, ready_s, gone_s)
+
+
+def _take(platform: Platform, wishes: Sequence[Create | Delete]) -> None:
+    """In parts, as a controller hands them over."""
+    for start in range(0, len(wishes), platform.at_once):
+        for refused in platform.take(wishes[start : start + platform.at_once]):
+            raise RestowError(f"the platform refused: {refused.reason}")
+
+
+def _until(what: str, consumers: Sequence[ConsumerId], those: Callable[[], Collection[ConsumerId]]) -> None:
+    left, deadline_s = set(consumers), time.monotonic() + WITHIN_S
+    with progress(what, len(consumers)) as step:
+        while left:
+            for consumer in left & {*those()}:
+                left.discard(consumer)
+                step()
+            if time.monotonic() > deadline_s:
+                raise RestowError(f"{what}: {len(left)} of {len(consumers)} were not within {WITHIN_S:g} s")
+
+
+def _ready(channel: "ControllerChannel", platform: Platform) -> Collection[ConsumerId]:
+    for change in platform.changes():
+        if isinstance(change, ConsumerFailing):
+            note(f"consumer {change.consumer} fails: {change.reason}")
+    return [read.message.consumer for read in channel.read(LISTEN_S) if isinstance(read.message, ConsumerReady)]
+
+
+def _gone(platform: Platform) -> Collection[ConsumerId]:
+    time.sleep(LISTEN_S)
+    return [change.consumer for change in platform.changes() if isinstance(change, ConsumerGone)]
+
+
+def _show(rows: Sequence[Row]) -> None:
+    columns = ("consumers", "at once", "accepted s", "first 20 s", "ready s", "gone s")
+    listing = table(
+        Column("platform"),
+        *map(right, columns),
+        caption=f"published: {PUBLISHED_REQUESTS} requests accepted in less than 1 s",
+    )
+    for row in rows:
+        first = f"{row.first_accepted_s:.2f}" if row.first_accepted == PUBLISHED_REQUESTS else "-"
+        listing.add_row(
+            row.platform,
+            *(str(row.consumers), str(row.requests_at_once)),
+            *(f"{row.accepted_s:.2f}", first, f"{row.ready_s:.1f}", f"{row.gone_s:.1f}"),
+        )
+    show(listing)
