@@ -29,8 +29,9 @@ from restow.settings import Kafka
 TICK_S: Final = 0.1
 LOOK_EVERY_S: Final = 1.0
 TELL_EVERY_S: Final = 10.0
-READING_WITHIN_S: Final = 300.0
-"""The first consumer. Half a minute is usual; the controller gives it up after three and tries again."""
+READING_WITHIN_S: Final = 600.0
+"""The first consumer. Half a minute is usual. A controller that has to compile its packer first takes half a minute of
+a core more, and one whose consumer doesn't come up tries again after three minutes."""
 NOTHING_NEW_FOR_S: Final = 120.0
 """Rows that are not stored so long after the last ones are taken for lost."""
 SHOWN: Final = {
