@@ -3,15 +3,12 @@
 import os
 import signal
 from pathlib import Path
-from typing import TYPE_CHECKING
 
 import pytest
 from confluent_kafka import TopicPartition as KafkaTopicPartition
+from tests.live.groups import LiveGroup
 
 from restow.kafka.clients import make_consumer
-
-if TYPE_CHECKING:
-    from tests.live.conftest import LiveGroup
 
 CRASHING = Path(__file__).with_name("crashing.py")
 POINTS = (
@@ -27,7 +24,7 @@ POINTS = (
 
 @pytest.mark.parametrize("point", POINTS)
 def test_the_next_controller_repairs_what_a_killed_one_left(
-    group: "LiveGroup", point: str, monkeypatch: pytest.MonkeyPatch
+    group: LiveGroup, point: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     orders = group.topic("orders", 4)
     group.produce(orders)
@@ -47,7 +44,7 @@ def test_the_next_controller_repairs_what_a_killed_one_left(
 
 
 def test_a_controller_that_was_stopped_and_replaced_commands_nothing_deletes_nothing_and_exits(
-    group: "LiveGroup",
+    group: LiveGroup,
 ) -> None:
     orders = group.topic("orders", 4)
     group.produce(orders)
@@ -73,7 +70,7 @@ def test_a_controller_that_was_stopped_and_replaced_commands_nothing_deletes_not
     assert group.stage() == "Sentinel"
 
 
-def _ends(group: "LiveGroup") -> list[int]:
+def _ends(group: LiveGroup) -> list[int]:
     """How much was ever written to the consumers' partitions: commands, and the marks of transactions."""
     reader = make_consumer(group.kafka, {"group.id": "ends"})
     topic = f"{group.prefix}-controller"

@@ -6,17 +6,13 @@ import signal
 import subprocess
 import sys
 from itertools import groupby
-from typing import TYPE_CHECKING
 
 import pytest
+from tests.live.groups import LiveGroup
 
 from restow.controller.effects import ListConsumers, Moved, Noted, RestartConsumer, Send
 from restow.model import SortedMapping
 from restow.protocol.messages import ConsumerSettings, ServiceUpdate, TopicService
-
-if TYPE_CHECKING:
-    from tests.live.conftest import LiveGroup
-
 
 PATIENT = (60.0, 120.0, 30.0)
 """Nobody is restarted for being slow: then only new settings are a reason."""
@@ -26,7 +22,7 @@ def with_variable(name: str, value: str) -> ConsumerSettings:
     return ConsumerSettings(env=SortedMapping({name: value}))
 
 
-def test_it_grows_moves_and_shrinks_and_stores_everything_once(group: "LiveGroup") -> None:
+def test_it_grows_moves_and_shrinks_and_stores_everything_once(group: LiveGroup) -> None:
     orders = group.topic("orders", 4)
     group.produce(orders)
     group.measure(dict.fromkeys(orders, 0.1))
@@ -42,7 +38,7 @@ def test_it_grows_moves_and_shrinks_and_stores_everything_once(group: "LiveGroup
     group.audit()
 
 
-def test_a_new_topic_is_taken_in_while_a_move_is_under_way(group: "LiveGroup") -> None:
+def test_a_new_topic_is_taken_in_while_a_move_is_under_way(group: LiveGroup) -> None:
     orders = group.topic("orders", 2)
     group.measure(dict.fromkeys(orders, 0.3))
     group.start_controller()
@@ -56,7 +52,7 @@ def test_a_new_topic_is_taken_in_while_a_move_is_under_way(group: "LiveGroup") -
     group.audit()
 
 
-def test_a_topic_that_is_removed_is_stopped_and_one_that_comes_back_goes_on(group: "LiveGroup") -> None:
+def test_a_topic_that_is_removed_is_stopped_and_one_that_comes_back_goes_on(group: LiveGroup) -> None:
     orders, clicks = group.topic("orders", 2), group.topic("clicks", 2)
     both = (*orders, *clicks)
     group.produce(both)
@@ -71,7 +67,7 @@ def test_a_topic_that_is_removed_is_stopped_and_one_that_comes_back_goes_on(grou
     group.audit()
 
 
-def test_a_consumer_that_hangs_is_restarted_and_then_replaced(group: "LiveGroup") -> None:
+def test_a_consumer_that_hangs_is_restarted_and_then_replaced(group: LiveGroup) -> None:
     group.write_settings(silent_after_s=4, ready_within_s=12)
     orders = group.topic("orders", 4)
     group.produce(orders)
@@ -86,7 +82,7 @@ def test_a_consumer_that_hangs_is_restarted_and_then_replaced(group: "LiveGroup"
     group.audit()
 
 
-def test_a_lost_volume_is_made_good_from_the_table(group: "LiveGroup") -> None:
+def test_a_lost_volume_is_made_good_from_the_table(group: LiveGroup) -> None:
     orders = group.topic("orders", 4)
     group.produce(orders)
     group.measure(dict.fromkeys(orders, 0.4))
@@ -103,7 +99,7 @@ def test_a_lost_volume_is_made_good_from_the_table(group: "LiveGroup") -> None:
     group.audit()
 
 
-def test_new_settings_restart_one_consumer_at_a_time_and_only_its_partitions_pause(group: "LiveGroup") -> None:
+def test_new_settings_restart_one_consumer_at_a_time_and_only_its_partitions_pause(group: LiveGroup) -> None:
     group.write_settings(*PATIENT)
     orders = group.topic("orders", 4)
     group.produce(orders)
@@ -130,7 +126,7 @@ def test_new_settings_restart_one_consumer_at_a_time_and_only_its_partitions_pau
     group.audit()
 
 
-def test_settings_by_which_nothing_comes_up_cost_one_consumer_until_there_are_others(group: "LiveGroup") -> None:
+def test_settings_by_which_nothing_comes_up_cost_one_consumer_until_there_are_others(group: LiveGroup) -> None:
     group.write_settings(*PATIENT)
     orders = group.topic("orders", 4)
     group.produce(orders)
@@ -149,7 +145,7 @@ def test_settings_by_which_nothing_comes_up_cost_one_consumer_until_there_are_ot
     group.audit()
 
 
-def test_restow_down_leaves_nothing_running(group: "LiveGroup") -> None:
+def test_restow_down_leaves_nothing_running(group: LiveGroup) -> None:
     orders = group.topic("orders", 2)
     group.measure(dict.fromkeys(orders, 0.6))
     controller = group.start_controller()
@@ -163,7 +159,7 @@ def test_restow_down_leaves_nothing_running(group: "LiveGroup") -> None:
 
 @pytest.mark.parametrize("signal_number", [signal.SIGTERM, signal.SIGINT])
 def test_a_controller_that_is_told_to_stop_leaves_its_consumers_at_work(
-    group: "LiveGroup", signal_number: signal.Signals
+    group: LiveGroup, signal_number: signal.Signals
 ) -> None:
     orders = group.topic("orders", 2)
     group.measure(dict.fromkeys(orders, 0.3))

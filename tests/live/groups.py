@@ -1,0 +1,253 @@
+"""A whole group on the real broker: a real controller and real consumers, with the speeds told by the test."""
+
+import json
+import os
+import signal
+import sqlite3
+import subprocess
+import sys
+import threading
+import uuid
+from collections.abc import Callable, Mapping
+from datetime import UTC, datetime
+from pathlib import Path
+
+from confluent_kafka import Producer
+
+from restow.controller.event_log import Step, replay
+from restow.kafka.admin import Admin
+from restow.kafka.clients import make_producer
+from restow.kafka.publisher import Publisher
+from restow.kafka.topics import ensure_topics, wait_until_shown
+from restow.model import SortedMapping, TopicPartition
+from restow.monitor.publication import PartitionSpeed, Publication, encode
+from restow.platform.processes.ending import end_group
+from restow.protocol.messages import ServiceUpdate
+from restow.protocol.records import encode as encode_message
+from restow.protocol.records import key_of
+from restow.settings import Kafka, Topics
+
+Eventually = Callable[..., None]
+
+CAPACITY = 1000.0
+SETTINGS = """
+[kafka]
+bootstrap = "{bootstrap}"
+[topics]
+prefix = "{prefix}"
+most_consumers = 2
+[group]
+name = "{group}"
+platform = "{platform}"
+[consumer]
+{consumer}
+capacity_bytes_per_s = 1000
+report_every_s = 0.5
+cycle_s = 0.2
+grace_s = {grace_s}
+[controller]
+look_every_s = 1
+list_every_s = 2
+answer_within_s = {answer_within_s}
+most_tries = 2
+silent_after_s = {silent_after_s}
+ready_within_s = {ready_within_s}
+stale_after_s = 30
+[consume."^{prefix}-in-.*"]
+table = "{table}"
+{where}
+"""
+
+
+class LiveGroup:
+    """A group of its own: topics, settings, a directory for its processes. One whose consumers run elsewhere than on
+    this machine says so (tests/kubernetes/groups.py)."""
+
+    platform = "processes"
+    consumer = 'pipeline = "light"'
+    """What `[consumer]` says beside what is the same for all."""
+    grace_s = 10.0
+
+    def __init__(self, kafka: Kafka, admin: Admin, prefix: str, directory: Path, eventually: Eventually) -> None:
+        self.kafka, self.admin, self.prefix, self.directory = kafka, admin, prefix, directory
+        self.eventually = eventually
+        self.name = f"g-{uuid.uuid4().hex[:8]}"
+        self.table = directory / "table.db"
+        self.config = directory / "restow.toml"
+        self.processes = directory / "processes"
+        self.produced: set[str] = set()
+        self._producer: Producer = make_producer(kafka)
+        self._controllers: list[subprocess.Popen[bytes]] = []
+        self._speeds: Mapping[TopicPartition, float] = {}
+        self._measures = threading.Event()
+        self.write_settings()
+        ensure_topics(admin, Topics(prefix, most_consumers=2))
+        self._monitor = threading.Thread(target=self._publish)
+        self._monitor.start()
+
+    def write_settings(
+        self, silent_after_s: float = 20, ready_within_s: float = 30, answer_within_s: float = 4
+    ) -> None:
+        self.config.write_text(
+            SETTINGS.format(
+                bootstrap=self.kafka.bootstrap,
+                prefix=self.prefix,
+                group=self.name,
+                platform=self.platform,
+                consumer=self.consumer,
+                grace_s=self.grace_s,
+                table=self.table,
+                where=self.where(),
+                silent_after_s=silent_after_s,
+                ready_within_s=ready_within_s,
+                answer_within_s=answer_within_s,
+            )
+        )
+
+    def where(self) -> str:
+        """What restow.toml says of the place where consumers run."""
+        return f'[processes]\ndirectory = "{self.processes}"'
+
+    def topic(self, name: str, partitions: int) -> tuple[TopicPartition, ...]:
+        full = f"{self.prefix}-in-{name}"
+        self.admin.create_topic(full, partitions)
+        wait_until_shown(self.admin, {full: partitions})
+        return tuple(TopicPartition(full, number) for number in range(partitions))
+
+    def produce(self, partitions: tuple[TopicPartition, ...], each: int = 20) -> None:
+        for partition in partitions:
+            for _ in range(each):
+                name = uuid.uuid4().hex
+                self.produced.add(name)
+                self._producer.produce(partition.topic, name.encode(), partition=partition.partition)
+        assert self._producer.flush(30) == 0
+
+    def measure(self, shares: Mapping[TopicPartition, float]) -> None:
+        """From now on the monitor tells these speeds, as shares of a consumer's capacity."""
+        self._speeds = {partition: share * CAPACITY for partition, share in shares.items()}
+
+    def update(self, update: ServiceUpdate) -> None:
+        headers, value = encode_message(update, "test")
+        topic = f"{self.prefix}-service"
+        self._producer.produce(topic, value, key=key_of(update), partition=0, headers=list(headers))
+        assert self._producer.flush(30) == 0
+
+    def start_controller(self, *arguments: str, program: Path | None = None) -> "subprocess.Popen[bytes]":
+        module = [str(program)] if program else ["-m", "restow"]
+        number = len(self._controllers)
+        command = [sys.executable, *module, "controller", "--config", str(self.config), "--log", str(self.log(number))]
+        with (self.directory / f"controller-{number}.txt").open("wb") as said:
+            process = subprocess.Popen([*command, *arguments], stdin=subprocess.DEVNULL, stdout=said, stderr=said)
+        self._controllers.append(process)
+        return process
+
+    def log(self, controller: int = -1) -> Path:
+        number = controller if controller >= 0 else len(self._controllers) - 1
+        return self.directory / f"events-{number}.jsonl"
+
+    def said(self, controller: int = -1) -> str:
+        number = controller if controller >= 0 else len(self._controllers) - 1
+        return (self.directory / f"controller-{number}.txt").read_text()
+
+    def stage(self) -> str | None:
+        """Where the newest controller is, by its log."""
+        lines = self.log().read_text().splitlines()[1:] if self.log().exists() else []
+        whole = [line for line in lines if line.endswith("}")]
+        return str(json.loads(whole[-1])["stage"]) if whole else None
+
+    def saved(self) -> dict[int, dict[TopicPartition, int]]:
+        """What each consumer's volume says that it holds, of those that are there."""
+        found = {}
+        for consumer in self.running():
+            state = self.volume(consumer) / "state.json"
+            plain = json.loads(state.read_text())["saved"]["positions"] if state.exists() else {}
+            found[consumer] = {
+                TopicPartition(topic, int(number)): offset
+                for topic, numbers in plain.items()
+                for number, offset in numbers.items()
+            }
+        return found
+
+    def volume(self, consumer: int) -> Path:
+        return self.processes / f"{self.name}-consumer-{consumer}"
+
+    def running(self) -> dict[int, int]:
+        """The group's consumer processes: number -> process id."""
+        found = {}
+        for entry in Path("/proc").iterdir():
+            if entry.name.isdigit():
+                try:
+                    words = (entry / "cmdline").read_bytes().split(b"\0")
+                except OSError:
+                    continue
+                name = f"{self.name}-consumer-".encode()
+                numbers = [word[len(name) :] for word in words if word.startswith(name) and b"/" not in word]
+                if numbers and b"consumer" in words:
+                    found[int(numbers[0])] = int(entry.name)
+        return dict(sorted(found.items()))
+
+    def variable(self, consumer: int, name: str) -> str | None:
+        """Of the environment that the consumer's process was started with, if it runs."""
+        try:
+            environ = Path(f"/proc/{self.running()[consumer]}/environ").read_bytes().split(b"\0")
+        except (KeyError, OSError):
+            return None
+        values = [entry.partition(b"=")[2] for entry in environ if entry.startswith(f"{name}=".encode())]
+        return values[0].decode() if values else None
+
+    def replayed(self) -> list[Step]:
+        """What the newest controller did so far."""
+        lines = self.log().read_text().splitlines(keepends=True)
+        return list(replay(line for line in lines if line.endswith("\n")))
+
+    def is_settled(self, partitions: tuple[TopicPartition, ...], consumers: int) -> bool:
+        """So many consumers run, each partition is held by one of them, and the controller watches."""
+        saved = self.saved()
+        if not all(saved.values()):
+            return False  # one that holds nothing is about to get something, or to go
+        held = [partition for positions in saved.values() for partition in positions]
+        return len(self.running()) == consumers and sorted(held) == sorted(partitions) and self.stage() == "Sentinel"
+
+    def settle(self, partitions: tuple[TopicPartition, ...], consumers: int, within_s: float = 60) -> None:
+        try:
+            self.eventually(lambda: self.is_settled(partitions, consumers), within_s=within_s)
+        except AssertionError:
+            raise AssertionError(
+                f"stage {self.stage()}, running {self.running()}, saved {self.saved()}\n{self.said()[-6000:]}\n"
+                + "\n".join(f"--- {file}\n{file.read_text()[-1500:]}" for file in sorted(self.processes.rglob("*.log")))
+            ) from None
+
+    def stored(self) -> list[str]:
+        if not self.table.exists():
+            return []
+        with sqlite3.connect(f"file:{self.table}?mode=ro", uri=True, timeout=10) as database:
+            return [bytes(value).decode() for (value,) in database.execute("SELECT value FROM records")]
+
+    def audit(self) -> None:
+        """Everything that was produced is stored, once."""
+        self.eventually(lambda: len(self.stored()) >= len(self.produced), within_s=60)
+        stored = self.stored()
+        assert len(stored) == len(set(stored)), "stored twice"
+        assert set(stored) == self.produced
+
+    def end(self) -> None:
+        self._measures.set()
+        self._monitor.join()
+        for controller in self._controllers:
+            if controller.poll() is None:
+                os.kill(controller.pid, signal.SIGKILL)
+            controller.wait(30)
+        end_group(self.name, self.processes, 10, lambda line: None)  # noqa: ARG005  nobody listens
+        assert self.running() == {}
+
+    def _publish(self) -> None:
+        publisher = Publisher(self.kafka, f"{self.prefix}-monitor", 5)
+        while not self._measures.wait(0.25):
+            if not self._speeds:
+                continue
+            now = datetime.now(UTC).isoformat(timespec="milliseconds").replace("+00:00", "Z")
+            speeds = {
+                partition: PartitionSpeed(speed, speed, 1.0, 0, 0, estimated=False)
+                for partition, speed in self._speeds.items()
+            }
+            publisher.publish(encode(Publication(now, 1.0, SortedMapping(speeds))), {"type": "Measurement"})
