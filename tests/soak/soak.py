@@ -48,7 +48,7 @@ class Kill:
     consumer: int
     at: datetime
     in_a_cycle: bool
-    """Its plan was on its volume."""
+    """Something was about to be stored."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -104,12 +104,20 @@ class Soak:
         if not consumers:
             return
         victim = self._chance.choice(consumers)
-        plan = self._group.processes / f"{GROUP}-consumer-{victim}" / "plan.json"
-        kill = Kill(victim, datetime.now(UTC), in_a_cycle=plan.exists())
+        kill = Kill(victim, datetime.now(UTC), self._is_in_a_cycle(victim))
         if self._group.kill(victim):
             self.kills.append(kill)
-            where = "in a cycle" if kill.in_a_cycle else "between cycles, or while it starts"
+            where = "in a cycle" if kill.in_a_cycle else "between cycles, or while it started"
             say(f"kill {len(self.kills)}: consumer {victim}, {where}; {len(consumers)} were there")
+
+    def _is_in_a_cycle(self, consumer: int) -> bool:
+        """Its plan is on its volume, and none that was left by its last kill."""
+        plan = self._group.processes / f"{GROUP}-consumer-{consumer}" / "plan.json"
+        last_kill_s = max((kill.at.timestamp() for kill in self.kills if kill.consumer == consumer), default=0.0)
+        try:
+            return plan.stat().st_mtime > last_kill_s
+        except FileNotFoundError:
+            return False
 
     def _produce_for(self, seconds: float) -> None:
         until_s = time.monotonic() + seconds
