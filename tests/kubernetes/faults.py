@@ -54,6 +54,8 @@ class Fault:
     """Whether the server gets it nevertheless: what was wished for is done, and nobody hears of it."""
     silent: bool = False
     """A watch that says nothing and does not end."""
+    line: bytes = b""
+    """What a watch says before anything that the server says."""
 
 
 class Door:
@@ -159,16 +161,18 @@ class Handler(http.server.BaseHTTPRequestHandler):
                 return
         with self._asked(request, body) as answer:
             if request.is_watch and answer.status == 200:
-                self._flow(answer)
+                self._flow(answer, fault.line if fault else b"")
             else:
                 kind = answer.headers.get("Content-Type", "")
                 self._answer(answer.status, answer.read(), {"Content-Type": kind})
 
-    def _flow(self, answer: http.client.HTTPResponse) -> None:
+    def _flow(self, answer: http.client.HTTPResponse, first: bytes) -> None:
         self._begin_stream(answer.status)
         self.door.hold(self.connection)
-        while line := answer.readline():
+        line = first or answer.readline()
+        while line:
             self.wfile.write(b"%x\r\n%s\r\n" % (len(line), line))
+            line = answer.readline()
         self.wfile.write(b"0\r\n\r\n")
 
     @contextmanager

@@ -9,7 +9,9 @@ from pathlib import Path
 
 import pytest
 from lightkube import Client
+from lightkube.models.meta_v1 import ObjectMeta
 from lightkube.resources.apps_v1 import Deployment
+from lightkube.resources.core_v1 import ConfigMap
 from tests.kubernetes.cluster.control_plane import ControlPlane
 from tests.kubernetes.faults import Door, Fault, opened
 from tests.kubernetes.platforms import ONE, TWO, Eventually, NowhereMaker, behaving
@@ -21,6 +23,11 @@ from restow.platform.kubernetes import api
 
 WELL, STUBBORN = behaving("well"), behaving("stubborn")
 NAME = "a-consumer-1"
+BOOKMARK = (
+    b'{"type":"BOOKMARK","object":{"kind":"Pod","apiVersion":"v1","metadata":{"resourceVersion":"%s",'
+    b'"creationTimestamp":null},"spec":{"containers":null},"status":{}}}\n'
+)
+"""As a server sends it after a minute or so."""
 
 
 @pytest.fixture
@@ -133,6 +140,20 @@ def test_a_watch_that_breaks_off_goes_on_where_it_was(watched: Watched, door: Do
     assert door.count("GET", "pods") == lists, "without looking at everything again"
     watched.platform.delete(ONE)
     watched.until_told(ConsumerGone(ONE))
+
+
+def test_a_bookmark_is_where_a_watch_goes_on(watched: Watched, door: Door, client: Client, place: NowhereMaker) -> None:
+    newer = client.create(ConfigMap(metadata=ObjectMeta(name="newer"))).metadata
+    assert newer is not None
+    version = str(newer.resourceVersion)
+    door.faults.append(Fault(lambda request: request.does("WATCH", "pods"), line=BOOKMARK % version.encode()))
+
+    def goes_on_from_there() -> bool:
+        door.cut_watches()
+        return any(f"resourceVersion={version}&" in request.query for request in [*door.passed])
+
+    watched.until(goes_on_from_there)
+    assert not any("can't be read" in line for line in place.said)
 
 
 def test_what_happened_while_a_watch_was_expired_is_found(

@@ -82,6 +82,10 @@ class _ListMeta(msgspec.Struct):
     resourceVersion: str = ""  # noqa: N815 - as Kubernetes calls it
 
 
+class _Bookmark(msgspec.Struct):
+    metadata: _ListMeta
+
+
 class _Line(msgspec.Struct):
     type: str
     object: msgspec.Raw
@@ -211,11 +215,10 @@ def _event(kind: type[Kind], line: str) -> Event[Kind]:
     if read.type == "ERROR":
         status = _status(bytes(read.object))
         raise Answered(status.code or 500, _one_line(status.message or "a watch failed", status.code or 500))
+    if read.type == "BOOKMARK":  # an object of which nothing is filled in but its version
+        return Event("nothing", None, _decoded(bytes(read.object), _Bookmark).metadata.resourceVersion)
     item = _decoded(bytes(read.object), kind)
-    version = metadata_of(item).resourceVersion or ""
-    if read.type == "BOOKMARK":
-        return Event("nothing", None, version)
-    return Event("removed" if read.type == "DELETED" else "changed", item, version)
+    return Event("removed" if read.type == "DELETED" else "changed", item, metadata_of(item).resourceVersion or "")
 
 
 T = TypeVar("T")

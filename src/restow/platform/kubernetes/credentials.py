@@ -9,7 +9,7 @@ import json
 import os
 from collections.abc import Mapping
 from pathlib import Path
-from typing import Final
+from typing import Any, Final
 from urllib.parse import urlsplit
 
 import msgspec
@@ -59,7 +59,7 @@ def _config(settings: Kubernetes, environment: Mapping[str, str]) -> KubeConfig:
 
 def _from_file(name: str) -> KubeConfig:
     file = Path(name).expanduser()
-    return KubeConfig.from_dict(msgspec.yaml.decode(file.read_bytes()), fname=file)
+    return KubeConfig.from_dict(msgspec.yaml.decode(file.read_bytes(), type=dict[str, Any]), fname=file)
 
 
 def _with_current_exec(user: User) -> User:
