@@ -66,7 +66,7 @@ def settings_of(
         {more}
         [kubernetes.pod.spec]
         hostNetwork = true
-        terminationGracePeriodSeconds = 2
+        terminationGracePeriodSeconds = 1
         {pod}
         [[kubernetes.pod.spec.containers]]
         name = "consumer"

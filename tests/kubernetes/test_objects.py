@@ -266,6 +266,27 @@ def test_extra_pod_settings_are_merged_thing_by_thing() -> None:
     }
 
 
+def test_a_variable_a_volume_or_a_probe_takes_the_place_of_ours_whole() -> None:
+    text = """
+        [kubernetes.pod.spec]
+        volumes = [{ name = "scratch", hostPath = { path = "/fast" } }]
+        [[kubernetes.pod.spec.containers]]
+        name = "consumer"
+        env = [{ name = "HOME", valueFrom = { fieldRef = { fieldPath = "metadata.name" } } }]
+        livenessProbe = { httpGet = { port = 80 }, periodSeconds = 7 }
+    """
+    assert pod(text)["spec"]["volumes"][2] == {"name": "scratch", "hostPath": {"path": "/fast"}}
+    changed = container(text)
+    assert changed["env"][0] == {"name": "HOME", "valueFrom": {"fieldRef": {"fieldPath": "metadata.name"}}}
+    assert changed["livenessProbe"] == {
+        "httpGet": {"port": 80},
+        "initialDelaySeconds": 60,
+        "periodSeconds": 7,
+        "timeoutSeconds": 10,
+        "failureThreshold": 2,
+    }
+
+
 @pytest.mark.parametrize(
     ("text", "told"),
     [

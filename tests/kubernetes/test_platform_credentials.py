@@ -14,7 +14,7 @@ from tests.kubernetes.cluster.control_plane import ControlPlane
 
 from restow.errors import InvalidInput
 from restow.platform.kubernetes import credentials
-from restow.platform.kubernetes.api import Answered, Api
+from restow.platform.kubernetes.api import Answered, Api, Unreachable
 from restow.platform.kubernetes.credentials import cluster_of, is_local
 from restow.settings import Kubernetes
 
@@ -131,6 +131,16 @@ def test_a_program_that_prints_a_token_is_asked_for_it(
     if version == "v1":
         told = json.loads((tmp_path / "asked").read_text())
         assert told == {"apiVersion": api_version, "kind": "ExecCredential", "spec": {"interactive": False}}
+
+
+def test_a_program_that_prints_something_else_is_told_in_one_line(tmp_path: Path) -> None:
+    user = {"exec": {"apiVersion": "client.authentication.k8s.io/v1", "command": "echo", "args": ["hello\nthere"]}}
+    kubeconfig = tmp_path / "config"
+    kubeconfig.write_text(json.dumps({**CONFIG, "users": [{"name": "me", "user": user}]}))
+    with pytest.raises(Unreachable) as refusal:
+        asked(cluster_of(Kubernetes(kubeconfig=str(kubeconfig), context="there"), {}), "lake")
+    assert str(refusal.value).startswith("Kubernetes at https://127.0.0.1:6443 doesn't answer: ")
+    assert "\n" not in str(refusal.value)
 
 
 def test_a_pod_is_its_service_account_also_after_the_token_was_renewed(

@@ -44,6 +44,10 @@ PATHS: Final[dict[type[object], str]] = {
 }
 
 
+FAILURES: Final = (httpx2.HTTPError, httpx2.StreamError, RuntimeError, ConfigError, OSError, KeyError, ValueError)
+"""What goes wrong on the way to the server; the last three also of a program that was to print a token."""
+
+
 class Trouble(Exception):
     """A request came to nothing; the message is one line for people."""
 
@@ -164,7 +168,7 @@ class Api:
                     yield Event("opened", None, version)
                     for line in answer.iter_lines():
                         yield _event(kind, line)
-        except (httpx2.HTTPError, httpx2.StreamError, RuntimeError, ConfigError, OSError) as error:
+        except FAILURES as error:
             raise self._unreachable(error) from None
 
     @contextmanager
@@ -186,7 +190,7 @@ class Api:
         headers = {"Content-Type": "application/json"} if body else {}
         try:
             answer = self._http.request(method, path, params=params, content=body, headers=headers)
-        except (httpx2.HTTPError, RuntimeError, ConfigError, OSError) as error:
+        except FAILURES as error:
             raise self._unreachable(error) from None
         self._check(answer)
         return answer
@@ -201,7 +205,7 @@ class Api:
         raise Answered(answer.status_code, _one_line(words, answer.status_code), retry_after_s)
 
     def _unreachable(self, error: Exception) -> Unreachable:
-        words = " ".join(str(error).split()) or type(error).__name__
+        words = " ".join(str(error).split())[:500] or type(error).__name__
         return Unreachable(f"Kubernetes at {self.server} doesn't answer: {words}")
 
 

@@ -1,7 +1,8 @@
 """`[kubernetes.pod]` merged into the pod template that restow makes, and told where it is not one. Pure.
 
-Tables are merged key by key. Of the lists, those of things with a name (containers, their environment, volumes) are
-merged thing by thing, as Kubernetes itself does; any other list takes the place of ours.
+Tables are merged key by key. In lists of things with a name, one with a name that ours has is merged with it if it is a
+container, and takes its place otherwise: two halves of a volume or a variable make none. Any other list takes the place
+of ours.
 """
 
 from collections.abc import Mapping, Sequence
@@ -24,6 +25,9 @@ KEYS: Final = {  # by which the things in a list are told apart
     "volumeMounts": "mountPath",
     "volumes": "name",
 }
+MERGED: Final = ("containers", "initContainers")
+HANDLERS: Final = ("exec", "grpc", "httpGet", "tcpSocket")
+"""How a probe looks. There is one in each."""
 OURS: Final = (GROUP, CONSUMER, NAME, CREATION)
 """Labels by which consumers are found."""
 
@@ -52,20 +56,23 @@ def _leaves_our_labels(fragment: Mapping[str, Any]) -> None:
 
 def _merged(ours: Any, theirs: Any, name: str = "") -> Any:
     if isinstance(ours, Mapping) and isinstance(theirs, Mapping):
+        if any(handler in theirs for handler in HANDLERS):
+            ours = {key: value for key, value in ours.items() if key not in HANDLERS}
         both = {key: _merged(ours[key], theirs[key], key) for key in theirs if key in ours}
         return {**ours, **theirs, **both}
     if isinstance(ours, list) and isinstance(theirs, list) and name in KEYS:
-        return _merged_things(ours, theirs, KEYS[name])
+        return _merged_things(ours, theirs, name)
     return theirs
 
 
-def _merged_things(ours: Sequence[Any], theirs: Sequence[Any], key: str) -> list[Any]:
+def _merged_things(ours: Sequence[Any], theirs: Sequence[Any], kind: str) -> list[Any]:
+    key = KEYS[kind]
     things = {thing[key]: thing for thing in ours}
     added = []
     for thing in theirs:
         name = thing.get(key) if isinstance(thing, Mapping) else None
         if name in things:
-            things[name] = _merged(things[name], thing)
+            things[name] = _merged(things[name], thing) if kind in MERGED else thing
         else:
             added.append(thing)
     return [*things.values(), *added]
