@@ -10,17 +10,21 @@ from deltalake.schema import PrimitiveType
 from deltalake.transaction import AddAction
 
 from restow.demo.outcome import quantile
-from restow.pipeline.audit import Stored, absent_from, latencies_s, stored_in
+from restow.pipeline.audit import Stored, absent_from, last_offsets, latencies_s, stored_in
 
-SCHEMA = Schema([Field("id", PrimitiveType("string")), Field("_timestamp", PrimitiveType("timestamp"))])
+COLUMNS = {"id": "string", "_timestamp": "timestamp", "_partition": "integer", "_offset": "long"}
+SCHEMA = Schema([Field(name, PrimitiveType(kind)) for name, kind in COLUMNS.items()])
+AT = "2026-03-01 12:00:00+00"
 
 
-def add(table: Path, name: str, ids: list[str], at: str = "2026-03-01 12:00:00+00") -> None:
+def add(table: Path, name: str, ids: list[str], partition: int = 0, first: int = 0) -> None:
     """A file with these rows, committed."""
-    rows = ", ".join(f"('{each}', TIMESTAMPTZ '{at}')" for each in ids)
+    rows = ", ".join(
+        f"('{each}', TIMESTAMPTZ '{AT}', {partition}, {offset}::BIGINT)" for offset, each in enumerate(ids, first)
+    )
     with duckdb.connect() as database:
         database.execute(
-            f"COPY (SELECT * FROM (VALUES {rows}) AS t(id, _timestamp)) TO '{table / name}' (FORMAT parquet)"
+            f"COPY (SELECT * FROM (VALUES {rows}) AS t({', '.join(COLUMNS)})) TO '{table / name}' (FORMAT parquet)"
         )
     size = (table / name).stat().st_size
     action = AddAction(name, size, {}, 0, True, json.dumps({"numRecords": len(ids)}))
@@ -48,6 +52,14 @@ def test_an_id_that_is_not_there_is_absent_whatever_else_is(table: Path) -> None
     assert absent_from(table, "orders", 3) == 1
     add(table, "two.parquet", ["orders-1"])
     assert absent_from(table, "orders", 3) == 0
+
+
+def test_the_last_offset_of_each_partition_is_told(table: Path) -> None:
+    assert last_offsets(table) == {}
+    add(table, "one.parquet", ["a", "b"], partition=3, first=7)
+    add(table, "two.parquet", ["c"], partition=1)
+    add(table, "three.parquet", ["d"], partition=3, first=9)
+    assert last_offsets(table) == {1: 0, 3: 9}
 
 
 def test_files_that_were_never_committed_count_for_nothing(table: Path) -> None:

@@ -1,11 +1,13 @@
 """Produces the demonstration's load, each record once: what Kafka has twice, or never, would look like our fault."""
 
 import time
+from collections import Counter
 from typing import Final
 
 from restow.demo.load import Load
 from restow.errors import RestowError
 from restow.kafka.clients import make_producer
+from restow.model import TopicPartition
 from restow.settings import Kafka
 
 TAKEN_WITHIN_S: Final = 60.0
@@ -17,12 +19,18 @@ class LoadProducer:
         self._producer = make_producer(kafka, {"linger.ms": 20, "enable.idempotence": True})
         self._load = Load()
         self._last_s: float | None = None
+        self._ends = Counter[TopicPartition]()
         self._refusals: list[str] = []
 
     @property
     def produced(self) -> dict[str, int]:
         """By topic."""
         return dict(self._load.produced)
+
+    @property
+    def ends(self) -> dict[TopicPartition, int]:
+        """How many of them each partition has; nobody else writes there, so that its log ends at this offset."""
+        return dict(self._ends)
 
     @property
     def total(self) -> int:
@@ -33,6 +41,7 @@ class LoadProducer:
         now_s = time.monotonic()
         since_s, self._last_s = self._last_s, now_s
         for partition, record in self._load.records(capacities, now_s - (now_s if since_s is None else since_s)):
+            self._ends[partition] += 1
             self._producer.produce(partition.topic, record, partition=partition.partition, on_delivery=self._delivered)
         self._producer.poll(0)
         self._check()

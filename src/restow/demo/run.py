@@ -23,7 +23,7 @@ from restow.kafka.admin import Admin
 from restow.kafka.broker import EmbeddedKafka
 from restow.kafka.topics import wait_until_shown
 from restow.model import TopicPartition
-from restow.pipeline.audit import stored_in
+from restow.pipeline.audit import last_offsets, stored_in
 from restow.settings import Kafka
 
 TICK_S: Final = 0.1
@@ -32,8 +32,9 @@ TELL_EVERY_S: Final = 10.0
 READING_WITHIN_S: Final = 600.0
 """The first consumer. Half a minute is usual. A controller that has to compile its packer first takes half a minute of
 a core more, and one whose consumer doesn't come up tries again after three minutes."""
-NOTHING_NEW_FOR_S: Final = 120.0
-"""Rows that are not stored so long after the last ones are taken for lost."""
+NOTHING_NEW_FOR_S: Final = 600.0
+"""Rows that are not stored so long after the last ones are taken for lost. Spark may take minutes to start where others
+need the machine."""
 SHOWN: Final = {
     Act.BUSY: "three consumers are at work",
     Act.ACCIDENT: "every partition is read again",
@@ -94,12 +95,12 @@ class Demonstration:
             time.sleep(TICK_S)
 
     def until_stored(self) -> None:
-        """As long as rows come."""
+        """Until the last record of each partition is stored, and so all before it: whatever is missing then is lost."""
         self._producer.finish()
         self._say(f"no more is produced: {self._producer.total:,} records are in Kafka, and shall all be in the tables")
         most, since_s = -1, time.monotonic()
-        while (stored := self._stored_rows()) < self._producer.total:
-            if stored > most:
+        while not self._has_stored_the_last():
+            if (stored := self._stored_rows()) > most:
                 most, since_s = stored, time.monotonic()
             if time.monotonic() - since_s > NOTHING_NEW_FOR_S:
                 return  # the audit tells what is missing
@@ -187,6 +188,11 @@ class Demonstration:
     def _last_words(self) -> str:
         lines = [line for log in sorted(self._group.processes.glob("*/consumer.log")) for line in log.open()]
         return lines[-1].strip() if lines else "none"
+
+    def _has_stored_the_last(self) -> bool:
+        stored = {topic: last_offsets(self._group.table(topic)) for topic in TOPICS}
+        ends = self._producer.ends.items()
+        return all(stored[partition.topic].get(partition.partition) == end - 1 for partition, end in ends)
 
     def _stored_rows(self) -> int:
         return sum(stored_in(self._group.table(topic)).rows for topic in TOPICS)

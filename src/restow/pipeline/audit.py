@@ -43,6 +43,13 @@ def absent_from(table: Path, name: str, count: int) -> int:
     return int(absent)
 
 
+def last_offsets(table: Path) -> dict[int, int]:
+    """Of each Kafka partition that has rows: the highest offset among them. For a table of one topic."""
+    files = _files(table)
+    query = "SELECT _partition, max(_offset) FROM read_parquet($files) GROUP BY _partition ORDER BY _partition"
+    return dict(_asked(query, files)) if files else {}
+
+
 def latencies_s(table: Path) -> list[float]:
     """Of each row: from its record's timestamp to the commit that made it part of the table."""
     committed = _commits(table)
