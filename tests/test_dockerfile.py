@@ -1,0 +1,136 @@
+"""What can be told of the image without building it: who it runs as, what is in it, that all it is made of is here."""
+
+import json
+import re
+from dataclasses import dataclass, field
+from pathlib import Path
+
+import pytest
+
+from restow.kafka.java import INSTALL
+from restow.settings import Kubernetes
+
+ROOT = Path(__file__).parents[1]
+
+
+@dataclass
+class Stage:
+    base: str
+    name: str
+    steps: list[tuple[str, str]] = field(default_factory=list)
+    """Instructions and what follows them, in order."""
+
+    def all(self, instruction: str) -> list[str]:
+        return [rest for each, rest in self.steps if each == instruction]
+
+    @property
+    def environment(self) -> dict[str, str]:
+        return dict(pair.split("=", 1) for rest in self.all("ENV") for pair in rest.split())
+
+    @property
+    def commands(self) -> list[str]:
+        return [command.strip() for rest in self.all("RUN") for command in rest.split("&&")]
+
+    @property
+    def packages(self) -> list[str]:
+        """Debian's, that it installs."""
+        found = [command for command in self.commands if command.startswith("apt-get install")]
+        assert all("--no-install-recommends" in command for command in found)
+        return [word for command in found for word in command.split()[2:] if not word.startswith("-")]
+
+
+def stages() -> list[Stage]:
+    text = re.sub(r"^\s*#.*\n", "", (ROOT / "Dockerfile").read_text(), flags=re.MULTILINE)
+    found: list[Stage] = []
+    for line in text.replace("\\\n", " ").splitlines():
+        instruction, _, rest = line.strip().partition(" ")
+        if instruction == "FROM":
+            base, _, name = rest.partition(" AS ")
+            found.append(Stage(base, name))
+        elif found and instruction:
+            found[-1].steps.append((instruction, " ".join(rest.split())))
+    return found
+
+
+@pytest.fixture(scope="module")
+def image() -> dict[str, Stage]:
+    """Its stages by name; the last one, which is what runs, is called "last"."""
+    *before, last = stages()
+    return {**{stage.name: stage for stage in before}, "last": last}
+
+
+def test_it_is_made_in_four_steps_of_which_the_last_builds_on_the_first(image: dict[str, Stage]) -> None:
+    assert {name: stage.base for name, stage in image.items()} == {
+        "base": "${BASE}",
+        "dependencies": "base",
+        "build": "dependencies",
+        "last": "base",
+    }
+
+
+def test_nothing_that_builds_is_in_what_runs(image: dict[str, Stage]) -> None:
+    assert image["base"].packages == ["ca-certificates", INSTALL.split()[-1], "python3"]
+    assert image["dependencies"].packages == ["python3-pip"]
+    assert image["build"].packages == []
+    assert image["last"].packages == []
+    installed = [command for stage in ("base", "last") for command in image[stage].commands]
+    assert not [command for command in installed if re.search(r"\b(pip|gcc|make|curl|wget)\b", command)]
+    assert any(command.startswith("rm -rf /var/lib/apt/lists/*") for command in image["base"].commands)
+
+
+def test_it_runs_restow_as_the_user_that_pods_run_as_and_never_as_root(image: dict[str, Stage]) -> None:
+    last = image["last"]
+    user = Kubernetes().user_id
+    assert last.all("USER") == [f"{user}:{user}"]
+    assert [instruction for instruction, _ in last.steps[-4:]] == ["USER", "WORKDIR", "ENTRYPOINT", "CMD"]
+    assert json.loads(last.all("ENTRYPOINT")[0]) == ["restow"]
+    assert f"echo 'restow:x:{user}:{user}:restow:/tmp:/usr/sbin/nologin' >> /etc/passwd" in last.commands
+    assert not [rest for rest in last.all("COPY") if "--chown" in rest]  # what runs can't change itself
+
+
+def test_what_is_written_as_it_runs_goes_to_tmp_and_what_was_made_before_is_found(image: dict[str, Stage]) -> None:
+    build, last = image["build"].environment, image["last"].environment
+    assert (
+        {name: last[name] for name in build}
+        == build
+        == {
+            "NUMBA_CPU_NAME": "generic",
+            "RESTOW_CACHE": "/opt/restow/cache",
+        }
+    )
+    assert (last["HOME"], last["MPLCONFIGDIR"], last["PYTHONDONTWRITEBYTECODE"]) == ("/tmp", "/tmp/matplotlib", "1")
+    assert image["last"].all("WORKDIR") == ["/tmp"]
+
+
+def test_every_package_is_the_one_that_was_tested(image: dict[str, Stage]) -> None:
+    installs = [
+        command for stage in image.values() for command in stage.commands if re.search(r"pip .*\binstall\b", command)
+    ]
+    assert len(installs) == 2
+    assert "--require-hashes --requirement /build/requirements/run.txt" in installs[0]
+    assert "--no-deps" in installs[1]
+
+
+def test_it_can_be_made_of_what_is_here(image: dict[str, Stage]) -> None:
+    let_in = [line.removeprefix("!") for line in dockerignore() if line.startswith("!")]
+    copied = []
+    for stage in image.values():
+        for rest in stage.all("COPY"):
+            *sources, _ = rest.split()
+            if sources[0].startswith("--from="):
+                assert sources[0].removeprefix("--from=") in image
+            else:
+                copied += sources
+    assert sorted(copied) == sorted(let_in)
+    assert all((ROOT / source).exists() for source in copied)
+
+
+def test_nothing_else_is_sent_to_whoever_builds_it() -> None:
+    everything, *exceptions = dockerignore()
+    assert everything == "*"
+    assert [line for line in exceptions if not line.startswith("!")] == ["**/__pycache__", "**/*.egg-info"]
+
+
+def dockerignore() -> list[str]:
+    lines = (ROOT / ".dockerignore").read_text().splitlines()
+    return [line for line in lines if line and not line.startswith("#")]
