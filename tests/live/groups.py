@@ -8,13 +8,16 @@ import subprocess
 import sys
 import threading
 import uuid
-from collections.abc import Callable, Mapping
+from abc import ABC, abstractmethod
+from collections.abc import Callable, Iterable, Mapping
 from datetime import UTC, datetime
 from pathlib import Path
+from typing import ClassVar
 
 from confluent_kafka import Producer
 
 from restow.controller.event_log import Step, replay
+from restow.controller.events import Event
 from restow.kafka.admin import Admin
 from restow.kafka.clients import make_producer
 from restow.kafka.publisher import Publisher
@@ -22,6 +25,7 @@ from restow.kafka.topics import ensure_topics, wait_until_shown
 from restow.model import SortedMapping, TopicPartition
 from restow.monitor.publication import PartitionSpeed, Publication, encode
 from restow.platform.processes.ending import end_group
+from restow.protocol.codec import from_plain
 from restow.protocol.messages import ServiceUpdate
 from restow.protocol.records import encode as encode_message
 from restow.protocol.records import key_of
@@ -29,7 +33,6 @@ from restow.settings import Kafka, Topics
 
 Eventually = Callable[..., None]
 
-CAPACITY = 1000.0
 SETTINGS = """
 [kafka]
 bootstrap = "{bootstrap}"
@@ -41,7 +44,7 @@ name = "{group}"
 platform = "{platform}"
 [consumer]
 {consumer}
-capacity_bytes_per_s = 1000
+capacity_bytes_per_s = {capacity}
 report_every_s = 0.5
 cycle_s = 0.2
 grace_s = {grace_s}
@@ -59,14 +62,16 @@ table = "{table}"
 """
 
 
-class LiveGroup:
-    """A group of its own: topics, settings, a directory for its processes. One whose consumers run elsewhere than on
-    this machine says so (tests/kubernetes/groups.py)."""
+class Group(ABC):
+    """A group of its own: topics, settings, records that are counted, speeds. Subclasses say where it runs."""
 
-    platform = "processes"
-    consumer = 'pipeline = "light"'
+    platform: ClassVar[str]
+    consumer: ClassVar[str]
     """What `[consumer]` says beside what is the same for all."""
-    grace_s = 10.0
+    capacity: ClassVar[float] = 1000.0
+    grace_s: ClassVar[float] = 10.0
+    patience_s: ClassVar[float] = 60.0
+    """What a group may take to become what it should be."""
 
     def __init__(self, kafka: Kafka, admin: Admin, prefix: str, directory: Path, eventually: Eventually) -> None:
         self.kafka, self.admin, self.prefix, self.directory = kafka, admin, prefix, directory
@@ -74,16 +79,46 @@ class LiveGroup:
         self.name = f"g-{uuid.uuid4().hex[:8]}"
         self.table = directory / "table.db"
         self.config = directory / "restow.toml"
-        self.processes = directory / "processes"
         self.produced: set[str] = set()
         self._producer: Producer = make_producer(kafka)
-        self._controllers: list[subprocess.Popen[bytes]] = []
         self._speeds: Mapping[TopicPartition, float] = {}
         self._measures = threading.Event()
-        self.write_settings()
-        ensure_topics(admin, Topics(prefix, most_consumers=2))
         self._monitor = threading.Thread(target=self._publish)
+
+    def begin(self) -> None:
+        self.write_settings()
+        ensure_topics(self.admin, Topics(self.prefix, most_consumers=2))
         self._monitor.start()
+
+    def end(self) -> None:
+        self._measures.set()
+        self._monitor.join()
+        self.end_all()
+        assert self.running() == {}
+
+    @abstractmethod
+    def where(self) -> str:
+        """What restow.toml says of the place where consumers run."""
+
+    @abstractmethod
+    def log(self, controller: int = -1) -> Path:
+        """The event log of a controller, counted from 0 on; by default the newest one's."""
+
+    @abstractmethod
+    def said(self, controller: int = -1) -> str:
+        """What a controller printed."""
+
+    @abstractmethod
+    def told(self) -> Iterable[Path]:
+        """Files with what consumers printed."""
+
+    @abstractmethod
+    def volume(self, consumer: int) -> Path:
+        """The consumer's directory, on this machine."""
+
+    @abstractmethod
+    def end_all(self) -> None:
+        """Controllers and consumers, whatever state they are in."""
 
     def write_settings(
         self, silent_after_s: float = 20, ready_within_s: float = 30, answer_within_s: float = 4
@@ -95,6 +130,7 @@ class LiveGroup:
                 group=self.name,
                 platform=self.platform,
                 consumer=self.consumer,
+                capacity=self.capacity,
                 grace_s=self.grace_s,
                 table=self.table,
                 where=self.where(),
@@ -103,10 +139,6 @@ class LiveGroup:
                 answer_within_s=answer_within_s,
             )
         )
-
-    def where(self) -> str:
-        """What restow.toml says of the place where consumers run."""
-        return f'[processes]\ndirectory = "{self.processes}"'
 
     def topic(self, name: str, partitions: int) -> tuple[TopicPartition, ...]:
         full = f"{self.prefix}-in-{name}"
@@ -124,7 +156,7 @@ class LiveGroup:
 
     def measure(self, shares: Mapping[TopicPartition, float]) -> None:
         """From now on the monitor tells these speeds, as shares of a consumer's capacity."""
-        self._speeds = {partition: share * CAPACITY for partition, share in shares.items()}
+        self._speeds = {partition: share * self.capacity for partition, share in shares.items()}
 
     def update(self, update: ServiceUpdate) -> None:
         headers, value = encode_message(update, "test")
@@ -132,28 +164,10 @@ class LiveGroup:
         self._producer.produce(topic, value, key=key_of(update), partition=0, headers=list(headers))
         assert self._producer.flush(30) == 0
 
-    def start_controller(self, *arguments: str, program: Path | None = None) -> "subprocess.Popen[bytes]":
-        module = [str(program)] if program else ["-m", "restow"]
-        number = len(self._controllers)
-        command = [sys.executable, *module, "controller", "--config", str(self.config), "--log", str(self.log(number))]
-        with (self.directory / f"controller-{number}.txt").open("wb") as said:
-            process = subprocess.Popen([*command, *arguments], stdin=subprocess.DEVNULL, stdout=said, stderr=said)
-        self._controllers.append(process)
-        return process
-
-    def log(self, controller: int = -1) -> Path:
-        number = controller if controller >= 0 else len(self._controllers) - 1
-        return self.directory / f"events-{number}.jsonl"
-
-    def said(self, controller: int = -1) -> str:
-        number = controller if controller >= 0 else len(self._controllers) - 1
-        return (self.directory / f"controller-{number}.txt").read_text()
-
-    def stage(self) -> str | None:
-        """Where the newest controller is, by its log."""
-        lines = self.log().read_text().splitlines()[1:] if self.log().exists() else []
-        whole = [line for line in lines if line.endswith("}")]
-        return str(json.loads(whole[-1])["stage"]) if whole else None
+    def stage(self, controller: int = -1) -> str | None:
+        """Where a controller is, by its log."""
+        entries = self._logged(controller)[1:]
+        return str(json.loads(entries[-1])["stage"]) if entries else None
 
     def saved(self) -> dict[int, dict[TopicPartition, int]]:
         """What each consumer's volume says that it holds, of those that are there."""
@@ -167,9 +181,6 @@ class LiveGroup:
                 for number, offset in numbers.items()
             }
         return found
-
-    def volume(self, consumer: int) -> Path:
-        return self.processes / f"{self.name}-consumer-{consumer}"
 
     def running(self) -> dict[int, int]:
         """The group's consumer processes: number -> process id."""
@@ -197,8 +208,19 @@ class LiveGroup:
 
     def replayed(self) -> list[Step]:
         """What the newest controller did so far."""
-        lines = self.log().read_text().splitlines(keepends=True)
-        return list(replay(line for line in lines if line.endswith("\n")))
+        return list(replay(self._logged()))
+
+    def events(self, kind: str) -> list[Event]:
+        """What happened to the newest controller so far, where that kind of thing is mentioned. Quicker than to replay
+        it all."""
+        plain = [json.loads(entry)["event"] for entry in self._logged()[1:] if f'"{kind}"' in entry]
+        return [from_plain(Event, each, kind) for each in plain]
+
+    def _logged(self, controller: int = -1) -> list[str]:
+        """What is in a controller's log, but for a line that is just being written."""
+        log = self.log(controller)
+        lines = log.read_text().splitlines(keepends=True) if log.exists() else []
+        return [line for line in lines if line.endswith("\n")]
 
     def is_settled(self, partitions: tuple[TopicPartition, ...], consumers: int) -> bool:
         """So many consumers run, each partition is held by one of them, and the controller watches."""
@@ -208,13 +230,13 @@ class LiveGroup:
         held = [partition for positions in saved.values() for partition in positions]
         return len(self.running()) == consumers and sorted(held) == sorted(partitions) and self.stage() == "Sentinel"
 
-    def settle(self, partitions: tuple[TopicPartition, ...], consumers: int, within_s: float = 60) -> None:
+    def settle(self, partitions: tuple[TopicPartition, ...], consumers: int) -> None:
         try:
-            self.eventually(lambda: self.is_settled(partitions, consumers), within_s=within_s)
+            self.eventually(lambda: self.is_settled(partitions, consumers), within_s=self.patience_s)
         except AssertionError:
             raise AssertionError(
                 f"stage {self.stage()}, running {self.running()}, saved {self.saved()}\n{self.said()[-6000:]}\n"
-                + "\n".join(f"--- {file}\n{file.read_text()[-1500:]}" for file in sorted(self.processes.rglob("*.log")))
+                + "\n".join(f"--- {file}\n{file.read_text()[-1500:]}" for file in self.told())
             ) from None
 
     def stored(self) -> list[str]:
@@ -225,20 +247,10 @@ class LiveGroup:
 
     def audit(self) -> None:
         """Everything that was produced is stored, once."""
-        self.eventually(lambda: len(self.stored()) >= len(self.produced), within_s=60)
+        self.eventually(lambda: len(self.stored()) >= len(self.produced), within_s=self.patience_s)
         stored = self.stored()
         assert len(stored) == len(set(stored)), "stored twice"
         assert set(stored) == self.produced
-
-    def end(self) -> None:
-        self._measures.set()
-        self._monitor.join()
-        for controller in self._controllers:
-            if controller.poll() is None:
-                os.kill(controller.pid, signal.SIGKILL)
-            controller.wait(30)
-        end_group(self.name, self.processes, 10, lambda line: None)  # noqa: ARG005  nobody listens
-        assert self.running() == {}
 
     def _publish(self) -> None:
         publisher = Publisher(self.kafka, f"{self.prefix}-monitor", 5)
@@ -251,3 +263,49 @@ class LiveGroup:
                 for partition, speed in self._speeds.items()
             }
             publisher.publish(encode(Publication(now, 1.0, SortedMapping(speeds))), {"type": "Measurement"})
+
+
+class LiveGroup(Group):
+    """Controllers and consumers are processes on this machine."""
+
+    platform = "processes"
+    consumer = 'pipeline = "light"'
+
+    def __init__(self, kafka: Kafka, admin: Admin, prefix: str, directory: Path, eventually: Eventually) -> None:
+        super().__init__(kafka, admin, prefix, directory, eventually)
+        self.processes = directory / "processes"
+        self._controllers: list[subprocess.Popen[bytes]] = []
+        self.begin()
+
+    def where(self) -> str:
+        return f'[processes]\ndirectory = "{self.processes}"'
+
+    def start_controller(self, *arguments: str, program: Path | None = None) -> "subprocess.Popen[bytes]":
+        module = [str(program)] if program else ["-m", "restow"]
+        number = len(self._controllers)
+        command = [sys.executable, *module, "controller", "--config", str(self.config), "--log", str(self.log(number))]
+        with (self.directory / f"controller-{number}.txt").open("wb") as said:
+            process = subprocess.Popen([*command, *arguments], stdin=subprocess.DEVNULL, stdout=said, stderr=said)
+        self._controllers.append(process)
+        return process
+
+    def log(self, controller: int = -1) -> Path:
+        number = controller if controller >= 0 else len(self._controllers) - 1
+        return self.directory / f"events-{number}.jsonl"
+
+    def said(self, controller: int = -1) -> str:
+        number = controller if controller >= 0 else len(self._controllers) - 1
+        return (self.directory / f"controller-{number}.txt").read_text()
+
+    def told(self) -> Iterable[Path]:
+        return sorted(self.processes.rglob("*.log"))
+
+    def volume(self, consumer: int) -> Path:
+        return self.processes / f"{self.name}-consumer-{consumer}"
+
+    def end_all(self) -> None:
+        for controller in self._controllers:
+            if controller.poll() is None:
+                os.kill(controller.pid, signal.SIGKILL)
+            controller.wait(30)
+        end_group(self.name, self.processes, 10, lambda line: None)  # noqa: ARG005  nobody listens

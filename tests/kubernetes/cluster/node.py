@@ -71,6 +71,19 @@ class Node:
         lines = [file.read_text().split() for name in ids for file in top.glob(f"**/{name}/cgroup.procs")]
         return tuple(sorted((int(number) for numbers in lines for number in numbers), key=_number_inside))
 
+    def empty_dir(self, pod: Pod, volume: str) -> Path:
+        """Where on this machine a pod's `emptyDir` is, as long as there is the pod."""
+        assert pod.metadata is not None
+        return self._home / "kubelet" / "pods" / str(pod.metadata.uid) / "volumes" / "kubernetes.io~empty-dir" / volume
+
+    def printed(self, pod: Pod, container: str) -> tuple[Path, ...]:
+        """Files with what a container of a pod printed, one for each time that it was started, as long as there is the
+        pod. Of those that ended the last one's is kept."""
+        meta = pod.metadata
+        assert meta is not None
+        directory = self._home / "log" / "pods" / f"{meta.namespace}_{meta.name}_{meta.uid}" / container
+        return tuple(sorted(directory.glob("*.log"), key=lambda file: int(file.stem)))
+
     def _is_ready(self) -> bool:
         with self._control_plane.admin() as client:
             try:
