@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING
 
 from restow.cli.common import Subparsers
 from restow.cli.config import add_config, settings_of
+from restow.cli.consumers_config import noting_config
 from restow.cli.logging_lines import say
 from restow.cli.stopping import Stop
 from restow.errors import InvalidInput
@@ -93,7 +94,7 @@ def platform_of(settings: Settings, config: Path, ending: ExitStack) -> "Platfor
     if settings.group.platform == "kubernetes":
         from restow.platform.kubernetes.consumers import KubernetesPlatform
 
-        return ending.enter_context(KubernetesPlatform(settings, say))
+        return ending.enter_context(KubernetesPlatform(noting_config(settings, config), say))
     from restow.platform.processes.roles import RunningRole
 
     directory = _directory(settings)

@@ -23,8 +23,6 @@ from restow.platform.kubernetes.yaml_text import dumped
 from restow.settings import Settings
 
 RBAC: Final = "rbac.authorization.k8s.io"
-CONFIG_DIGEST: Final = "restow/config"
-"""An annotation of the pods of the controller and the monitor: another restow.toml makes Kubernetes restart them."""
 
 
 class Printable(Protocol):
@@ -117,7 +115,7 @@ def _deployment(settings: Settings, role: roles.Role, files: Mapping[str, str]) 
             strategy=DeploymentStrategy(type="Recreate"),
             revisionHistoryLimit=1,
             selector=LabelSelector(matchLabels=found_by),
-            template=roles.role_template(settings, role, {CONFIG_DIGEST: _digest(files)}),
+            template=roles.role_template(settings, role, {names.CONFIG_DIGEST: _digest(files)}),
         ),
     )
 

@@ -23,6 +23,9 @@ TEMPLATE: Final = "restow/template"
 RESTARTED: Final = "restow/restarted"
 """An annotation of the pod template, new for each restart: another template is what makes Kubernetes restart it."""
 
+CONFIG_DIGEST: Final = "restow/config"
+"""An annotation of every pod template: a digest of what its process reads from the ConfigMap. Another restarts it."""
+
 CONTAINER: Final = "consumer"
 CONFIG: Final = "/etc/restow"
 VOLUME: Final = "/var/lib/restow"

@@ -1,0 +1,68 @@
+"""Consumers in pods are restarted when what they read has changed, and not for what others read."""
+
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from restow.cli.consumers_config import noting_config
+from restow.settings import read_settings
+
+BASE = """
+[kafka]
+bootstrap = "{bootstrap}"
+sasl.password = "${PASSWORD}"
+[consume.orders]
+transform = "orders:orders"
+table = "lake/orders"
+"""
+
+
+def pod(directory: Path, text: str = "", bootstrap: str = "a:1", password: str = "x") -> dict[str, Any]:
+    whole = BASE.replace("{bootstrap}", bootstrap) + text
+    settings = read_settings(whole, "restow.toml", {"PASSWORD": password})
+    return dict(noting_config(settings, directory / "restow.toml").kubernetes.pod)
+
+
+@pytest.fixture
+def directory(tmp_path: Path) -> Path:
+    (tmp_path / "orders.py").write_text("import prices")
+    (tmp_path / "prices.py").write_text("one = 1")
+    (tmp_path / "other.py").write_text("")
+    return tmp_path
+
+
+def test_what_consumers_read_is_noted(directory: Path) -> None:
+    before = pod(directory)
+    changed = [
+        pod(directory, bootstrap="b:1"),
+        pod(directory, "[spark]\nspark.sql.ansi.enabled = true"),
+        pod(directory, "[consumer]\ncycle_s = 2.0"),
+        pod(directory, "[table]\nfile_mb = 1"),
+    ]
+    (directory / "prices.py").write_text("one = 2")
+    changed.append(pod(directory))
+    assert len({each["metadata"]["annotations"]["restow/config"] for each in (before, *changed)}) == 6
+
+
+def test_what_others_read_is_not(directory: Path) -> None:
+    before = pod(directory)
+    (directory / "other.py").write_text("more")
+    assert pod(directory, "[controller]\nworth = 2.0\n[monitor]\nwindow_s = 9.0", password="y") == before
+
+
+def test_a_module_that_is_none_stops_no_controller(directory: Path) -> None:
+    (directory / "prices.py").write_text("def (")
+    assert list(pod(directory)["metadata"]["annotations"]) == ["restow/config"]
+
+
+def test_a_persons_own_annotations_stay(directory: Path) -> None:
+    own = pod(
+        directory, "[kubernetes.pod.metadata.annotations]\nteam = 'lake'\n[kubernetes.pod.spec]\nhostNetwork = true"
+    )
+    note = pod(directory)["metadata"]["annotations"]["restow/config"]
+    assert own == {
+        "metadata": {"annotations": {"team": "lake", "restow/config": note}},
+        "spec": {"hostNetwork": True},
+    }
+    assert pod(directory, "[kubernetes.pod]\nmetadata = 3") == {"metadata": 3}
