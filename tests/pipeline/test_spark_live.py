@@ -62,7 +62,8 @@ class Lake:
     pipelines: list[SparkPipeline] = field(default_factory=list)
 
     def __post_init__(self) -> None:
-        self._producer = make_producer(self.kafka, {"acks": "all"})
+        # Idempotent: else a batch that has to be sent again comes after those that were sent after it.
+        self._producer = make_producer(self.kafka, {"enable.idempotence": True})
 
     def topic(self, name: str, partitions: int) -> str:
         topic = f"{self.prefix}-{name}"

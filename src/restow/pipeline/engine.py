@@ -61,6 +61,7 @@ class Engine:
         self._worker = Worker()
         self._dropped = threading.Event()
         self._session: SparkSession | None = None
+        self._kafka: Reader | None = None
 
     def start(self, is_to_end: Meanwhile) -> None:
         """The session is up and has done its first work, so that the next is quick."""
@@ -102,6 +103,7 @@ class Engine:
 
     def _start(self) -> None:
         self._session = start_session(self._settings, self._resources, self._say)
+        self._kafka = Reader(self._settings, self._session)
         try:
             self._do(Work(TARGET, records_for(self._settings), 0.0, Scratch()))
         except Exception as error:  # noqa: BLE001  it is only to be quick later
@@ -127,7 +129,9 @@ class Engine:
         return tasks(work.bytes, parallelism(self._running()), BYTES_OF_A_TASK)
 
     def _reader(self) -> Reader:
-        return Reader(self._settings, self._running())
+        self._running()
+        assert self._kafka is not None
+        return self._kafka
 
     def _running(self) -> SparkSession:
         if self._session is None:

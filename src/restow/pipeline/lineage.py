@@ -10,9 +10,10 @@ transform keeps them itself, or does without them (`lineage = false`).
 from typing import Any, Final
 
 from pyspark.errors import AnalysisException
-from pyspark.sql import DataFrame, functions
+from pyspark.sql import DataFrame
 
 from restow.errors import RestowError
+from restow.pipeline.session import java_class
 
 LINEAGE: Final = ("_topic", "_partition", "_offset", "_timestamp")
 
@@ -22,7 +23,7 @@ class LineageLost(RestowError):
 
 
 def with_lineage(records: DataFrame) -> DataFrame:
-    return records.select("*", *(functions.col(name.removeprefix("_")).alias(name) for name in LINEAGE))
+    return records.selectExpr("*", *(f"{name.removeprefix('_')} AS {name}" for name in LINEAGE))
 
 
 def carried(records: DataFrame, rows: DataFrame) -> DataFrame:
@@ -40,6 +41,11 @@ def carried(records: DataFrame, rows: DataFrame) -> DataFrame:
     if sort.getClass().getSimpleName() == "Project":  # which takes away again what only the sort needed
         sort = sort.child()
     session = rows.sparkSession
-    jvm: Any = session._jvm
-    widened = jvm.org.apache.spark.sql.classic.Dataset.ofRows(session._jsparkSession, sort.child())
-    return DataFrame(widened, session).select(*rows.columns, *missing)
+    dataset = java_class(session, "org.apache.spark.sql.classic.Dataset")
+    widened = dataset.ofRows(session._jsparkSession, sort.child())
+    return DataFrame(widened, session).selectExpr(*(_quoted(name) for name in (*rows.columns, *missing)))
+
+
+def _quoted(name: str) -> str:
+    escaped = name.replace("`", "``")
+    return f"`{escaped}`"

@@ -1,12 +1,12 @@
 """Reads exact ranges of Kafka's partitions with Spark's own connector. `spark.py` asks for a frame in every cycle.
 
-Three things decide whether a cycle takes half a second or a minute (docs/decisions/030-spark-starts-and-cycles.md): no
-long polls at the end of a log, a group id that stays the same so that the executors use their Kafka clients again, and
-few tasks, each of which walks through many partitions.
+Four things decide whether a cycle takes half a second or a minute (docs/decisions/030-spark-starts-and-cycles.md): no
+long polls at the end of a log, a group id that stays the same so that the executors use their Kafka clients again, few
+tasks, each of which walks through many partitions, and no code written by Spark for each of those partitions.
 """
 
 import json
-from collections.abc import Iterable, Mapping
+from collections.abc import Collection, Iterable, Mapping
 from typing import Final
 
 from pyspark.sql import DataFrame, SparkSession
@@ -22,19 +22,22 @@ SCHEMA: Final = (
     "key binary, value binary, headers array<struct<key: string, value: binary>>, topic string, partition int, "
     "offset bigint, timestamp timestamp"
 )
-LONGEST_POLL_MS: Final = 1
+LONGEST_POLL_MS: Final = 0
 """At the end of a log a broker would wait half a second for more; there is no more in the range."""
-
-
 RECORDS_AT_ONCE: Final = 5000
 """After every poll the connector asks for both ends of the log: with the default of 500, every half megabyte."""
+WORTH_CODE: Final = 1000
+"""Records of a partition, from which on it pays that Spark writes and compiles code for reading them."""
+CODE: Final = "spark.sql.codegen.factoryMode"
 
 
 class Reader:
     def __init__(self, settings: Settings, session: SparkSession) -> None:
         self._session = session
+        self._code = settings.spark.of_session().get(CODE)
+        self._may_choose = self._code is None
         translated = java_properties(settings.kafka.properties)
-        self._options: dict[str, str] = {
+        options: dict[str, str] = {
             "kafka.isolation.level": "read_committed",
             "kafka.fetch.max.wait.ms": str(LONGEST_POLL_MS),
             "kafka.max.poll.records": str(RECORDS_AT_ONCE),
@@ -49,6 +52,7 @@ class Reader:
             # What was deleted between our look at the log and the read fails the cycle; the next one finds the gap.
             "failOnDataLoss": "true",
         }
+        self._reader = session.read.format("kafka").options(**options)
 
     def frame(self, ranges: Mapping[TopicPartition, Range], pieces: int) -> DataFrame:
         """Its rows are in the order of their offsets, partition after partition, in so many pieces at most."""
@@ -57,12 +61,20 @@ class Reader:
             "startingOffsets": _offsets({partition: taken.first for partition, taken in ranges.items()}),
             "endingOffsets": _offsets({partition: taken.next for partition, taken in ranges.items()}),
         }
-        read = self._session.read.format("kafka").options(**self._options, **options).load()
-        return read.coalesce(pieces).select(*COLUMNS)
+        self._choose_code(ranges.values())
+        return self._reader.options(**options).load().coalesce(pieces).selectExpr(*COLUMNS)
 
     def empty(self) -> DataFrame:
         """The same columns, and no rows: a transform shows its own columns on it."""
         return self._session.createDataFrame([], SCHEMA)
+
+    def _choose_code(self, ranges: Collection[Range]) -> None:
+        """What Spark does outside of its compiled stages, which is next to nothing besides reading."""
+        is_worth_it = sum(taken.records for taken in ranges) > WORTH_CODE * len(ranges)
+        wanted = "FALLBACK" if is_worth_it else "NO_CODEGEN"
+        if self._may_choose and wanted != self._code:
+            self._session.conf.set(CODE, wanted)
+            self._code = wanted
 
 
 def _by_topic(partitions: Iterable[TopicPartition]) -> str:

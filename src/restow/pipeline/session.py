@@ -71,6 +71,12 @@ def parallelism(session: SparkSession) -> int:
     return session.sparkContext.defaultParallelism
 
 
+def java_class(session: SparkSession, name: str) -> Any:
+    """By its whole name, in one question. `session._jvm.org.apache…` asks for every part of the name, and each time the
+    JVM looks for a class of that name in all of its jars."""
+    return getattr(session._jvm, name)
+
+
 def _properties(settings: Settings, resources: Resources, jars: list[Path]) -> dict[str, str]:
     master = settings.spark.master or settings.spark.of_session().get("spark.master") or resources.master
     scratch = tempfile.gettempdir()
@@ -82,6 +88,11 @@ def _properties(settings: Settings, resources: Resources, jars: list[Path]) -> d
         # A consumer runs for weeks and nobody looks at its past jobs; Spark would keep a thousand of them.
         **{f"spark.ui.retained{what}": "20" for what in ("Jobs", "Stages", "Tasks")},
         "spark.sql.ui.retainedExecutions": "20",
+        # The newer of Spark's two ways to read Kafka hands rows on as they come. The older one, its default here, has
+        # them converted twice, with code that it writes anew for each partition.
+        "spark.sql.sources.useV1SourceList": "avro,csv,json,orc,parquet,text",
+        # Spark would tell the JVM, at each call of a transform, from which line it comes.
+        "spark.python.sql.dataFrameDebugging.enabled": "false",
         "spark.sql.session.timeZone": "UTC",
         "spark.sql.warehouse.dir": str(Path(scratch, "restow-spark-warehouse")),
         # As Delta's readers expect it, and with statistics, which Spark's old default has none of.

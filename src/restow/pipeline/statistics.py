@@ -3,11 +3,27 @@ Parquet file that Spark wrote. `writing.py` asks for each file.
 """
 
 import json
-from collections.abc import Iterable, Iterator
-from datetime import UTC, date, datetime, timedelta
+import struct
+from collections.abc import Callable
+from datetime import UTC, datetime, timedelta
+from math import isfinite
 from typing import Any, Final, NamedTuple
 
-from pyspark.sql.types import DateType, NumericType, StringType, StructType, TimestampType
+from pyspark.sql.types import (
+    ByteType,
+    DataType,
+    DateType,
+    DoubleType,
+    FloatType,
+    IntegerType,
+    LongType,
+    ShortType,
+    StringType,
+    StructType,
+    TimestampType,
+)
+
+from restow.pipeline.footers import Chunk, row_groups
 
 MOST_COLUMNS: Final = 32
 """As Delta's own default has it: beyond that nobody filters."""
@@ -16,74 +32,74 @@ LONGEST_TEXT: Final = 32
 EPOCH: Final = datetime(1970, 1, 1, tzinfo=UTC)
 
 
-class Footer(NamedTuple):
+class Statistics(NamedTuple):
     rows: int
-    stats: str
+    text: str
+    """As Delta's log has it."""
 
 
-class Seen(NamedTuple):
-    """Of one column in one piece of a file."""
-
-    column: str
-    nulls: int | None
-    least: Any
-    greatest: Any
-
-
-def read_footer(jvm: Any, status: Any, configuration: Any, schema: StructType) -> Footer:
-    """`status` is Hadoop's of the file."""
-    parquet = jvm.org.apache.parquet.hadoop
-    reader = parquet.ParquetFileReader.open(parquet.util.HadoopInputFile.fromStatus(status, configuration))
-    try:
-        blocks = list(reader.getFooter().getBlocks())
-        rows = sum(int(block.getRowCount()) for block in blocks)
-        return Footer(rows, _as_json(rows, [seen for block in blocks for seen in _seen(block, schema)]))
-    finally:
-        reader.close()
-
-
-def _seen(block: Any, schema: StructType) -> Iterator[Seen]:
-    """Of columns that are no part of another."""
-    wanted = {field.name: field.dataType for field in schema.fields[:MOST_COLUMNS]}
-    for chunk in block.getColumns():
-        column = str(chunk.getPath().toDotString())
-        if column in wanted and (found := chunk.getStatistics()) is not None and not found.isEmpty():
-            nulls = int(found.getNumNulls()) if found.isNumNullsSet() else None
-            has = found.hasNonNullValue() and isinstance(
-                wanted[column], NumericType | StringType | DateType | TimestampType
-            )
-            bounds = (found.genericGetMin(), found.genericGetMax()) if has else (None, None)
-            yield Seen(column, nulls, *(_plain(value, wanted[column]) for value in bounds))
-
-
-def _plain(value: Any, kind: Any) -> Any:
-    """As JSON has it; nothing for what can't be said there, or not without loss."""
-    if value is None:
-        return None
-    match kind:
-        case DateType():
-            return (date(1970, 1, 1) + timedelta(days=int(value))).isoformat()
-        case TimestampType():
-            return (EPOCH + timedelta(microseconds=int(value))).strftime("%Y-%m-%dT%H:%M:%S.%fZ")
-        case StringType():
-            text = str(value.toStringUsingUTF8())
-            return text if len(text) <= LONGEST_TEXT else None
-        case _:
-            is_number = isinstance(value, int | float) and not isinstance(value, bool)
-            return value if is_number and value == value and abs(value) != float("inf") else None
-
-
-def _as_json(rows: int, seen: Iterable[Seen]) -> str:
-    """A bound counts if every piece of the file has one, or is known to have nothing but nulls."""
-    by_column: dict[str, list[Seen]] = {}
-    for one in seen:
-        by_column.setdefault(one.column, []).append(one)
+def statistics_of(footer: bytes, schema: StructType) -> Statistics:
+    """Of a file with rows of this schema. Columns that are parts of others have none."""
+    groups = row_groups(footer)
+    rows = sum(group.rows for group in groups)
     least, greatest, nulls = {}, {}, {}
-    for column, pieces in by_column.items():
-        if all(piece.nulls is not None for piece in pieces):
-            nulls[column] = sum(piece.nulls or 0 for piece in pieces)
-        if all(piece.least is not None for piece in pieces):
-            least[column] = min(piece.least for piece in pieces)
-        if all(piece.greatest is not None for piece in pieces):
-            greatest[column] = max(piece.greatest for piece in pieces)
-    return json.dumps({"numRecords": rows, "minValues": least, "maxValues": greatest, "nullCount": nulls})
+    for field in schema.fields[:MOST_COLUMNS]:
+        chunks = [chunk for group in groups for chunk in group.chunks if chunk.path == (field.name,)]
+        if chunks and all(chunk.nulls is not None for chunk in chunks):
+            nulls[field.name] = sum(chunk.nulls or 0 for chunk in chunks)
+        if bounds := _bounds(chunks, field.dataType):
+            least[field.name], greatest[field.name] = bounds
+    told = {"numRecords": rows, "minValues": least, "maxValues": greatest, "nullCount": nulls}
+    return Statistics(rows, json.dumps(told))
+
+
+def _bounds(chunks: list[Chunk], kind: DataType) -> tuple[Any, Any] | None:
+    """As JSON has them. None where one of the chunks has none, or they can't be said without loss."""
+    read = READERS.get(type(kind))
+    if read is None or not chunks:
+        return None
+    found = [read(bound) for chunk in chunks for bound in (chunk.least, chunk.greatest) if bound is not None]
+    if len(found) < 2 * len(chunks) or None in found:
+        return None
+    return min(found), max(found)
+
+
+def _integer(value: bytes) -> int:
+    return int.from_bytes(value, "little", signed=True)
+
+
+def _day(value: bytes) -> str | None:
+    return _told(timedelta(days=_integer(value)), lambda moment: moment.date().isoformat())
+
+
+def _moment(value: bytes) -> str | None:
+    since = timedelta(microseconds=_integer(value))
+    return _told(since, lambda moment: f"{moment.isoformat(timespec='microseconds').removesuffix('+00:00')}Z")
+
+
+def _told(since_epoch: timedelta, told: Callable[[datetime], str]) -> str | None:
+    """Nothing of what is before the year 1 or after 9999, which Spark has and Python has not."""
+    try:
+        return told(EPOCH + since_epoch)
+    except OverflowError:
+        return None
+
+
+def _number(value: bytes) -> float | None:
+    [number] = struct.unpack("<f" if len(value) == 4 else "<d", value)
+    return number if isfinite(number) else None
+
+
+def _text(value: bytes) -> str | None:
+    text = value.decode()
+    return text if len(text) <= LONGEST_TEXT else None
+
+
+READERS: Final[dict[type[DataType], Callable[[bytes], Any]]] = {
+    **dict.fromkeys((ByteType, ShortType, IntegerType, LongType), _integer),
+    **dict.fromkeys((FloatType, DoubleType), _number),
+    StringType: _text,
+    DateType: _day,
+    TimestampType: _moment,
+}
+"""By the type of the column in Spark. Others have no order, or one that JSON can't say."""

@@ -4,7 +4,9 @@ from typing import Any
 
 from pyspark.sql import DataFrame
 
-from restow.pipeline.statistics import read_footer
+from restow.pipeline.footers import TRAILER_BYTES, footer_bytes
+from restow.pipeline.session import java_class
+from restow.pipeline.statistics import statistics_of
 from restow.pipeline.table import WrittenFile
 
 
@@ -13,14 +15,26 @@ def write_files(rows: DataFrame, root: str, staging: str) -> list[WrittenFile]:
     target = f"{root.rstrip('/')}/{staging}"
     rows.write.parquet(target)
     session = rows.sparkSession
-    jvm: Any = session._jvm
-    configuration: Any = session.sparkContext._jsc.hadoopConfiguration()
-    path = jvm.org.apache.hadoop.fs.Path(target)
+    path = java_class(session, "org.apache.hadoop.fs.Path")(target)
+    store: Any = path.getFileSystem(session.sparkContext._jsc.hadoopConfiguration())
     files = []
-    for status in path.getFileSystem(configuration).listStatus(path):
+    for status in store.listStatus(path):
         name = str(status.getPath().getName())
         if name.endswith(".parquet"):
-            footer = read_footer(jvm, status, configuration, rows.schema)
-            if footer.rows:
-                files.append(WrittenFile(f"{staging}/{name}", int(status.getLen()), footer.rows, footer.stats))
+            size = int(status.getLen())
+            found = statistics_of(_footer(store, status.getPath(), size), rows.schema)
+            if found.rows:
+                files.append(WrittenFile(f"{staging}/{name}", size, found.rows, found.text))
     return sorted(files, key=lambda file: file.path)
+
+
+def _footer(store: Any, path: Any, size: int) -> bytes:
+    """Read as Spark reads it, from whichever store."""
+    file = store.open(path)
+    try:
+        file.seek(size - TRAILER_BYTES)
+        length = footer_bytes(bytes(file.readNBytes(TRAILER_BYTES)))
+        file.seek(size - TRAILER_BYTES - length)
+        return bytes(file.readNBytes(length))
+    finally:
+        file.close()
