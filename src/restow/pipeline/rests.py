@@ -41,3 +41,16 @@ class Rests:
     def keep(self, those: Iterable[Hashable]) -> None:
         kept = set(those)
         self._resting = {what: rest for what, rest in self._resting.items() if what in kept}
+
+
+class Once:
+    """Says a line about something, and not again until there is another line to say about it."""
+
+    def __init__(self, say: Callable[[str], None]) -> None:
+        self._say = say
+        self._said: dict[Hashable, str] = {}
+
+    def say(self, about: Hashable, line: str) -> None:
+        if self._said.get(about) != line:
+            self._said[about] = line
+            self._say(line)
