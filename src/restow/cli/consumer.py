@@ -42,7 +42,8 @@ restow.toml:
 Modules with transforms are looked for beside restow.toml, then where Python looks.
 
 It needs the rights Read on the topics it is told and on its group, Read and Write on <prefix>-controller, Read on
-<prefix>-query, and Create if the four topics of restow are to be made.
+<prefix>-query, Describe on the other two topics of restow, and Create if it is to make them. `restow manifests` lists
+what each role needs.
 """
 
 

@@ -42,17 +42,18 @@ def _of_monitor(settings: Settings) -> tuple[Acl, ...]:
         Acl("monitor", "Topic", topics.service, ("Read",)),
         Acl("monitor", "Topic", topics.controller, ("Describe",)),
         Acl("monitor", "Topic", topics.query, ("Describe",)),
+        Acl("monitor", "Group", settings.group.name, ("Describe",)),
     )
 
 
 def _of_controller(settings: Settings) -> tuple[Acl, ...]:
     topics, own = settings.topics, f"{settings.group.name}-controller"
-    make: Final = ("Create", "Alter")
+    make = ("Create", "Alter")
     return (
         Acl("controller", "Topic", topics.controller, ("Read", "Write", *make)),
         Acl("controller", "Topic", topics.query, ("Write", *make)),
-        Acl("controller", "Topic", topics.monitor, ("Read", *make)),
-        Acl("controller", "Topic", topics.service, ("Read", *make)),
+        Acl("controller", "Topic", topics.monitor, ("Read", "Create")),
+        Acl("controller", "Topic", topics.service, ("Read", "Create")),
         Acl("controller", "TransactionalId", own, ("Describe", "Write")),
         Acl("controller", "Group", own, ("Read",)),
     )
