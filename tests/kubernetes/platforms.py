@@ -66,7 +66,7 @@ def settings_of(
         {more}
         [kubernetes.pod.spec]
         hostNetwork = true
-        terminationGracePeriodSeconds = 1
+        terminationGracePeriodSeconds = 5
         {pod}
         [[kubernetes.pod.spec.containers]]
         name = "consumer"

@@ -142,6 +142,20 @@ def test_each_fall_is_told_once(teller: Teller) -> None:
     assert hear(teller, running(up=3)) == (ConsumerUp(ONE),)
 
 
+def test_one_that_was_up_before_it_was_told_to_end_was_up(teller: Teller) -> None:
+    assert hear(teller, deployed(), running(), running(up=None)) == (ConsumerUp(ONE),)
+
+
+def test_of_several_falls_and_starts_the_last_is_told(teller: Teller) -> None:
+    assert hear(teller, running(), failing(1), running(up=1), failing(2)) == (ConsumerFailing(ONE, "it fell"),)
+    assert hear(teller, failing(3), running(up=4)) == (ConsumerUp(ONE),)
+
+
+def test_what_became_of_one_is_told_before_it_is_gone(teller: Teller) -> None:
+    news = (deployed(), running(), Removed("pods", "p1"), Removed("deployments", "d1"), FoundGone(((ONE, "c1"),)))
+    assert hear(teller, *news) == (ConsumerUp(ONE), ConsumerGone(ONE))
+
+
 def test_those_of_several_consumers_are_told_by_number(teller: Teller) -> None:
     second = Changed("pods", Seen("p2", TWO, "c2", up=0))
     assert hear(teller, second, running()) == (ConsumerUp(ONE), ConsumerUp(TWO))
@@ -189,6 +203,6 @@ def test_the_next_with_a_number_is_told_after_the_last_is_gone(teller: Teller) -
 def test_one_that_waits_for_a_node_is_mentioned_once(teller: Teller) -> None:
     waiting = Changed("pods", Seen("p1", ONE, "c1", waits="no node is large enough"))
     assert hear(teller, waiting) == ()
-    assert teller.waiting() == ("consumer 1 waits for a node: no node is large enough",)
+    assert teller.lines() == ("consumer 1 waits for a node: no node is large enough",)
     hear(teller, waiting)
-    assert teller.waiting() == ()
+    assert teller.lines() == ()

@@ -135,7 +135,7 @@ class KubernetesPlatform:
             self._teller.hear(self._news.get_nowait())
         self._look_for_the_missing()
         told = self._teller.tell()
-        for line in self._teller.waiting():
+        for line in self._teller.lines():
             self._say(line)
         return told
 

@@ -7,8 +7,8 @@ whatever a slow watch still shows of it is history.
 
 from collections import defaultdict
 from collections.abc import Iterable, Iterator
-from dataclasses import dataclass
-from typing import Final, Literal
+from dataclasses import dataclass, field
+from typing import Final, Literal, assert_never
 
 from restow.model import ConsumerId
 from restow.platform.interface import ConsumerFailing, ConsumerGone, ConsumerUp, PlatformChange
@@ -60,13 +60,28 @@ News = All | Changed | Removed | Asked | FoundGone
 
 @dataclass(slots=True)
 class _Known:
-    """One creation, and what of it was told last."""
+    """One creation: how it was seen to do last, and what of that is still to be told."""
 
     was_seen: bool = False
     is_gone: bool = False
     up: tuple[str, int] | None = None
     failing: tuple[str, int] | None = None
     waits: str | None = None
+    news: ConsumerUp | ConsumerFailing | None = None
+    lines: list[str] = field(default_factory=list)
+
+    def see(self, seen: Seen) -> None:
+        """What was seen of a process once is no news again. What comes later counts: a pod that ran and was then told
+        to end, all before anybody asked, was up."""
+        self.was_seen = True
+        if seen.up is not None and self.up != (seen.uid, seen.up):
+            self.up, self.news, self.waits = (seen.uid, seen.up), ConsumerUp(seen.consumer), None
+        elif seen.failing is not None and self.failing != (seen.uid, seen.failing[0]):
+            which, reason = seen.failing
+            self.failing, self.news = (seen.uid, which), ConsumerFailing(seen.consumer, reason)
+        if seen.waits is not None and self.waits is None:
+            self.waits = seen.waits
+            self.lines.append(f"consumer {seen.consumer} waits for a node: {seen.waits}")
 
 
 class Teller:
@@ -75,19 +90,19 @@ class Teller:
         self._seen: dict[Kinds, dict[str, Seen]] = {"deployments": {}, "pods": {}}
         self._known: dict[Creation, _Known] = {}
         self._history: dict[Creation, None] = {}
-        self._is_new = True
         self.hear(All("deployments", tuple(deployments)))
         self.hear(All("pods", tuple(pods)))
-        self.tell()
+        for known in self._known.values():
+            known.news = None
 
     def hear(self, news: News) -> None:
-        self._is_new = True
         match news:
             case All(kind, seen):
-                self._seen[kind] = {each.uid: each for each in seen if self._is_of_today(each)}
+                self._seen[kind] = {}
+                for each in seen:
+                    self._see(kind, each)
             case Changed(kind, seen):
-                if self._is_of_today(seen):
-                    self._seen[kind][seen.uid] = seen
+                self._see(kind, seen)
             case Removed(kind, uid):
                 self._seen[kind].pop(uid, None)
             case Asked(creation):
@@ -96,79 +111,58 @@ class Teller:
                 for creation in creations:
                     if creation in self._known:
                         self._known[creation].is_gone = True
+            case _:
+                assert_never(news)
 
     def tell(self) -> tuple[PlatformChange, ...]:
         """For each consumer in order."""
-        if not self._is_new:
-            return ()
-        self._is_new = False
-        present = self._present()
-        for creation in present:
-            self._known.setdefault(creation, _Known()).was_seen = True
-        return tuple(self._changes(present))
+        by_consumer: dict[ConsumerId, list[Creation]] = defaultdict(list)
+        for creation in sorted(self._known):
+            by_consumer[creation[0]].append(creation)
+        return tuple(change for creations in by_consumer.values() for change in self._changes(creations))
 
-    def waiting(self) -> tuple[str, ...]:
-        """A line for each whose pod no node can take, once."""
-        lines = []
-        for (consumer, creation), seen in sorted(self._present().items()):
-            known = self._known.get((consumer, creation))
-            waits = next((each.waits for each in seen if each.waits), None)
-            if known and waits and known.waits is None:
-                known.waits = waits
-                lines.append(f"consumer {consumer} waits for a node: {waits}")
-        return tuple(lines)
+    def lines(self) -> tuple[str, ...]:
+        """For people: who waits for a node, and why; each once."""
+        told = tuple(line for _, known in sorted(self._known.items()) for line in known.lines)
+        for known in self._known.values():
+            known.lines.clear()
+        return told
 
     def missing(self, *, unseen_too: bool = False) -> tuple[Creation, ...]:
         """Those that no watch shows any more, or, on demand, that none has shown yet: to be looked for."""
-        present = self._present()
+        present = {(each.consumer, each.creation) for kind in self._seen.values() for each in kind.values()}
         return tuple(
             creation
             for creation, known in sorted(self._known.items())
             if creation not in present and not known.is_gone and (known.was_seen or unseen_too)
         )
 
-    def _present(self) -> dict[Creation, list[Seen]]:
-        found: dict[Creation, list[Seen]] = defaultdict(list)
-        for kind in self._seen.values():
-            for each in kind.values():
-                found[each.consumer, each.creation].append(each)
-        return found
+    def _see(self, kind: Kinds, seen: Seen) -> None:
+        creation = (seen.consumer, seen.creation)
+        if creation not in self._history:
+            self._seen[kind][seen.uid] = seen
+            self._known.setdefault(creation, _Known()).see(seen)
 
-    def _changes(self, present: dict[Creation, list[Seen]]) -> Iterator[PlatformChange]:
-        by_consumer: dict[ConsumerId, list[Creation]] = defaultdict(list)
-        for creation in sorted(self._known):
-            by_consumer[creation[0]].append(creation)
-        for consumer, creations in by_consumer.items():
-            for creation in [each for each in creations if self._known[each].is_gone]:
-                self._forget(creation)
-                creations.remove(creation)
-                yield ConsumerGone(consumer)
-            if len(creations) == 1:
-                yield from _news(consumer, self._known[creations[0]], present.get(creations[0], []))
+    def _changes(self, creations: Iterable[Creation]) -> Iterator[PlatformChange]:
+        """Of one consumer: how it does while it is the only one with its number, and that one is gone."""
+        left = []
+        for creation in creations:
+            if self._known[creation].is_gone:
+                yield from self._last_words(creation)
+            else:
+                left.append(creation)
+        if len(left) == 1 and (news := self._known[left[0]].news):
+            self._known[left[0]].news = None
+            yield news
 
-    def _forget(self, creation: Creation) -> None:
-        del self._known[creation]
+    def _last_words(self, creation: Creation) -> Iterator[PlatformChange]:
+        known = self._known.pop(creation)
+        if known.news is not None:
+            yield known.news
+        yield ConsumerGone(creation[0])
         self._history[creation] = None
         if len(self._history) > REMEMBERED:
             del self._history[next(iter(self._history))]
-        for kind in self._seen.values():
-            for uid in [uid for uid, each in kind.items() if (each.consumer, each.creation) == creation]:
-                del kind[uid]
-
-    def _is_of_today(self, seen: Seen) -> bool:
-        return (seen.consumer, seen.creation) not in self._history
-
-
-def _news(consumer: ConsumerId, known: _Known, seen: list[Seen]) -> Iterator[PlatformChange]:
-    """The newest pod comes last. What was told once of one process is not told again."""
-    up = next(((each.uid, each.up) for each in reversed(seen) if each.up is not None), None)
-    failing = next(((each.uid, *each.failing) for each in reversed(seen) if each.failing), None)
-    if up is not None:
-        if up != known.up:
-            known.up, known.waits = up, None
-            yield ConsumerUp(consumer)
-    elif failing is not None:
-        uid, which, reason = failing
-        if (uid, which) != known.failing:
-            known.failing = (uid, which)
-            yield ConsumerFailing(consumer, reason)
+        for seen in self._seen.values():
+            for uid in [uid for uid, each in seen.items() if (each.consumer, each.creation) == creation]:
+                del seen[uid]
