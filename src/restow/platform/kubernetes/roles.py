@@ -103,9 +103,12 @@ def _container(settings: Settings, role: Role) -> Container:
 
 
 RESOURCES: Final[dict[Role, ResourceRequirements]] = {
-    "controller": ResourceRequirements(requests={"cpu": "100m", "memory": "512Mi"}, limits={"memory": "1Gi"}),
-    "monitor": ResourceRequirements(requests={"cpu": "100m", "memory": "256Mi"}, limits={"memory": "512Mi"}),
+    "controller": ResourceRequirements(requests={"cpu": "100m", "memory": "256Mi"}, limits={"memory": "1Gi"}),
+    "monitor": ResourceRequirements(requests={"cpu": "100m", "memory": "128Mi"}, limits={"memory": "512Mi"}),
 }
+"""With 1,000 partitions the controller took 187 MB and 0.02 of a core, the monitor 75 MB, 20 of them for the partitions,
+and 0.08 of a core. Where the packer must be compiled anew, for another processor than the image's, that takes 371 MB. No
+limit of processors: a decision would only take longer."""
 
 
 def _volumes(settings: Settings, role: Role) -> list[Volume]:
