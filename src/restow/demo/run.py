@@ -35,6 +35,8 @@ a core more, and one whose consumer doesn't come up tries again after three minu
 NOTHING_NEW_FOR_S: Final = 600.0
 """Rows that are not stored so long after the last ones are taken for lost. Spark may take minutes to start where others
 need the machine."""
+SMALL_WITHIN_S: Final = 180.0
+"""After the last row was stored."""
 SHOWN: Final = {
     Act.BUSY: "three consumers are at work",
     Act.ACCIDENT: "every partition is read again",
@@ -56,6 +58,7 @@ def run(seconds: float, directory: Path, say: Say) -> Outcome:
             demonstration.until_reading()
             demonstration.perform()
             demonstration.until_stored()
+            demonstration.until_small()
             say("ending the group; then DuckDB counts what is in the tables")
     return demonstration.audited()
 
@@ -104,6 +107,13 @@ class Demonstration:
                 most, since_s = stored, time.monotonic()
             if time.monotonic() - since_s > NOTHING_NEW_FOR_S:
                 return  # the audit tells what is missing
+            self._looks()
+            time.sleep(LOOK_EVERY_S)
+
+    def until_small(self) -> None:
+        """A course that was cut short may end before the group is small again."""
+        deadline_s = time.monotonic() + SMALL_WITHIN_S
+        while len(self._group.consumers()) > 1 and time.monotonic() < deadline_s:
             self._looks()
             time.sleep(LOOK_EVERY_S)
 
