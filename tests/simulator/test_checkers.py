@@ -115,6 +115,19 @@ class TestOneReader:
         checker.held(process(world, TWO, 20), P)
         assert said == []
 
+    def test_one_that_was_given_up_stays_excused_when_another_of_its_number_lets_go(
+        self, checker: OneReader, said: Said, world: World, controller: ControllerProcess
+    ) -> None:
+        before = process(world, ONE, 5)
+        before.is_disowned = True
+        checker.held(before, P)
+        lost(controller, ONE)
+        checker.started(controller, TWO, start())
+        checker.held(process(world, TWO, 20), P)
+        checker.released(before, P)
+        checker.held(process(world, ONE, 10), P)
+        assert said == []
+
     def test_one_that_was_given_up_may_go_on_where_its_table_refuses(
         self, checker: OneReader, said: Said, world: World, controller: ControllerProcess
     ) -> None:

@@ -85,7 +85,7 @@ class OneReader:
 
     def released(self, process: "ConsumerProcess", partition: TopicPartition) -> None:
         self.readers[partition].remove(process)
-        if process.is_alive:
+        if process.is_alive and not process.is_disowned:  # that one's word is not for who has its number now
             self._given_up.discard((process.number, partition))
 
     def _is_excused(self, process: "ConsumerProcess", partition: TopicPartition) -> bool:
