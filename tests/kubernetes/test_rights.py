@@ -4,6 +4,7 @@ What it does is what the server's audit log shows of its account while a consume
 """
 
 import json
+import re
 from collections.abc import Callable, Iterator
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
@@ -30,7 +31,7 @@ from tests.kubernetes.printing import applied, manifests_of
 from restow.model import ConsumerId
 from restow.platform.interface import ConsumerGone, PlatformRefusal
 from restow.platform.kubernetes.consumers import KubernetesPlatform
-from restow.platform.kubernetes.rights import rights
+from restow.platform.kubernetes.rights import Right, rights
 from restow.protocol.messages import ConsumerSettings
 from restow.settings import Kubernetes, read_settings
 
@@ -238,3 +239,17 @@ def all_calls() -> Iterator[Call]:
             if info is not None:
                 name = "/".join(filter(None, (info.plural, info.action)))
                 yield from (((info.parent or info.resource).group, name, verb) for verb in VERBS)
+
+
+def test_the_page_for_operators_names_the_rights() -> None:
+    page = (Path(__file__).parents[2] / "docs" / "kubernetes.md").read_text()
+    rows = [line.split(" | ") for line in page.splitlines() if re.match(r"\| (apps|core) \|", line)]
+    kept, deleted = rights(Kubernetes(claims="keep")), rights(Kubernetes(claims="delete"))
+    assert rows == [
+        [f"| {right.api_group or 'core'}", right.resource, f"{', '.join(right.verbs)}{_more(right, also)} |"]
+        for right, also in zip(kept, deleted, strict=True)
+    ]
+
+
+def _more(right: Right, other: Right) -> str:
+    return "".join(f'; with `claims = "delete"` also {verb}' for verb in other.verbs if verb not in right.verbs)

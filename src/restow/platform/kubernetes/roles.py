@@ -106,9 +106,9 @@ RESOURCES: Final[dict[Role, ResourceRequirements]] = {
     "controller": ResourceRequirements(requests={"cpu": "100m", "memory": "256Mi"}, limits={"memory": "1Gi"}),
     "monitor": ResourceRequirements(requests={"cpu": "100m", "memory": "128Mi"}, limits={"memory": "512Mi"}),
 }
-"""With 1,000 partitions the controller took 187 MB and 0.02 of a core, the monitor 75 MB, 20 of them for the partitions,
-and 0.08 of a core. Where the packer must be compiled anew, for another processor than the image's, that takes 371 MB. No
-limit of processors: a decision would only take longer."""
+"""With 1,000 partitions the controller took 187 MB and 0.02 of a core, the monitor 75 MB (20 for the partitions) and
+0.08 of a core. Compiling the packer, where the image has no copy that fits, took 371 MB. There is no limit of
+processors: a decision would only take longer."""
 
 
 def _volumes(settings: Settings, role: Role) -> list[Volume]:
