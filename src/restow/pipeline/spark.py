@@ -29,6 +29,7 @@ from restow.settings import Settings
 
 LOOK_EVERY_S: Final = 0.1
 """While there is nothing, the ends are looked at this often: a request to each broker."""
+LOOK_AT_LEAST_EVERY_S: Final = 1.0
 SLICE_S: Final = 0.02
 BROKERS: Final = "brokers"
 """They rest as targets do: what they don't answer is said once."""
@@ -158,7 +159,9 @@ class SparkPipeline:
         while True:
             now_s = time.monotonic()
             if now_s >= look_s:
-                look_s = now_s + LOOK_EVERY_S
+                # What isn't full may not begin before it is due: until then there is little to look for.
+                due_in_s = self._begun_s + self._limits.cycle_s - now_s
+                look_s = now_s + max(LOOK_EVERY_S, min(due_in_s, LOOK_AT_LEAST_EVERY_S))
                 planned = self._plan(at, awake)
             may_begin = planned.is_cut or now_s >= self._begun_s + self._limits.cycle_s
             if planned.ranges and may_begin:
