@@ -175,7 +175,7 @@ def _control(pen: Pen) -> list[str]:
         pen.text(348, 144, "Synchronize → Sentinel → Reassign → Manage", SMALL, bold=True),
         pen.box(772, 40, 188, 104),
         pen.text(788, 68, "Platform", TITLE, bold=True),
-        *pen.lines(788, 90, ("starts, restarts and ends", "consumers: as processes", "on this machine")),
+        *pen.lines(788, 90, ("starts, restarts and ends", "consumers: as processes", "or on Kubernetes")),
     ]
 
 
