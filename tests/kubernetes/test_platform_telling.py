@@ -200,9 +200,14 @@ def test_the_next_with_a_number_is_told_after_the_last_is_gone(teller: Teller) -
     assert hear(teller, FoundGone(((ONE, "c1"),))) == (ConsumerGone(ONE), ConsumerUp(ONE))
 
 
-def test_one_that_waits_for_a_node_is_mentioned_once(teller: Teller) -> None:
+def test_one_that_waits_long_for_a_node_is_mentioned_once(teller: Teller) -> None:
     waiting = Changed("pods", Seen("p1", ONE, "c1", waits="no node is large enough"))
     assert hear(teller, waiting) == ()
-    assert teller.lines() == ("consumer 1 waits for a node: no node is large enough",)
+    assert teller.lines(now_s=100.0) == ()
+    hear(teller, running(up=None))
+    assert teller.lines(now_s=120.0) == (), "it didn't wait long"
     hear(teller, waiting)
-    assert teller.lines() == ()
+    assert teller.lines(now_s=121.0) == teller.lines(now_s=135.0) == ()
+    assert teller.lines(now_s=136.0) == ("consumer 1 waits for a node: no node is large enough",)
+    hear(teller, waiting)
+    assert teller.lines(now_s=200.0) == ()

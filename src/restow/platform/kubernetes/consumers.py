@@ -135,7 +135,7 @@ class KubernetesPlatform:
             self._teller.hear(self._news.get_nowait())
         self._look_for_the_missing()
         told = self._teller.tell()
-        for line in self._teller.lines():
+        for line in self._teller.lines(time.monotonic()):
             self._say(line)
         return told
 

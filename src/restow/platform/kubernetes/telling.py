@@ -7,13 +7,15 @@ whatever a slow watch still shows of it is history.
 
 from collections import defaultdict
 from collections.abc import Iterable, Iterator
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from typing import Final, Literal, assert_never
 
 from restow.model import ConsumerId
 from restow.platform.interface import ConsumerFailing, ConsumerGone, ConsumerUp, PlatformChange
 from restow.platform.kubernetes.seen import Seen
 
+SAID_AFTER_S: Final = 15.0
+"""A pod waits a moment for its claim too, and that is nobody's business."""
 REMEMBERED: Final = 10_000
 """So many that are gone are not taken for new ones."""
 
@@ -66,22 +68,20 @@ class _Known:
     is_gone: bool = False
     up: tuple[str, int] | None = None
     failing: tuple[str, int] | None = None
-    waits: str | None = None
     news: ConsumerUp | ConsumerFailing | None = None
-    lines: list[str] = field(default_factory=list)
+    waits_since_s: float | None = None
+    """If no node can take its pod."""
+    said_so: bool = False
 
     def see(self, seen: Seen) -> None:
         """What was seen of a process once is no news again. What comes later counts: a pod that ran and was then told
         to end, all before anybody asked, was up."""
         self.was_seen = True
         if seen.up is not None and self.up != (seen.uid, seen.up):
-            self.up, self.news, self.waits = (seen.uid, seen.up), ConsumerUp(seen.consumer), None
+            self.up, self.news = (seen.uid, seen.up), ConsumerUp(seen.consumer)
         elif seen.failing is not None and self.failing != (seen.uid, seen.failing[0]):
             which, reason = seen.failing
             self.failing, self.news = (seen.uid, which), ConsumerFailing(seen.consumer, reason)
-        if seen.waits is not None and self.waits is None:
-            self.waits = seen.waits
-            self.lines.append(f"consumer {seen.consumer} waits for a node: {seen.waits}")
 
 
 class Teller:
@@ -121,12 +121,19 @@ class Teller:
             by_consumer[creation[0]].append(creation)
         return tuple(change for creations in by_consumer.values() for change in self._changes(creations))
 
-    def lines(self) -> tuple[str, ...]:
-        """For people: who waits for a node, and why; each once."""
-        told = tuple(line for _, known in sorted(self._known.items()) for line in known.lines)
-        for known in self._known.values():
-            known.lines.clear()
-        return told
+    def lines(self, now_s: float) -> tuple[str, ...]:
+        """For people: who has waited long for a node, and why; each once."""
+        waiting = {(each.consumer, each.creation): each.waits for each in self._seen["pods"].values() if each.waits}
+        lines = []
+        for creation, known in sorted(self._known.items()):
+            if creation not in waiting:
+                known.waits_since_s, known.said_so = None, False
+            elif known.waits_since_s is None:
+                known.waits_since_s = now_s
+            if known.waits_since_s is not None and now_s - known.waits_since_s >= SAID_AFTER_S and not known.said_so:
+                known.said_so = True
+                lines.append(f"consumer {creation[0]} waits for a node: {waiting[creation]}")
+        return tuple(lines)
 
     def missing(self, *, unseen_too: bool = False) -> tuple[Creation, ...]:
         """Those that no watch shows any more, or, on demand, that none has shown yet: to be looked for."""
