@@ -1,0 +1,37 @@
+"""What the tests of the Spark pipeline share: a session for the tests of a file, and a lake for each of them."""
+
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+from tests.pipeline.live import QUICK, Lake
+
+from restow.kafka.admin import Admin
+from restow.pipeline.engine import Engine
+from restow.pipeline.session import Resources
+from restow.settings import Kafka, Settings
+
+
+@pytest.fixture(scope="module")
+def session(kafka: Kafka) -> Iterator[None]:
+    """One for all tests of this file: whoever asks for a session is given it while it runs."""
+    engine = Engine(Settings(kafka, spark=QUICK), Resources(cores=1.0, memory_mb=1200), print)
+    engine.start(lambda: False)
+    yield
+    engine.close()
+
+
+@pytest.fixture
+def lake(
+    session: None,  # noqa: ARG001  it has to be there
+    kafka: Kafka,
+    admin: Admin,
+    prefix: str,
+    tmp_path: Path,
+    monkeypatch: pytest.MonkeyPatch,
+) -> Iterator[Lake]:
+    monkeypatch.syspath_prepend(str(Path(__file__).parent))
+    lake = Lake(kafka, admin, prefix, tmp_path)
+    yield lake
+    for pipeline in lake.pipelines:
+        pipeline.close()
