@@ -4,6 +4,7 @@ worst moments: the table refuses whoever is late, and nothing stays half done.""
 import signal
 import subprocess
 from collections.abc import Callable, Iterator
+from datetime import UTC, datetime
 from pathlib import Path
 
 import pytest
@@ -88,7 +89,7 @@ def test_one_that_is_late_is_refused_drops_what_it_lost_and_goes_on_with_the_res
     group.eventually(lambda: group.is_stopped(first))
     send(first, signal.SIGTERM)
     send(first, signal.SIGCONT)
-    assert ended_in_time(first)
+    ends_in_time(group, 1, first)
     ended = group.hears(StopConsumingEvent, 1, of=lambda message: message.sequence is None)
     stored = group.next_offsets()
     assert dict(ended.partitions) == {partition: stored[partition] for partition in (p1, more)}
@@ -102,7 +103,7 @@ def test_one_that_is_late_is_refused_drops_what_it_lost_and_goes_on_with_the_res
     group.answer_to(StartConsumingEvent, 2, group.start_all(2, group.slow, service=slow))
     group.eventually(lambda: "slow" in group.plan_of(2))
     send(second, signal.SIGTERM)
-    assert ended_in_time(second)
+    ends_in_time(group, 2, second)
     ended = group.hears(StopConsumingEvent, 2, of=lambda message: message.sequence is None)
     assert dict(ended.partitions) == {**group.reached(*group.partitions), group.slow: 0}
     assert on_disk(group.directory / "slow") == set()
@@ -121,7 +122,7 @@ def test_told_to_end_while_spark_starts_or_without_a_broker_it_ends_in_time(
     group.eventually(lambda: group.java_of(warming))
     java = group.java_of(warming)
     send(warming, signal.SIGTERM)
-    assert ended_in_time(warming)
+    ends_in_time(group, 1, warming)
     assert [path.name for path in group.volume(1).iterdir()] == ["lock"], "it had nothing, and leaves nothing"
     group.eventually(lambda: not any(Path(f"/proc/{child}").exists() for child in java))
 
@@ -131,11 +132,14 @@ def test_told_to_end_while_spark_starts_or_without_a_broker_it_ends_in_time(
     group.answer_to(StartConsumingEvent, 2, group.start_all(2, *group.partitions))
     broker.kill_node(1)
     send(reading, signal.SIGTERM)
-    assert ended_in_time(reading)
+    ends_in_time(group, 2, reading)
     assert saved_state(group, 2)["clean"]
     broker.start_node(1)
 
 
-def ended_in_time(process: "subprocess.Popen[bytes]") -> bool:
-    """Raises TimeoutExpired: it took longer than its grace time, and would have been killed."""
-    return process.wait(GRACE_S) == 0
+def ends_in_time(group: SparkGroup, number: int, process: "subprocess.Popen[bytes]") -> None:
+    told = datetime.now(UTC)
+    try:
+        assert process.wait(GRACE_S) == 0
+    except subprocess.TimeoutExpired:
+        raise AssertionError(f"told to end at {told}, it would be killed now\n{group.log(number)[-3000:]}") from None

@@ -142,7 +142,8 @@ class Engine:
     # In the process's own thread, while the worker is at work.
 
     def _drop(self) -> None:
-        if self._session is not None and not self._dropped.is_set():
+        """Called until the work has failed: it may be about to begin a job, which no call before could cancel."""
+        if self._session is not None:
             self._dropped.set()
             self._session.sparkContext.cancelAllJobs()
 
