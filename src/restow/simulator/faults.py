@@ -7,8 +7,8 @@ from enum import StrEnum
 from functools import partial
 from typing import TYPE_CHECKING, Final
 
-from restow.controller.transitions import Stage
-from restow.model import SortedMapping, TopicPartition
+from restow.controller.transitions import Phase, Stage
+from restow.model import ConsumerId, SortedMapping, TopicPartition
 from restow.protocol.messages import ConsumerSettings, ServiceUpdate, TopicService
 from restow.simulator.consumer import BROKEN_TRANSFORM, ConsumerProcess, Volume
 from restow.simulator.platform import BROKEN_IMAGE, Pod
@@ -118,6 +118,14 @@ class Faults:
 
     def _later(self, time_s: float, act: Callable[[], None]) -> None:
         self.world.agenda.at(time_s, act)
+
+    def _when(self, condition: Callable[[], object], act: Callable[[], None], until_s: float) -> None:
+        """As soon as it holds; at the latest then."""
+        now_s = self.world.agenda.now_s
+        if now_s >= until_s or condition():
+            act()
+        else:
+            self._later(min(now_s + 0.5, until_s), lambda: self._when(condition, act, until_s))
 
     # Kafka.
 
@@ -239,11 +247,15 @@ class Faults:
         self.world.platform.refuses_until_s = self._until(10, 60)
 
     def _consumer_vanishes(self) -> bool:
-        """Any, be it starting or at work, and those that are created soon after; or one that hangs, while a new
-        controller waits for its answer."""
+        """Any, be it starting or at work, and those that are created soon after; or one that is restarted with new
+        settings; or one that hangs, while a new controller waits for its answer."""
         pods = self.world.platform.pods
         if not pods:
             return False
+        if self.rng.random() < 0.25:
+            self._change_settings()
+            self._when(self._who_rolls, self._vanish_rolling, until_s=self._until(30, 90))
+            return True
         pod = pods[self.rng.choice(sorted(pods))]
         controller, process = self.world.controller_in_charge(), pod.process
         if controller is None or not isinstance(process, ConsumerProcess) or self.rng.random() < 0.6:
@@ -256,6 +268,18 @@ class Faults:
             self._until(22, 30), lambda: self.world.platform.vanish(pod.consumer) if self._is_there(pod) else None
         )
         return True
+
+    def _who_rolls(self) -> ConsumerId | None:
+        """Whom the controller has restarted with new settings, and who is not ready yet."""
+        controller = self.world.controller_in_charge()
+        views = {} if controller is None else controller.state.consumers
+        rolling = (number for number, view in views.items() if view.phase is Phase.ROLLING)
+        return next((number for number in rolling if number in self.world.platform.pods), None)
+
+    def _vanish_rolling(self) -> None:
+        consumer = self._who_rolls()
+        if consumer is not None:
+            self.world.platform.vanish(consumer)
 
     def _is_there(self, pod: Pod) -> bool:
         return self.world.platform.pods.get(pod.consumer) is pod
@@ -328,7 +352,7 @@ class Faults:
         self._change_settings()
 
     def _settings_in_a_move(self) -> None:
-        self._in_a_move(self._change_settings, until_s=self._until(30, 120))
+        self._when(self._is_anything_managed, self._change_settings, until_s=self._until(30, 120))
 
     def _bad_settings(self) -> None:
         self._change_settings(BROKEN_IMAGE)
@@ -343,13 +367,9 @@ class Faults:
         )
         self._update(ServiceUpdate("consumers", consumers=settings))
 
-    def _in_a_move(self, act: Callable[[], None], until_s: float) -> None:
-        """As soon as a controller manages something; at the latest then."""
-        controller, now_s = self.world.controller_in_charge(), self.world.agenda.now_s
-        if now_s >= until_s or (controller is not None and controller.state.stage is Stage.MANAGE):
-            act()
-        else:
-            self._later(min(now_s + 0.5, until_s), lambda: self._in_a_move(act, until_s))
+    def _is_anything_managed(self) -> bool:
+        controller = self.world.controller_in_charge()
+        return controller is not None and controller.state.stage is Stage.MANAGE
 
     def _update(self, update: ServiceUpdate) -> None:
         """People try again until the brokers have it."""
