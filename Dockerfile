@@ -5,7 +5,7 @@
 # What is in its last stage: Debian, its Python and its Java, and /opt/restow. No compiler, no pip, nothing that runs as
 # root, nothing that is written to while it runs: it serves on a read-only root file system with a /tmp.
 
-ARG BASE=docker.io/library/debian:bookworm-slim
+ARG BASE=debian:bookworm-slim
 
 # Python and Java of one distribution, so that one source has the fixes for both; 17 is the Java that Spark is tested on.
 # (Slim images have no directory for manuals, and Java's package does not install without one.)
