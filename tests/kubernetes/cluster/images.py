@@ -31,6 +31,7 @@ PAUSE = "restow.test/pause:1"
 
 APPLETS = ("sh", "cat", "echo", "env", "id", "kill", "ls", "mkdir", "rm", "sleep", "test", "touch", "true", "wget")
 ROOT = Path(__file__).parents[3]
+HIDDEN = Path("/opt/of-tmp")
 SYSTEM = ("bin", "lib", "lib32", "lib64", "libx32", "sbin")
 ARCHITECTURES = {"x86_64": "amd64", "aarch64": "arm64"}
 
@@ -45,23 +46,33 @@ class Image:
     user: str = ""
 
 
+def inside(path: Path) -> Path:
+    """Where containers see a directory of this machine: at the same place, but for /tmp, where pods have their own."""
+    return HIDDEN / path.relative_to("/tmp") if path.is_relative_to("/tmp") else path
+
+
 def host_directories() -> tuple[Path, ...]:
-    """What containers see of this machine, at the same place."""
+    """What containers see of this machine."""
     java = find_java().resolve().parents[1]
     etc = [path for path in Path("/etc").glob("java*") if path.is_dir()]  # where Debian's Java keeps its settings
-    cache = Path(os.environ.get("RESTOW_CACHE") or Path.home() / ".cache" / "restow")
+    cache = cache_directory()
     system = [Path("/usr"), *(path for name in SYSTEM if (path := Path("/", name)).is_dir() and not path.is_symlink())]
     wanted = [*system, *etc, Path(sys.base_prefix), Path(sys.prefix), java, ROOT, cache / "jars", cache / "classes"]
     present = sorted({path.resolve() for path in wanted if path.is_dir()})
     return tuple(path for path in present if not any(path.is_relative_to(other) for other in present if other != path))
 
 
+def cache_directory() -> Path:
+    return Path(os.environ.get("RESTOW_CACHE") or Path.home() / ".cache" / "restow")
+
+
 def write_archive(path: Path, busybox: str) -> None:
     layer, environment = _layer(Path(busybox).read_bytes()), _environment()
+    python = inside(Path(sys.prefix).resolve()) / "bin" / "python"
     images = (
         Image(PAUSE, ("/busybox/sleep", str(10**8))),
         Image(BUSYBOX, (), ("/busybox/sh",)),
-        Image(RESTOW, ("restow",), user=f"{CONSUMER_USER}:{CONSUMER_USER}"),
+        Image(RESTOW, (str(python), "-m", "restow"), user=f"{CONSUMER_USER}:{CONSUMER_USER}"),
     )
     blobs: dict[str, bytes] = {}
     manifests = []
@@ -115,15 +126,15 @@ def _manifest(blobs: dict[str, bytes], image: Image, layer: bytes, environment: 
 
 
 def _environment() -> dict[str, str]:
-    programs = (Path(sys.prefix, "bin"), Path("/busybox"), Path("/usr/bin"), Path("/bin"))
-    cache = Path(os.environ.get("RESTOW_CACHE") or Path.home() / ".cache" / "restow")
+    programs = (inside(Path(sys.prefix).resolve()) / "bin", Path("/busybox"), Path("/usr/bin"), Path("/bin"))
     return {
         "HOME": "/tmp",
         "JAVA_HOME": str(find_java().resolve().parents[1]),
         "LANG": "C.UTF-8",
         "PATH": ":".join(map(str, programs)),
         "PYTHONDONTWRITEBYTECODE": "1",
-        "RESTOW_CACHE": str(cache),
+        "PYTHONPATH": str(inside(ROOT.resolve()) / "src"),
+        "RESTOW_CACHE": str(inside(cache_directory().resolve())),
     }
 
 

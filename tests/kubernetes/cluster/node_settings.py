@@ -86,8 +86,9 @@ class NodeSettings:
     def _base_spec(self) -> object:
         """What containerd begins a container with, and this machine's own programs, read-only."""
         spec = json.loads(subprocess.run([self.tools.ctr, "oci", "spec"], capture_output=True, check=True).stdout)
+        options = ["rbind", "ro", "rprivate"]
         spec["mounts"] += [
-            {"destination": str(path), "source": str(path), "type": "bind", "options": ["rbind", "ro", "rprivate"]}
+            {"destination": str(images.inside(path)), "source": str(path), "type": "bind", "options": options}
             for path in images.host_directories()
         ]
         return spec
