@@ -18,6 +18,8 @@ from restow.pipeline.jars import CONNECTOR
 
 DUMP: Final = "RESTOW_DUMP_CLASSES"
 """Set for the one process whose JVM writes the archive when it ends."""
+EDITION: Final = 2
+"""To be raised when sessions come to need other classes: then `make` writes another archive."""
 
 
 def options() -> tuple[str, ...]:
@@ -33,5 +35,5 @@ def archive_path() -> Path:
     java, spark = find_java().resolve(), importlib.util.find_spec("pyspark")
     where = None if spark is None else spark.origin
     version = importlib.metadata.version("pyspark")
-    parts = (str(java), java.stat().st_mtime_ns, where, version, str(cache_dir()), str(CONNECTOR))
+    parts = (str(java), java.stat().st_mtime_ns, where, version, str(cache_dir()), str(CONNECTOR), EDITION)
     return cache_dir().parent / "classes" / f"{hashlib.sha256(repr(parts).encode()).hexdigest()[:16]}.jsa"

@@ -19,6 +19,7 @@ from restow.kafka.jars import Say, fetch
 from restow.kafka.java import find_java
 from restow.pipeline import class_archive
 from restow.pipeline.jars import CONNECTOR
+from restow.pipeline.jvm import launch
 from restow.settings import Settings
 
 OUTSIDE_THE_HEAP_MB: Final = 424
@@ -56,6 +57,7 @@ def start_session(settings: Settings, resources: Resources, say: Say) -> SparkSe
     properties = _properties(settings, resources, jars) | own
     for name, value in _java_options(own, properties["spark.master"]).items():
         properties[name] = value
+    launch(properties)
     builder: Any = SparkSession.builder
     for name, value in properties.items():
         builder = builder.config(name, value)
@@ -69,12 +71,6 @@ def start_session(settings: Settings, resources: Resources, say: Say) -> SparkSe
 def parallelism(session: SparkSession) -> int:
     """How many tasks can run at once."""
     return session.sparkContext.defaultParallelism
-
-
-def java_class(session: SparkSession, name: str) -> Any:
-    """By its whole name, in one question. `session._jvm.org.apache…` asks for every part of the name, and each time the
-    JVM looks for a class of that name in all of its jars."""
-    return getattr(session._jvm, name)
 
 
 def _properties(settings: Settings, resources: Resources, jars: list[Path]) -> dict[str, str]:

@@ -5,7 +5,7 @@ from typing import Any
 from pyspark.sql import DataFrame
 
 from restow.pipeline.footers import TRAILER_BYTES, footer_bytes
-from restow.pipeline.session import java_class
+from restow.pipeline.jvm import java_class
 from restow.pipeline.statistics import statistics_of
 from restow.pipeline.table import WrittenFile
 
