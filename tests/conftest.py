@@ -10,6 +10,8 @@ from restow.kafka.admin import Admin
 from restow.kafka.broker import EmbeddedKafka
 from restow.settings import Kafka
 
+pytest.register_assert_rewrite("tests.platform.contract")  # before any folder's tests import it
+
 EAGER = {  # Kafka tidies up every few minutes by default; a test that waits for it can't
     "log.cleaner.backoff.ms": "200",
     "log.initial.task.delay.ms": "200",

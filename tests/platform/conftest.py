@@ -14,8 +14,6 @@ from restow.platform.processes.ending import end_group
 from restow.platform.processes.linux import Process, process
 from restow.protocol.messages import ConsumerSettings
 
-pytest.register_assert_rewrite("tests.platform.contract")
-
 Eventually = Callable[[Callable[[], object]], None]
 GROUP = "a"
 

@@ -107,7 +107,7 @@ class PlatformContract:
         watched.platform.create(ONE, platform_maker.well)
         assert watched.listed() == (Listed(ONE),)
         watched.until_works(ONE)
-        assert watched.told == [ConsumerUp(ONE)]
+        watched.until_told(ConsumerUp(ONE))
         assert watched.listed() == (Listed(ONE),)
 
     def test_what_is_created_twice_is_there_once(self, watched: Watched, platform_maker: PlatformMaker) -> None:

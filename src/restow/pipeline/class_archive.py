@@ -28,12 +28,31 @@ def options() -> tuple[str, ...]:
     if dump:
         return (f"-XX:ArchiveClassesAtExit={dump}", "-Xlog:cds=off", "-Xlog:cds+dynamic=off")
     archive = archive_path()
-    return (f"-XX:SharedArchiveFile={archive}", "-Xshare:auto", "-Xlog:cds=off") if archive.exists() else ()
+    if not archive.exists():
+        return ()
+    return (f"-XX:SharedArchiveFile={archive}", "-Xshare:auto", "-Xlog:cds=off", "-Xlog:cds+dynamic=off")
 
 
 def archive_path() -> Path:
     java, spark = find_java().resolve(), importlib.util.find_spec("pyspark")
     where = None if spark is None else spark.origin
     version = importlib.metadata.version("pyspark")
-    parts = (str(java), java.stat().st_mtime_ns, where, version, str(cache_dir()), str(CONNECTOR), EDITION)
+    parts = (
+        str(java),
+        java.stat().st_mtime_ns,
+        where,
+        version,
+        _jars(where),
+        str(cache_dir()),
+        str(CONNECTOR),
+        EDITION,
+    )
     return cache_dir().parent / "classes" / f"{hashlib.sha256(repr(parts).encode()).hexdigest()[:16]}.jsa"
+
+
+def _jars(spark: str | None) -> tuple[tuple[str, int, int], ...]:
+    """Spark's, as the JVM compares them, by whole seconds: those of a Spark that was installed anew are others."""
+    if spark is None:
+        return ()
+    stats = ((jar.name, jar.stat()) for jar in sorted(Path(spark).with_name("jars").glob("*.jar")))
+    return tuple((name, stat.st_size, int(stat.st_mtime)) for name, stat in stats)
