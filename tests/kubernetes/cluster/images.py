@@ -68,11 +68,10 @@ def cache_directory() -> Path:
 
 def write_archive(path: Path, busybox: str) -> None:
     layer, environment = _layer(Path(busybox).read_bytes()), _environment()
-    python = inside(Path(sys.prefix).resolve()) / "bin" / "python"
     images = (
         Image(PAUSE, ("/busybox/sleep", str(10**8))),
         Image(BUSYBOX, (), ("/busybox/sh",)),
-        Image(RESTOW, (str(python), "-m", "restow"), user=f"{CONSUMER_USER}:{CONSUMER_USER}"),
+        Image(RESTOW, ("restow",), user=f"{CONSUMER_USER}:{CONSUMER_USER}"),
     )
     blobs: dict[str, bytes] = {}
     manifests = []
@@ -93,6 +92,7 @@ def _layer(busybox: bytes) -> bytes:
         for name in ("busybox", "etc", "proc", "sys", "dev", "tmp", "run", "var"):
             _add_entry(archive, name, tarfile.DIRTYPE, mode=0o1777 if name == "tmp" else 0o755)
         _add_file(archive, "busybox/busybox", busybox, mode=0o755)
+        _add_file(archive, "busybox/restow", _program().encode(), mode=0o755)
         for applet in APPLETS:
             _add_entry(archive, f"busybox/{applet}", tarfile.SYMTYPE, link="busybox")
         for name in SYSTEM:
@@ -125,8 +125,17 @@ def _manifest(blobs: dict[str, bytes], image: Image, layer: bytes, environment: 
     }
 
 
+def _python() -> Path:
+    return inside(Path(sys.prefix).resolve()) / "bin" / "python"
+
+
+def _program() -> str:
+    """`restow`, as pip installs it, where this Python is inside."""
+    return f"#!{_python()}\nimport sys\n\nfrom restow.cli import main\n\nif __name__ == '__main__':\n    sys.exit(main())\n"
+
+
 def _environment() -> dict[str, str]:
-    programs = (inside(Path(sys.prefix).resolve()) / "bin", Path("/busybox"), Path("/usr/bin"), Path("/bin"))
+    programs = (Path("/busybox"), _python().parent, Path("/usr/bin"), Path("/bin"))
     return {
         "HOME": "/tmp",
         "JAVA_HOME": str(find_java().resolve().parents[1]),
