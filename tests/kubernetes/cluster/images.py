@@ -131,7 +131,8 @@ def _python() -> Path:
 
 def _program() -> str:
     """`restow`, as pip installs it, where this Python is inside."""
-    return f"#!{_python()}\nimport sys\n\nfrom restow.cli import main\n\nif __name__ == '__main__':\n    sys.exit(main())\n"
+    lines = ("import sys", "from restow.cli import main", "if __name__ == '__main__':", "    sys.exit(main())")
+    return "\n".join((f"#!{_python()}", *lines, ""))
 
 
 def _environment() -> dict[str, str]:
