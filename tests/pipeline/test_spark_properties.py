@@ -1,12 +1,17 @@
 """What a session and its Kafka client are told, from restow.toml."""
 
+import re
 from pathlib import Path
 
 import pytest
 
+from restow.errors import InvalidInput
 from restow.pipeline.class_archive import archive_path, options
 from restow.pipeline.java_properties import java_properties
 from restow.pipeline.session import Resources
+
+PEM = "-----BEGIN CERTIFICATE-----"
+KEY = "-----BEGIN PRIVATE KEY-----"
 
 
 def test_a_name_and_a_password_become_a_login_of_java() -> None:
@@ -16,13 +21,13 @@ def test_a_name_and_a_password_become_a_login_of_java() -> None:
             "sasl.mechanisms": "SCRAM-SHA-512",
             "sasl.username": "restow",
             "sasl.password": 'with "quotes" and \\',
-            "ssl.ca.location": "/etc/ca.pem",
+            "ssl.ca.pem": PEM,
             "queue.buffering.max.ms": "5",
         }
     ) == {
         "security.protocol": "SASL_SSL",
         "sasl.mechanism": "SCRAM-SHA-512",
-        "ssl.truststore.location": "/etc/ca.pem",
+        "ssl.truststore.certificates": PEM,
         "ssl.truststore.type": "PEM",
         "sasl.jaas.config": (
             "org.apache.kafka.common.security.scram.ScramLoginModule required "
@@ -36,6 +41,49 @@ def test_a_login_is_plain_unless_it_is_said_otherwise_and_names_of_hosts_may_go_
     assert translated["sasl.jaas.config"].startswith("org.apache.kafka.common.security.plain.PlainLoginModule ")
     assert translated["ssl.endpoint.identification.algorithm"] == ""
     assert java_properties({}) == {}
+
+
+def test_files_are_given_by_what_is_in_them(tmp_path: Path) -> None:
+    certificate, key = tmp_path / "client.crt", tmp_path / "client.key"
+    certificate.write_text(PEM)
+    key.write_text(KEY)
+    files = {"ssl.ca.location": certificate, "ssl.certificate.location": certificate, "ssl.key.location": key}
+    assert java_properties({name: str(path) for name, path in files.items()}) == {
+        "ssl.truststore.certificates": PEM,
+        "ssl.truststore.type": "PEM",
+        "ssl.keystore.certificate.chain": PEM,
+        "ssl.keystore.key": KEY,
+        "ssl.keystore.type": "PEM",
+    }
+
+
+def test_a_store_of_certificates_and_keys_is_used_as_it_is() -> None:
+    store = {"ssl.keystore.location": "/etc/client.p12", "ssl.keystore.password": "secret"}
+    assert java_properties(store) == {**store, "ssl.keystore.type": "PKCS12"}
+
+
+@pytest.mark.parametrize(
+    ("name", "text", "reason"),
+    [
+        ("ssl.ca.location", None, "can't be read: "),
+        ("ssl.ca.location", "not at all", "is no PEM file: "),
+        ("ssl.key.location", "-----BEGIN RSA PRIVATE KEY-----", "is a key that Java can't read: "),
+    ],
+)
+def test_files_that_java_could_not_read_are_refused(name: str, text: str | None, reason: str, tmp_path: Path) -> None:
+    path = tmp_path / "file.pem"
+    if text is not None:
+        path.write_text(text)
+    with pytest.raises(InvalidInput, match=re.escape(f"[kafka] {name} {reason}")):
+        java_properties({name: str(path)})
+
+
+def test_security_that_has_no_translation_is_refused_unless_it_is_said_in_javas_words() -> None:
+    oauth = {"security.protocol": "SASL_SSL", "sasl.mechanism": "OAUTHBEARER", "sasl.oauthbearer.client.id": "restow"}
+    with pytest.raises(InvalidInput, match=r"\[kafka\] sasl\.oauthbearer\.client\.id has no translation"):
+        java_properties(oauth)
+    translated = java_properties(oauth, ["max.poll.records", "sasl.jaas.config"])
+    assert translated == {"security.protocol": "SASL_SSL", "sasl.mechanism": "OAUTHBEARER"}
 
 
 @pytest.mark.parametrize(

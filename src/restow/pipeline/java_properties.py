@@ -1,45 +1,88 @@
 """What `[kafka]` says in librdkafka's words, in the words of the Java client that Spark reads with.
 
-The reader asks. Most names are the same in both; what only librdkafka knows is left out, and what the Java client needs
-beyond this can be said in `[spark]`, as `kafka.` and its Java name.
+The reader asks. Most names are the same in both; of what only librdkafka knows the rest is left out, but for what the
+brokers may insist on: that must be said in `[spark]` then, as `kafka.` and its Java name. Files are given by what is in
+them, so that executors elsewhere need none.
 """
 
-from collections.abc import Mapping
+from collections.abc import Collection, Mapping
+from pathlib import Path
 from typing import Final
 
-SAME: Final = ("client.id", "security.protocol", "sasl.kerberos.service.name", "metadata.max.age.ms")
+from restow.errors import InvalidInput
+
+SAME: Final = (
+    *("client.id", "metadata.max.age.ms", "security.protocol", "sasl.kerberos.service.name"),
+    *("ssl.endpoint.identification.algorithm", "ssl.key.password", "ssl.keystore.location", "ssl.keystore.password"),
+)
 RENAMED: Final = {
     "sasl.mechanism": "sasl.mechanism",
     "sasl.mechanisms": "sasl.mechanism",
-    "ssl.endpoint.identification.algorithm": "ssl.endpoint.identification.algorithm",
-    "ssl.key.password": "ssl.key.password",
-    "ssl.ca.location": "ssl.truststore.location",
     "ssl.ca.pem": "ssl.truststore.certificates",
     "ssl.certificate.pem": "ssl.keystore.certificate.chain",
     "ssl.key.pem": "ssl.keystore.key",
 }
+IN_FILES: Final = {
+    "ssl.ca.location": "ssl.truststore.certificates",
+    "ssl.certificate.location": "ssl.keystore.certificate.chain",
+    "ssl.key.location": "ssl.keystore.key",
+}
+KINDS: Final = {  # of which kind a store is follows from how it is given
+    "ssl.truststore.certificates": {"ssl.truststore.type": "PEM"},
+    "ssl.keystore.certificate.chain": {"ssl.keystore.type": "PEM"},
+    "ssl.keystore.location": {"ssl.keystore.type": "PKCS12"},
+}
+LOGIN: Final = ("sasl.username", "sasl.password")
+SECURITY: Final = ("ssl.", "sasl.", "enable.ssl.", "enable.sasl.")
 PLAIN: Final = "org.apache.kafka.common.security.plain.PlainLoginModule"
 SCRAM: Final = "org.apache.kafka.common.security.scram.ScramLoginModule"
 
 
-def java_properties(properties: Mapping[str, str]) -> dict[str, str]:
+def java_properties(properties: Mapping[str, str], said_in_java: Collection[str] = ()) -> dict[str, str]:
+    """`said_in_java`: names that are set in Java's words already. Where any of them is about security, a person has
+    seen to that."""
     translated = {name: properties[name] for name in SAME if name in properties}
     translated |= {java: properties[name] for name, java in RENAMED.items() if name in properties}
-    if "ssl.endpoint.identification.algorithm" in translated:
-        algorithm = translated["ssl.endpoint.identification.algorithm"]
-        translated["ssl.endpoint.identification.algorithm"] = "" if algorithm == "none" else algorithm
-    if {"ssl.ca.location", "ssl.ca.pem"} & properties.keys():
-        translated["ssl.truststore.type"] = "PEM"
-    if "ssl.certificate.pem" in properties:
-        translated["ssl.keystore.type"] = "PEM"
+    translated |= {java: _text_of(name, properties[name]) for name, java in IN_FILES.items() if name in properties}
+    for name, kind in KINDS.items():
+        translated |= kind if name in translated else {}
+    if translated.get("ssl.endpoint.identification.algorithm") == "none":
+        translated["ssl.endpoint.identification.algorithm"] = ""
     if "sasl.username" in properties:
         translated["sasl.jaas.config"] = _login(properties, translated.get("sasl.mechanism", "PLAIN"))
+    if not any(name.startswith(SECURITY) for name in said_in_java):
+        _refuse_unknown(properties)
     return translated
+
+
+def _refuse_unknown(properties: Mapping[str, str]) -> None:
+    known = {*SAME, *RENAMED, *IN_FILES, *LOGIN}
+    for name in properties:
+        if name.startswith(SECURITY) and name not in known:
+            raise InvalidInput(
+                f"[kafka] {name} has no translation for the Java client that Spark reads with; say in [spark] what "
+                f'stands for it there, as "kafka.ssl.…" or "kafka.sasl.…"'
+            )
+
+
+def _text_of(name: str, path: str) -> str:
+    try:
+        text = Path(path).read_text()
+    except (OSError, UnicodeDecodeError) as error:
+        raise InvalidInput(f"[kafka] {name} can't be read: {error}; it must be one PEM file") from None
+    if "-----BEGIN " not in text:
+        raise InvalidInput(f"[kafka] {name} is no PEM file: {path}")
+    if name == "ssl.key.location" and not ("BEGIN PRIVATE KEY" in text or "BEGIN ENCRYPTED PRIVATE KEY" in text):
+        raise InvalidInput(
+            f"[kafka] {name} is a key that Java can't read: {path}; make it a PKCS #8 one "
+            f"(openssl pkcs8 -topk8 -nocrypt -in {path} -out …)"
+        )
+    return text
 
 
 def _login(properties: Mapping[str, str], mechanism: str) -> str:
     module = SCRAM if mechanism.upper().startswith("SCRAM") else PLAIN
-    user, password = (_quoted(properties.get(f"sasl.{name}", "")) for name in ("username", "password"))
+    user, password = (_quoted(properties.get(name, "")) for name in LOGIN)
     return f"{module} required username={user} password={password};"
 
 

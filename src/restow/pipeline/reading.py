@@ -36,7 +36,8 @@ class Reader:
         self._session = session
         self._code = settings.spark.of_session().get(CODE)
         self._may_choose = self._code is None
-        translated = java_properties(settings.kafka.properties)
+        in_java = settings.spark.of_reader()
+        translated = java_properties(settings.kafka.properties, [name.removeprefix("kafka.") for name in in_java])
         options: dict[str, str] = {
             "kafka.isolation.level": "read_committed",
             "kafka.fetch.max.wait.ms": str(LONGEST_POLL_MS),
@@ -45,7 +46,7 @@ class Reader:
             "kafka.auto.include.jmx.reporter": "false",
             "kafka.enable.metrics.push": "false",
             **{f"kafka.{name}": value for name, value in translated.items()},
-            **settings.spark.of_reader(),
+            **in_java,
             "kafka.bootstrap.servers": settings.kafka.bootstrap,
             "kafka.group.id": settings.group.name,
             "includeHeaders": "true",
