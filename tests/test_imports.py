@@ -24,7 +24,7 @@ class Layer:
 
 LAYERS = (  # from the ground up: a module imports from its own layer and from those above it in this list
     Layer("compiler", ("restow.compiler",)),  # reads the sources of what it compiles
-    Layer("model", ("restow", "restow.errors", "restow.model"), pure=True),
+    Layer("model", ("restow", "restow.errors", "restow.model", "restow.words"), pure=True),
     Layer(
         "machines",
         (

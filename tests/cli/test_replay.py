@@ -17,7 +17,7 @@ STORY = """\
       1000.0 s  transition  Sentinel -> Reassign: nobody has looked for a long time
       1000.0 s  transition  Reassign -> Sentinel: nothing is better than what is
       1001.0 s  transition  Sentinel -> Reassign: a consumer's load is above its trigger
-      1001.0 s  decision    group: 2 -> 3 consumers, 1 moves of 0.4 capacities
+      1001.0 s  decision    group: 2 -> 3 consumers, 1 move of 0.4 capacities
       1001.0 s  decision    a-1 goes from consumer 1 to 3: consumer 1 was at 100 % of its capacity, \
 above its trigger of 95 %; a-1 at 40 % was the lightest that sufficed; consumer 3 is opened (40 % after)
       1001.0 s  decision    consumer 3 is opened for a-1, 40 % of its capacity

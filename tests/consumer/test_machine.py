@@ -387,7 +387,7 @@ def test_it_reports_once_what_was_deleted_before_it_was_read(reading: World) -> 
     reading.happens(CycleEnded(reading.state.positions, offsets(a_0=0, b_0=0), gaps=(gap,)))
     told = [_the_report(reading.happens(ClockTicked(now_s))) for now_s in (105.0, 110.0)]
     assert [report.gaps for report in told] == [(gap,), ()]
-    assert str(gap) == "a-0: the 4 records from 3 to 6 were deleted before they were read"
+    assert str(gap) == "a-0: the records from 3 to 6, 4 in all, were deleted before they were read"
 
 
 def _the_report(effects: tuple[Effect, ...]) -> ConsumerReport:

@@ -94,7 +94,7 @@ def test_what_a_report_lacks_is_recovered(pair: Told) -> None:
     pair.fellows[1].held = {A0: 10}
     assert pair.reports(1) == (pair.start(1, 1, a_1="recover"),)
     assert pair.causes == [Cause.DISAGREEMENT, Cause.CHANGE]
-    assert pair.words[0] == "consumer 1: reports 1 partitions where 2 were believed"
+    assert pair.words[0] == "consumer 1: reports 1 partition where 2 were believed"
 
 
 def test_what_a_report_has_too_much_is_stopped_on_both_and_started_on_one(pair: Told) -> None:
@@ -114,8 +114,8 @@ def test_a_report_is_not_held_against_one_that_has_not_answered_yet(pair: Told) 
 def test_what_was_deleted_before_it_was_read_is_said(pair: Told) -> None:
     assert pair.reports(1, gaps=(Gap(A0, 3, 7), Gap(A1, 0, 1))) == ()
     assert pair.words == [
-        "consumer 1: a-0: the 4 records from 3 to 6 were deleted before they were read",
-        "consumer 1: a-1: the 1 records from 0 to 0 were deleted before they were read",
+        "consumer 1: a-0: the records from 3 to 6, 4 in all, were deleted before they were read",
+        "consumer 1: a-1: the records from 0 to 0, 1 in all, were deleted before they were read",
     ]
 
 

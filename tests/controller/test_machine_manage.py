@@ -82,7 +82,7 @@ def test_a_consumer_that_disappears_in_the_middle_makes_it_look_again(pair: Told
     moving(pair).is_ready(3)
     pair.goes(3)
     assert pair.causes == [Cause.GONE, Cause.CHANGE]
-    assert pair.words[:2] == ["consumer 3: is gone", "group: 2 -> 3 consumers, 1 moves of 0.4 capacities"]
+    assert pair.words[:2] == ["consumer 3: is gone", "group: 2 -> 3 consumers, 1 move of 0.4 capacities"]
 
 
 def test_topics_that_change_in_the_middle_make_it_look_again(pair: Told) -> None:

@@ -87,6 +87,38 @@ def test_one_that_is_silent_is_restarted(pair: Told) -> None:
     assert pair.waits(5, silent=[1]) == ()
 
 
+def test_one_that_the_platform_has_started_again_is_waited_for_as_long_as_a_start_may_take(pair: Told) -> None:
+    pair.waits(30, silent=[1])
+    assert pair.is_up(1) == ()
+    assert pair.waits(179, silent=[1]) == ()
+    assert pair.phases == {1: "ready", 2: "ready"}
+    assert pair.is_ready(1, A0, A1, clean=False) == ()
+    assert pair.waits(59, silent=[1]) == ()
+    assert pair.waits(1, silent=[1]) == (restart(1),)
+
+
+def test_one_that_the_platform_starts_again_and_again_without_a_word_is_restarted(pair: Told) -> None:
+    pair.waits(1, silent=[1])
+    for _ in range(8):
+        assert pair.is_up(1) == ()
+        assert pair.waits(20, silent=[1]) == ()
+    assert pair.is_up(1) == ()
+    assert pair.waits(20, silent=[1]) == (restart(1),)
+
+
+def test_a_command_is_not_repeated_to_one_that_the_platform_has_started_again(pair: Told) -> None:
+    stopping(pair).waits(29)
+    pair.is_up(1)
+    assert pair.waits(179, silent=[1]) == ()
+    assert pair.is_ready(1, A0, A1, clean=False) == (pair.stop(1, 2, A1),)
+
+
+def test_news_of_a_process_that_come_late_give_it_no_more_time(pair: Told) -> None:
+    pair.is_up(1)
+    pair.waits(5)
+    assert pair.waits(60, silent=[1]) == (restart(1),)
+
+
 def test_one_that_comes_back_with_what_it_had_goes_on_as_if_nothing_had_been(pair: Told) -> None:
     pair.waits(60, silent=[1])
     assert pair.is_ready(1, A0, A1, clean=False) == ()
@@ -100,7 +132,7 @@ def test_one_that_does_not_come_back_is_given_up_and_its_partitions_recover_else
     assert pair.waits(179, silent=[1]) == ()
     assert pair.waits(1, silent=[1]) == (delete(1), create(3))
     assert pair.causes == [Cause.HANDOVER, Cause.CHANGE]
-    assert pair.words[0] == "consumer 1: neither answers nor comes back: its 2 partitions are handed over"
+    assert pair.words[0] == "consumer 1: neither answers nor comes back: it is given up, with 2 partitions"
     assert pair.is_ready(3) == (pair.start(3, 1, a_0="recover", a_1="recover"),)
     pair.answers(3)
     assert pair.is_calm
@@ -110,10 +142,8 @@ def test_where_late_writes_would_be_taken_a_partition_waits_until_its_lost_consu
     told = pair_of(PLAIN)
     told.waits(240, silent=[1])
     assert told.phases == {1: "lost", 2: "ready", 3: "awaited"}
-    assert (
-        "consumer 1: neither answers nor comes back: its 2 partitions are handed over, 2 of them when it is gone"
-        in (told.words)
-    )
+    words = "consumer 1: neither answers nor comes back: it is given up, with 2 partitions, 2 of them to be read again"
+    assert f"{words} when it is gone" in told.words
     assert told.is_ready(3) == ()
     assert told.goes(1) == (told.start(3, 1, a_0="recover", a_1="recover"),)
 

@@ -296,7 +296,7 @@ def test_the_roll_goes_on_when_a_new_one_has_come_up(group: Told) -> None:
     group.settles()
     group.reports(1)
     group.measures()
-    assert group.flags == {"older settings": "1 of 2 consumers still have to be restarted with new settings"}
+    assert group.flags == {"older settings": "1 of 2 consumers still to be restarted with new settings"}
     assert group.phases == {1: "ready", 2: "rolling"}
 
 
@@ -369,11 +369,11 @@ def test_one_that_was_not_restarted_goes_on_and_is_tried_again_when_the_platform
 def test_how_far_it_is_stands_in_a_flag_until_all_have_them(group: Told) -> None:
     group.changes_consumers(NEWER)
     group.measures()
-    assert group.flags == {"older settings": "2 of 2 consumers still have to be restarted with new settings"}
+    assert group.flags == {"older settings": "2 of 2 consumers still to be restarted with new settings"}
     group.is_ready(1, A0, A1)
     group.reports(1)
     group.measures()
-    assert group.flags == {"older settings": "1 of 2 consumers still have to be restarted with new settings"}
+    assert group.flags == {"older settings": "1 of 2 consumers still to be restarted with new settings"}
     group.is_ready(2, A2, A3)
     group.measures()
     assert group.flags == {}

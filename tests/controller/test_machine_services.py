@@ -136,7 +136,7 @@ def refused(told: Told) -> Told:
 def test_a_partition_that_is_refused_rests_and_is_tried_again_after_growing_pauses(pair: Told) -> None:
     refused(pair)
     assert pair.causes == [Cause.REFUSED, Cause.NO_CHANGE]
-    assert pair.words == ["consumer 1: refused 1 partitions: no such table", "refused b: no such table"]
+    assert pair.words == ["consumer 1: refused 1 partition: no such table", "refused b: no such table"]
     assert pair.waits(9) == ()
     assert pair.waits(1) == (pair.start(1, 2, b_0="recover"),)
     assert pair.hears(pair.refused(1, 2, B0)) == ()

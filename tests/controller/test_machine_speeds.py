@@ -271,7 +271,7 @@ def test_a_new_partition_is_placed_when_it_is_first_measured(pair: Told) -> None
 def test_every_decision_is_noted_with_its_reasons(pair: Told) -> None:
     pair.measures(a_0=60, a_1=40, a_2=40, a_3=40)
     assert [(noted.kind, noted.subject, noted.words) for noted in pair.said] == [
-        ("decision", "group", "2 -> 3 consumers, 1 moves of 0.4 capacities"),
+        ("decision", "group", "2 -> 3 consumers, 1 move of 0.4 capacities"),
         (
             "decision",
             "a-1",

@@ -97,7 +97,7 @@ def test_one_that_starts_while_it_is_asked_tells_the_same_with_its_ready() -> No
     told = asking(1)
     assert told.is_ready(1, A0, clean=False) == ()
     assert told.causes == [Cause.ALL_KNOWN]
-    assert told.words == ["consumer 1: started again (after a crash), with 1 partitions"]
+    assert told.words == ["consumer 1: started again (after a crash), with 1 partition"]
     assert told.view(1).held == {A0}
 
 
@@ -120,7 +120,7 @@ def test_one_that_does_not_answer_is_asked_again_then_restarted_then_lost() -> N
     assert told.waits(179, silent=[1]) == ()
     assert told.state.stage is Stage.SYNCHRONIZE
     assert told.waits(1, silent=[1]) == (delete(1),)
-    assert told.words[0] == "consumer 1: neither answers nor comes back: its 0 partitions are handed over"
+    assert told.words[0] == "consumer 1: neither answers nor comes back: it is given up, with 0 partitions"
     assert told.causes == [Cause.ALL_KNOWN, Cause.HANDOVER, Cause.NO_CHANGE]
     assert told.phases == {1: "lost"}
 

@@ -87,7 +87,7 @@ def test_decisions_are_told_with_one_reason_and_looks_that_found_nothing_are_not
         "controller: 0 -> 1 consumers, 0 moves of 0 capacities",
         "  consumer 1 is opened for a-0 and a-1, 80 % of its capacity",
         "controller: consumer 1: is ready, with 0 partitions",
-        "controller: 1 -> 2 consumers, 1 moves of 0.4 capacities",
+        "controller: 1 -> 2 consumers, 1 move of 0.4 capacities",
         "  consumer 2 is opened for a-1, 40 % of its capacity",
         (
             "  a-1 goes from consumer 1 to 2: consumer 1 was at 100 % of its capacity, above its trigger of 95 %; a-1 "

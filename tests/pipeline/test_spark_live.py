@@ -178,8 +178,8 @@ def test_records_that_were_deleted_before_they_were_read_are_said_counted_and_pa
     reader.until(10, 6)
     assert lake.rows("_partition, _offset") == [(0, offset) for offset in range(4, 10)]
     assert sorted(lake.said) == [
-        f"{topic}-0: the 3 records from 1 to 3 were deleted before they were read",
-        f"{topic}-1: the 5 records from 1 to 5 were deleted before they were read",
+        f"{topic}-0: the records from 1 to 3, 3 in all, were deleted before they were read",
+        f"{topic}-1: the records from 1 to 5, 5 in all, were deleted before they were read",
     ]
     assert reader.pipeline.missed_records == 8
     positions = DeltaLake(lake.table(), Writer(lake.prefix, 1, 7), Settings(lake.kafka).table, print)
@@ -193,9 +193,8 @@ def test_where_a_gap_is_to_stop_it_the_partition_is_given_up_and_not_opened_agai
     p0, p1 = of(topic, 0, 1)
     reader = reading(lake.pipeline(), {topic: service}, {p0: 1, p1: 0})
     deleted_before(lake, topic, {0: 4})
-    reason = (
-        f'{topic}-0: the 3 records from 1 to 3 were deleted before they were read, and its topic has on_gap = "stop"'
-    )
+    gap = f"{topic}-0: the records from 1 to 3, 3 in all, were deleted before they were read"
+    reason = f'{gap}, and its topic has on_gap = "stop"'
     ended = reader.cycle()
     assert ended.dropped == (Refused((p0,), "gap", reason),)
     assert dict(ended.positions) == {p1: 6}

@@ -12,6 +12,7 @@ from restow.cli.transforms_path import let_transforms_be_found
 from restow.errors import InvalidInput
 from restow.protocol.messages import TopicService
 from restow.settings import Settings
+from restow.words import counted
 
 DESCRIPTION = """\
 Reads what is on some topics now, from where their tables stand, runs their transforms on Spark, writes their tables,
@@ -65,7 +66,8 @@ def run(args: argparse.Namespace) -> int:
     if args.json:
         print_json({"records": done.records, "missed_records": done.missed_records, "whole": done.is_whole})
     else:
-        say(f"{'stored' if done.is_whole else 'stopped after'} {done.records} records in {done.cycles} cycles")
+        did = "stored" if done.is_whole else "stopped after"
+        say(f"{did} {counted(done.records, 'record')} in {counted(done.cycles, 'cycle')}")
     return 0 if done.is_whole else 1
 
 

@@ -11,6 +11,7 @@ from restow.model import Assignment, ConsumerId, TopicPartition
 from restow.packing import DEFAULT_PACKER, PACKERS, Plan, Problem
 from restow.packing.reasons import PartitionPlaced
 from restow.study.plan_file import read_problem
+from restow.words import counted
 
 DESCRIPTION = """\
 What a packer would do with a consumer group as it stands, and why: its consumers before and after, every move with its
@@ -190,9 +191,5 @@ def _warnings(plan: Plan) -> Iterator[str]:
 
 
 def _summary(plan: Plan) -> str:
-    before, after = _counted(len(plan.problem.current.consumers), "consumer"), len(plan.assignment.consumers)
-    return f"{before} before, {after} after; {_counted(len(plan.moves), 'move')}; R-score {plan.r_score:.3f}."
-
-
-def _counted(count: int, noun: str) -> str:
-    return f"{count} {noun}" if count == 1 else f"{count} {noun}s"
+    before, after = counted(len(plan.problem.current.consumers), "consumer"), len(plan.assignment.consumers)
+    return f"{before} before, {after} after; {counted(len(plan.moves), 'move')}; R-score {plan.r_score:.3f}."

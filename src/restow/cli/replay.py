@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING
 
 from restow.cli.common import Subparsers, note
 from restow.errors import InvalidInput
+from restow.words import counted
 
 if TYPE_CHECKING:
     from restow.controller.story import Line
@@ -65,7 +66,7 @@ def _replay(args: argparse.Namespace) -> int:
                     _json(line) if args.json else f"{line.time_s:12.1f} s  {line.kind:<10}  {line.words}\n"
                 )
     told = ", ".join(f"{kind} {lines[kind]:,}" for kind in KINDS if lines[kind])
-    note(f"replayed {events:,} event{'s' if events != 1 else ''}; lines: {told or 'none'}")
+    note(f"replayed {counted(events, 'event')}; lines: {told or 'none'}")
     if differing:
         note(
             f"{len(differing)} of them came to something else than is recorded, the first in line {differing[0]}; "

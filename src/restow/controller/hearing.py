@@ -23,6 +23,7 @@ from restow.protocol.messages import (
     StateQueryResponse,
     StopConsumingEvent,
 )
+from restow.words import counted
 
 MOST_DOUBLINGS = 20
 
@@ -54,7 +55,7 @@ def _started(turn: Turn, view: View, offset: int, message: ConsumerReady) -> Non
     _told(turn, message.consumer, offset, frozenset(message.partitions), message.definitions)
     turn.change(message.consumer, versions=message.versions)
     words = "is ready" if first else f"started again ({'after a clean end' if message.clean else 'after a crash'})"
-    turn.note(message.consumer, f"{words}, with {len(message.partitions)} partitions")
+    turn.note(message.consumer, f"{words}, with {counted(len(message.partitions), 'partition')}")
     if first or view.phase is Phase.ROLLING:
         turn.set(creation=Pause(0, 0.0), to_replace=False)
 
@@ -66,7 +67,7 @@ def _responded(turn: Turn, view: View, message: StateQueryResponse) -> None:
     if message.epoch == turn.state.epoch and newer:
         held = frozenset(message.partitions)
         _told(turn, message.consumer, message.incarnation, held, message.definitions)
-        turn.note(message.consumer, f"answered: it has {len(held)} partitions")
+        turn.note(message.consumer, f"answered: it has {counted(len(held), 'partition')}")
 
 
 def _reported(turn: Turn, view: View, message: ConsumerReport) -> None:
@@ -85,7 +86,9 @@ def _reported(turn: Turn, view: View, message: ConsumerReport) -> None:
         turn.learn(held)
         if held != view.held:
             turn.upset = Cause.DISAGREEMENT
-            turn.note(message.consumer, f"reports {len(held)} partitions where {len(view.held)} were believed")
+            turn.note(
+                message.consumer, f"reports {counted(len(held), 'partition')} where {len(view.held)} were believed"
+            )
 
 
 def _told(
@@ -171,7 +174,7 @@ def _of_topics(definitions: Mapping[str, str], held: frozenset[TopicPartition]) 
 
 def _refused(turn: Turn, message: ConsumingRefused, partitions: frozenset[TopicPartition]) -> None:
     turn.upset = Cause.REFUSED
-    turn.note(message.consumer, f"refused {len(partitions)} partitions: {message.reason}")
+    turn.note(message.consumer, f"refused {counted(len(partitions), 'partition')}: {message.reason}")
     if message.kind == "replaced" and message.sequence is None:
         return  # it lost them to somebody; where a Start itself is answered so, somebody else goes on writing there
     refused = dict(turn.state.refused)

@@ -47,7 +47,7 @@ def step(state: State, event: Event) -> tuple[State, tuple[Effect, ...]]:
         case ConsumersListed(consumers):
             synchronize.compare(turn, consumers)
         case ConsumerUp(consumer):
-            turn.note(consumer, "its process runs")
+            patience.up(turn, consumer)
         case ConsumerFailing(consumer, reason):
             patience.failing(turn, consumer, reason)
         case ConsumerGone(consumer):

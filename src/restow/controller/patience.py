@@ -1,9 +1,9 @@
 """How long anybody is waited for, and what is done then: repeat, restart, give up. Also what the platform tells.
 
 A command is repeated with its number; a consumer that doesn't answer, or says nothing at all, is restarted on its own
-volume. One that doesn't come back is given up (forced handover): partitions whose tables refuse late writes are
-recovered elsewhere at once, all others when the platform says that it is gone. A new one that doesn't come up is
-deleted, and the next is created after a pause that grows.
+volume, unless the platform has just done so. One that doesn't come back is given up (forced handover): partitions whose
+tables refuse late writes are recovered elsewhere at once, all others when the platform says that it is gone. A new one
+that doesn't come up is deleted, and the next is created after a pause that grows.
 
 Patience is counted in listened seconds: time in which the brokers, or we ourselves, were away counts against nobody.
 """
@@ -17,6 +17,7 @@ from restow.controller.state import Pause, View
 from restow.controller.transitions import Cause, Phase
 from restow.controller.turn import Turn
 from restow.model import ConsumerId
+from restow.words import counted
 
 LONGEST_TICK_S = 5.0
 """A longer time between two ticks is one in which we were paused or blocked; more than this of it doesn't count."""
@@ -48,6 +49,8 @@ def tick(turn: Turn, event: ClockTicked) -> None:
 def _wait(turn: Turn, consumer: ConsumerId, view: View) -> None:
     rules, now_s = turn.state.rules.controller, turn.state.listened_s
     match view.phase:
+        case Phase.READY | Phase.ASKED if view.is_starting(now_s, rules.ready_within_s):
+            pass  # whatever it was told, it will say that it is ready first
         case Phase.READY:
             if now_s - view.heard_s >= rules.silent_after_s:
                 restart(turn, consumer, f"has said nothing for {now_s - view.heard_s:.0f} s")
@@ -140,10 +143,18 @@ def give_up(turn: Turn, consumer: ConsumerId) -> None:
     """Forced handover: what its tables can protect is started elsewhere, the rest waits until it is gone."""
     view = turn.change(consumer, phase=Phase.LOST, asked_s=turn.state.listened_s, again_s=None)
     waiting = sum(not turn.state.refuses_late_writes(partition.topic) for partition in view.may_hold)
-    words = f"neither answers nor comes back: its {len(view.may_hold)} partitions are handed over"
-    turn.note(consumer, f"{words}, {waiting} of them when it is gone" if waiting else words)
+    words = f"neither answers nor comes back: it is given up, with {counted(len(view.may_hold), 'partition')}"
+    turn.note(consumer, f"{words}, {waiting} of them to be read again when it is gone" if waiting else words)
     turn.do(DeleteConsumer(consumer))
     turn.upset = Cause.HANDOVER
+
+
+def up(turn: Turn, consumer: ConsumerId) -> None:
+    """A new process of it has begun. One that falls again and again before it says a word gains no time by that."""
+    turn.note(consumer, "its process runs")
+    view = turn.view(consumer)
+    if view is not None and (view.up_s is None or view.up_s < view.heard_s):
+        turn.change(consumer, up_s=turn.state.listened_s)
 
 
 def failing(turn: Turn, consumer: ConsumerId, reason: str) -> None:

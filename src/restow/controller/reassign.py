@@ -18,6 +18,7 @@ from restow.controller.turn import Turn
 from restow.model import FIRST_CONSUMER, Assignment, Capacities, ConsumerId, Difference, Speeds, TopicPartition
 from restow.packing import PACKERS, Plan, Problem
 from restow.packing.reasons import ConsumerClosed, ConsumerOpened, PartitionGivenUp, PartitionPlaced, Reason, listed
+from restow.words import counted
 
 NEVER = 1e9
 """A trigger that no load is above: by stale speeds nobody is relieved."""
@@ -162,7 +163,9 @@ def _can_be_started(state: State, partitions: Iterable[TopicPartition]) -> bool:
 
 def _explain(turn: Turn, plan: Plan) -> None:
     before, after = plan.problem.current.consumers, plan.assignment.consumers
-    summary = f"{len(before)} -> {len(after)} consumers, {len(plan.moves)} moves of {plan.r_score:.3g} capacities"
+    summary = (
+        f"{len(before)} -> {len(after)} consumers, {counted(len(plan.moves), 'move')} of {plan.r_score:.3g} capacities"
+    )
     turn.do(Noted("decision", "group", summary))
     turn.do(*(Noted("decision", _subject(reason), reason.words) for reason in plan.reasons))
 

@@ -19,6 +19,7 @@ from restow.controller.transitions import Phase
 from restow.controller.turn import Turn
 from restow.model import ConsumerId
 from restow.protocol.messages import ConsumerSettings
+from restow.words import counted
 
 OUTDATED: Final = "older settings"
 """The flag that is up as long as anybody runs by others than hold now."""
@@ -76,7 +77,7 @@ def tell(turn: Turn) -> None:
     """For as long as it lasts, how far it is."""
     state = turn.state
     left = len(outdated(state)) + state.rolling
-    words = f"{left} of {_there(state)} consumers still have to be restarted with new settings"
+    words = f"{left} of {counted(_there(state), 'consumer')} still to be restarted with new settings"
     if state.to_replace:
         words += "; the last one did not come up, and another is restarted when a new one has"
     turn.flag(OUTDATED, words if left else None)

@@ -73,6 +73,8 @@ class View:
     """In this phase since."""
     heard_s: float
     """When it last said anything."""
+    up_s: float | None = None
+    """When the platform first told that a process of it had begun, of those that have said nothing yet."""
     incarnation: int | None = None
     held: frozenset[TopicPartition] = frozenset()
     """What it said that it holds, changed by what it has answered since."""
@@ -100,6 +102,10 @@ class View:
     def may_hold(self) -> frozenset[TopicPartition]:
         started = [partition for sent in self.sent if sent.starts for partition in sent.left]
         return self.held.union(started) if started else self.held
+
+    def is_starting(self, now_s: float, ready_within_s: float) -> bool:
+        """The platform has started it again by itself: it is silent for as long as a start takes."""
+        return self.up_s is not None and self.up_s >= self.heard_s and now_s - self.up_s < ready_within_s
 
     @property
     def may_hold_anything(self) -> bool:

@@ -43,7 +43,6 @@ grace_s = {grace_s}
 [controller]
 look_every_s = 10.0        # a run of some minutes can't wait a minute for each look
 most_consumers = 4         # each is a Spark of its own, and all share this machine
-silent_after_s = 180.0     # a Spark that starts again may take minutes where others need the machine
 
 [spark]
 "spark.driver.extraJavaOptions" = "-XX:TieredStopAtLevel=1"   # starts in half the time; small cycles are as fast

@@ -25,6 +25,7 @@ from restow.kafka.topics import wait_until_shown
 from restow.model import TopicPartition
 from restow.pipeline.audit import last_offsets, stored_in
 from restow.settings import Kafka
+from restow.words import counted
 
 TICK_S: Final = 0.1
 LOOK_EVERY_S: Final = 1.0
@@ -153,7 +154,7 @@ class Demonstration:
         if victim is not None and self._group.kill(victim):
             self._kills += 1
             self._picture.lose(victim)
-            partitions = _counted(len(held[victim]), "partition")
+            partitions = counted(len(held[victim]), "partition")
             self._say(f"accident: consumer {victim} is killed, with SIGKILL, while it reads {partitions}")
 
     def _looks(self) -> bool:
@@ -178,7 +179,7 @@ class Demonstration:
         measured = self._picture.bytes_per_s / CAPACITY_BYTES_PER_S
         behind = self._producer.total - self._stored_rows()
         self._say(
-            f"load {self._course.capacities:.1f}, measured {measured:.1f}; {_counted(self._counts[-1], 'consumer')}, "
+            f"load {self._course.capacities:.1f}, measured {measured:.1f}; {counted(self._counts[-1], 'consumer')}, "
             f"{len(self._picture.held)} at work; {self._producer.total:,} records produced, {behind:,} not yet stored"
         )
 
@@ -206,10 +207,6 @@ class Demonstration:
 
     def _stored_rows(self) -> int:
         return sum(stored_in(self._group.table(topic)).rows for topic in TOPICS)
-
-
-def _counted(count: int, noun: str) -> str:
-    return f"{count} {noun}{'' if count == 1 else 's'}"
 
 
 def _make_topics(kafka: Kafka) -> None:

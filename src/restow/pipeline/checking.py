@@ -14,6 +14,7 @@ from restow.pipeline.rehearsal import Tally
 from restow.pipeline.session import Resources
 from restow.protocol.messages import TopicService
 from restow.settings import Settings
+from restow.words import counted
 
 RECORDS_OF_A_PARTITION: Final = 20
 PARTITIONS_OF_A_TOPIC: Final = 10
@@ -28,8 +29,10 @@ class Tried:
     columns: tuple[str, ...]
 
     def __str__(self) -> str:
-        on = f"{self.records} records became {self.rows} rows" if self.records else "no records yet; its rows have"
-        return f"{on}{' of' if self.records else ''} {', '.join(self.columns)}"
+        columns = ", ".join(self.columns)
+        if not self.records:
+            return f"no records yet; its rows have {columns}"
+        return f"{counted(self.records, 'record')} became {counted(self.rows, 'row')} of {columns}"
 
 
 class Checker:

@@ -329,8 +329,8 @@ class Gap:
 
     def __str__(self) -> str:
         return (
-            f"{self.partition}: the {self.records} records from {self.first} to {self.next - 1} were deleted before "
-            "they were read"
+            f"{self.partition}: the records from {self.first} to {self.next - 1}, {self.records} in all, were deleted "
+            "before they were read"
         )
 
 

@@ -150,8 +150,8 @@ class Controller:
     """A consumer that has not answered a command so often is restarted."""
 
     ready_within_s: Annotated[float, ABOVE_0] = 180.0
-    """A consumer that was created or restarted is given up when it isn't ready for so long. Spark takes some seconds to
-    start, a node that has to be added some minutes."""
+    """A consumer that was created or restarted, or whose process began anew by itself, is given so long to be ready.
+    Spark takes some seconds to start, a node that has to be added some minutes."""
 
     silent_after_s: Annotated[float, ABOVE_0] = 60.0
     """A consumer that has said nothing for so long is restarted. It reports every few seconds."""
