@@ -1,7 +1,7 @@
 """Measures a consumer on Spark, on one core and an embedded broker: its start, its idle cycles, cycles over many
 partitions with few records each, and, beside it in the same run, Structured Streaming as it comes.
 
-    .venv/bin/python bench/cycle.py [--seconds 90] [--batches 3] [--java=-XX:TieredStopAtLevel=1] [--backlog 400000]
+    .venv/bin/python bench/cycle.py [--seconds 150] [--batches 3] [--java=-XX:TieredStopAtLevel=1] [--backlog 400000]
 
 100 partitions get 400 records of 450 bytes a second together; cycles are to take a second at most. A machine that does
 other things makes all of it longer by the clock, so that there is also the processor time of the consumer and all its
@@ -384,7 +384,12 @@ def play(role: str, told: Mapping[str, Any]) -> None:
 
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("--seconds", type=float, default=90.0, help="of steady load (default: %(default)g)")
+    parser.add_argument(
+        "--seconds",
+        type=float,
+        default=150.0,
+        help="of steady load, of which the later half counts (default: %(default)g)",
+    )
     parser.add_argument(
         "--batches", type=int, default=3, help="of Structured Streaming, 0: none (default: %(default)d)"
     )
