@@ -46,10 +46,11 @@ docs: $(RUN_READY) ## Write the pages that are made from the code
 	$(BIN)/python scripts/docs.py
 	$(BIN)/python scripts/picture.py
 
-bench: $(PACKER_READY) ## Measure decisions and a large group's simulation, and check the packer's targets over the whole study
+bench: $(JARS_READY) $(PACKER_READY) ## Measure decisions, a large group's simulation and a consumer's cycles, and check the packer's targets
 	$(BIN)/restow bench packing
 	$(BIN)/python bench/targets.py
 	$(BIN)/python bench/growth.py
+	$(BIN)/python bench/cycle.py
 
 lock: $(DEV_READY) ## Resolve pyproject.toml anew into requirements/*.txt
 	$(BIN)/python scripts/lock.py
