@@ -84,7 +84,7 @@ def test_a_consumer_that_is_gone_reads_nothing() -> None:
 def test_decisions_are_told_with_one_reason_and_looks_that_found_nothing_are_not() -> None:
     lines = [line for entry in entries_in(grown().log) for line in told(entry.effects, BOTH)]
     assert lines == [
-        "controller: 0 -> 1 consumers, 0 moves of 0 capacities",
+        "controller: 0 -> 1 consumers",
         "  consumer 1 is opened for a-0 and a-1, 80 % of its capacity",
         "controller: consumer 1: is ready, with 0 partitions",
         "controller: 1 -> 2 consumers, 1 move of 0.4 capacities",

@@ -163,9 +163,9 @@ def _can_be_started(state: State, partitions: Iterable[TopicPartition]) -> bool:
 
 def _explain(turn: Turn, plan: Plan) -> None:
     before, after = plan.problem.current.consumers, plan.assignment.consumers
-    summary = (
-        f"{len(before)} -> {len(after)} consumers, {counted(len(plan.moves), 'move')} of {plan.r_score:.3g} capacities"
-    )
+    summary = f"{len(before)} -> {len(after)} consumers"
+    if plan.moves:
+        summary += f", {counted(len(plan.moves), 'move')} of {plan.r_score:.3g} capacities"
     turn.do(Noted("decision", "group", summary))
     turn.do(*(Noted("decision", _subject(reason), reason.words) for reason in plan.reasons))
 
