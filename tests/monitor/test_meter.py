@@ -1,6 +1,7 @@
 """The meter on samples worked out by hand: what was written, whatever else happened to the log."""
 
 from collections.abc import Iterable
+from dataclasses import replace
 
 import pytest
 
@@ -45,6 +46,16 @@ def test_the_speed_is_what_was_written_by_the_time_it_took() -> None:
     assert found.records_per_s.tolist() == [2, 0]
     assert (found.end_offset.tolist(), found.size_bytes.tolist()) == ([9, 7], [900, 70])
     assert found.estimated.tolist() == [False, False]
+
+
+def test_where_no_size_is_told_records_count_by_the_size_of_those_that_were_read() -> None:
+    samples = [
+        Sample.of(0.0, {P0: look(5, None), OTHER: look(5, 500)}),
+        Sample.of(1.0, {P0: look(9, None), OTHER: look(9, 900)}),
+    ]
+    found = measured(replace(sample, record_bytes={P0: 30.0}) for sample in samples)
+    assert found.bytes_per_s.tolist() == [120, 400]
+    assert found.estimated.tolist() == [True, False]
 
 
 def test_one_sample_is_no_measurement() -> None:

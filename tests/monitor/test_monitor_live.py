@@ -27,6 +27,7 @@ from confluent_kafka.admin import (
 )
 
 from restow.errors import RestowError
+from restow.kafka import record_sizes
 from restow.kafka.admin import Admin
 from restow.kafka.broker import EmbeddedKafka
 from restow.kafka.clients import make_admin_client, make_consumer, make_producer
@@ -454,6 +455,43 @@ def test_a_size_that_may_not_be_read_is_estimated_from_the_records(guarded: tupl
             "can't read the sizes of logs: the right Describe on the cluster is missing"
         ]
         assert watch.said[0].endswith("; until then speeds are estimated from the records")
+
+
+def test_where_no_size_was_ever_told_records_are_read_to_learn_theirs(
+    guarded: tuple[Kafka, Kafka], prefix: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(record_sizes, "AGAIN_AFTER_S", 0.0)
+    owner, restow = guarded
+    rights = Rights(make_admin_client(owner))
+    with Admin(owner) as admin, Admin(restow) as as_restow:
+        partition = created(admin, prefix, 2)
+        rights.grant(ResourceType.TOPIC, prefix, AclOperation.DESCRIBE)
+        rights.grant(ResourceType.TOPIC, prefix, AclOperation.DESCRIBE_CONFIGS)
+        watch = Watch.of(owner, admin, prefix)
+        watch.sampler = Sampler(as_restow, Interest([prefix]), watch.said.append)
+        watch.look_until(lambda speeds: partition in speeds)
+        watch.write({partition: 50})
+        refused = f"can't read records of {prefix} to learn their size: the right Read on the topic {prefix} is missing"
+        for _ in range(LOOKS):
+            watch.sampler.sample()
+            if len(watch.said) > 1:
+                break
+        assert [line.partition(";")[0] for line in watch.said] == [
+            "can't read the sizes of logs: the right Describe on the cluster is missing",
+            refused,
+        ]
+        rights.grant(ResourceType.TOPIC, prefix, AclOperation.READ)
+        for _ in range(LOOKS):
+            watch.write({partition: 1})
+            if watch.sampler.sample().record_bytes:
+                break
+        watch.meter = Meter()  # what it took in before, it could not know
+        watch.look()
+        watch.write({partition: 50})
+        speed = watch.look()[partition]
+        assert speed.bytes_per_s > 0
+        assert (speed.size_bytes, speed.estimated) == (None, True)
+        assert watch.said[2:] == ["the size of records: back again"]
 
 
 def test_a_topic_one_may_not_see_is_said_and_the_others_go_on(guarded: tuple[Kafka, Kafka], prefix: str) -> None:

@@ -21,6 +21,7 @@ from restow.monitor.speeds import Meter, MeterSettings
 if TYPE_CHECKING:
     from restow.kafka.admin import Admin, Cluster
     from restow.kafka.publisher import Publisher
+    from restow.kafka.record_sizes import Answers
     from restow.kafka.sampler import Sampler
 
 PARTITIONS: Final = (100, 1000, 5000, 50_000)
@@ -188,6 +189,9 @@ class Recording:
 
     def log_sizes(self, _node: int, _topics: Iterable[str] | None = None) -> Mapping[TopicPartition, int]:
         return self.answers
+
+    def record_sizes(self, _extents: Mapping[TopicPartition, range]) -> "Answers":
+        return {}, None
 
     def start_offsets(self, partitions: Iterable[TopicPartition]) -> Mapping[TopicPartition, int]:
         return dict.fromkeys(partitions, 0)

@@ -32,7 +32,8 @@ restow.toml:
   filter_smoothing_s = 6.0                     how slowly it follows what is no change but noise
 
 It needs the rights Describe on the topics of interest, Describe on the cluster (for the sizes of logs; without it
-speeds are estimated from the records, where anything is known of their size), DescribeConfigs on the topics of interest
+speeds are estimated from the records, some of which are read for their size, for which Read on the topics of interest
+is needed; they count as a consumer gets them, uncompressed), DescribeConfigs on the topics of interest
 (to know the compacted ones; without it what compaction hides is not seen, and their speeds may be too low), Write on
 <prefix>-monitor, Read on <prefix>-service, Describe on the other two topics of restow and on the group, and Create if
 it is to make those topics. `restow manifests` lists what each role needs.

@@ -18,6 +18,7 @@ from restow.errors import RestowError
 from restow.kafka.clients import make_admin_client
 from restow.kafka.errors import UNAUTHENTICATED, NoAnswer, NoSuchTopic, Refused, cause, explained
 from restow.kafka.log_dirs import LogDirs
+from restow.kafka.record_sizes import Answers, RecordSizes
 from restow.model import TopicPartition
 from restow.settings import Kafka
 
@@ -53,6 +54,7 @@ class Admin:
         self._not_let_in: KafkaError | None = None
         self._client = make_admin_client(kafka, self._note)
         self._log_dirs = LogDirs(kafka, answer_within_s)
+        self._record_sizes = RecordSizes(kafka)
 
     def __enter__(self) -> Self:
         return self
@@ -64,6 +66,7 @@ class Admin:
 
     def close(self) -> None:
         self._log_dirs.close()
+        self._record_sizes.close()
 
     def cluster(self) -> Cluster:
         """All topics that we may describe. The others Kafka does not show."""
@@ -105,6 +108,10 @@ class Admin:
     def log_sizes(self, node: int, topics: Iterable[str] | None = None) -> dict[TopicPartition, int]:
         """Bytes of the logs on one node, whether it leads or follows them."""
         return self._log_dirs.sizes_on(node, topics)
+
+    def record_sizes(self, extents: Mapping[TopicPartition, range]) -> Answers:
+        """Bytes of a record of each partition, by reading some of these offsets."""
+        return self._record_sizes.of(extents)
 
     def create_topic(
         self,

@@ -13,6 +13,7 @@ from restow.errors import RestowError
 from restow.kafka.admin import NO_LEADER, Cluster
 from restow.kafka.errors import NoAnswer, NotAllowed
 from restow.kafka.policies import Policies
+from restow.kafka.record_sizes import Answers
 from restow.model import TopicPartition
 from restow.monitor.sample import NO_ANSWER, UNREADABLE, Sample, flags, whole_numbers
 
@@ -26,6 +27,7 @@ class Source(Protocol):
     def topic_ids(self, topics: Iterable[str], /) -> Mapping[str, str]: ...
     def cleanup_policies(self, topics: Iterable[str], /) -> Mapping[str, str | RestowError]: ...
     def log_sizes(self, node: int, topics: Iterable[str] | None = None, /) -> Mapping[TopicPartition, int]: ...
+    def record_sizes(self, extents: Mapping[TopicPartition, range], /) -> Answers: ...
     def start_offsets(self, partitions: Iterable[TopicPartition], /) -> Mapping[TopicPartition, int]: ...
     def end_offsets(self, partitions: Iterable[TopicPartition], /) -> Mapping[TopicPartition, int]: ...
 
@@ -78,6 +80,8 @@ class Sampler:
         self._missed: dict[str, str] = {}
         self._partitions: tuple[TopicPartition, ...] = ()
         self._policies = Policies(source.cleanup_policies)
+        self._told: set[int] = set()
+        """Nodes that have told the sizes of their logs, at least once."""
 
     def sample(self) -> Sample:
         """One look. Raises NoAnswer when no broker answers."""
@@ -94,6 +98,12 @@ class Sampler:
         # After the sizes, so that a deletion shows here no later than there: see restow.monitor.increments.
         starts, ends = self._source.start_offsets(partitions), self._source.end_offsets(partitions)
         answered = starts.keys() & ends.keys()
+        self._told |= sizes.keys()
+        untold = [
+            partition
+            for partition, node in zip(partitions, leader.tolist(), strict=True)
+            if node not in self._told and partition in answered
+        ]
         return Sample(
             time_s=time_s,
             partitions=partitions,
@@ -108,6 +118,7 @@ class Sampler:
                 for partition, node in zip(partitions, leader.tolist(), strict=True)
             ),
             compacted=flags(topic in compacted for topic, _ in partitions),
+            record_bytes=self._record_bytes({each: range(starts[each], ends[each]) for each in untold}),
         )
 
     def _sorted_partitions(self, cluster: Cluster, topics: Sequence[str]) -> tuple[TopicPartition, ...]:
@@ -138,6 +149,18 @@ class Sampler:
             except RestowError as error:
                 self._miss(what, f"{error}; until then speeds are estimated from the records")
         return sizes
+
+    def _record_bytes(self, extents: Mapping[TopicPartition, range]) -> Mapping[TopicPartition, float]:
+        """Where no size of a log is known to reckon from."""
+        if not extents:
+            return {}
+        what = "the size of records"
+        found, trouble = self._source.record_sizes(extents)
+        if trouble:
+            self._miss(what, f"{trouble}; what is written there counts for nothing until then")
+        else:
+            self._found(what)
+        return found
 
     def _sizes_on(self, node: int, topics: Sequence[str], is_lost: bool) -> Mapping[TopicPartition, int]:
         try:

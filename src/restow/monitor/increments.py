@@ -8,8 +8,9 @@ The growth of the leader's log is what was written, to the byte, unless somethin
     a size can't be read           there is nothing to compare
 
 There the bytes are estimated: the records written (offsets tell them in every case) times the bytes of a record, as
-known from this partition, else from its topic, else from the log as a whole, else from all topics. A partition whose
-topic was recreated, or whose offsets fell, has no past; nothing is said about it until the next sample.
+known from this partition, else from its topic, else from the log as a whole, else from records that were read for it,
+else from all topics. A partition whose topic was recreated, or whose offsets fell, has no past; nothing is said about
+it until the next sample.
 
 A sample's sizes are read before its offsets. So a deletion shows in the start offset no later than in the size, and at
 most one sample earlier: growth is believed only if the start offset stood still in this interval and the one before.
@@ -124,7 +125,8 @@ def between(before: Sample, after: Sample, seconds: Floats, knowledge: Knowledge
     credible = (growth >= 0) & ~start_moved & ~knowledge.start_moved
     judgement, sense = _judged(credible & after.compacted, growth, records, seconds, knowledge.sense)
     exact = credible & (judgement.raised == 0)
-    estimate = np.maximum(records * _bytes_per_record(before, knowledge, topic_of), np.maximum(growth, 0.0))
+    per_record = _bytes_per_record(before, after, knowledge, topic_of)
+    estimate = np.maximum(records * per_record, np.maximum(growth, 0.0))
     increment = Increment(
         seconds=seconds,
         bytes=np.where(credible, growth + judgement.raised, np.where(records > 0, estimate, 0.0)),
@@ -147,8 +149,9 @@ def _judged(asked: Flags, growth: Floats, records: Floats, seconds: Floats, sens
     return judged(asked, growth, records, seconds, sense) if asked.any() else (Judgement.none(len(growth)), sense)
 
 
-def _bytes_per_record(before: Sample, knowledge: Knowledge, topic_of: Integers) -> Floats:
-    """Of the partition, else of its topic, else the mean of the log as it lies on disk, else of all topics, else 0."""
+def _bytes_per_record(before: Sample, after: Sample, knowledge: Knowledge, topic_of: Integers) -> Floats:
+    """Of the partition, else of its topic, else the mean of the log as it lies on disk, else of records that were read,
+    else of all topics, else 0."""
     of_topic = _ratio(_per_topic(knowledge.exact_bytes, topic_of), _per_topic(knowledge.exact_records, topic_of))
     known = _ratio(knowledge.exact_bytes, knowledge.exact_records)
     known = np.where(knowledge.sense.usual.is_known, knowledge.sense.usual.per_record, known)
@@ -157,6 +160,9 @@ def _bytes_per_record(before: Sample, knowledge: Knowledge, topic_of: Integers) 
     whole = np.where(before.start_offset == 0, np.maximum(before.size_bytes, 0), 0).astype(np.float64)
     on_disk = _ratio(whole, before.end_offset.astype(np.float64))
     known = np.where(known > 0, known, on_disk)
+    if after.record_bytes:
+        read = np.fromiter((after.record_bytes.get(partition, 0.0) for partition in after.partitions), np.float64)
+        known = np.where(known > 0, known, read)
     everywhere = _ratio(knowledge.exact_bytes.sum(keepdims=True), knowledge.exact_records.sum(keepdims=True))
     return np.where(known > 0, known, everywhere)
 

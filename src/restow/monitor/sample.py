@@ -6,7 +6,7 @@ meter in `speeds.py` reads them.
 """
 
 from collections.abc import Iterable, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Final, NamedTuple
 
 import numpy as np
@@ -53,6 +53,8 @@ class Sample:
     """Of the leader's log, or UNREADABLE."""
     compacted: Flags
     """Whether the topic's cleanup.policy is to compact, as far as is known."""
+    record_bytes: Mapping[TopicPartition, float] = field(default_factory=dict)
+    """Of partitions whose log's size nobody has ever told: of a record, by those that were read."""
 
     def __post_init__(self) -> None:
         for column in (self.leader, self.start_offset, self.end_offset, self.size_bytes, self.compacted):
