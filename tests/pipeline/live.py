@@ -5,8 +5,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
-import duckdb
-from deltalake import DeltaTable
+from tests.pipeline.project import rows_of
 
 from restow.consumer.effects import ChangeAssignment, RunCycle
 from restow.consumer.events import AssignmentChanged, CycleEnded
@@ -83,12 +82,7 @@ class Lake:
         return sorted(str(path) for path in Path(self.table(name)).glob("data/*/*/*"))
 
     def rows(self, columns: str = "_topic, _partition, _offset", name: str = "table") -> list[tuple[Any, ...]]:
-        """Of the table, in the order they are in its files: as DuckDB reads them."""
-        files = sorted(DeltaTable(self.table(name)).file_uris())
-        if not files:
-            return []
-        with duckdb.connect() as engine:
-            return engine.execute(f"SELECT {columns} FROM read_parquet({files})").fetchall()
+        return rows_of(self.table(name), columns)
 
 
 @dataclass

@@ -18,12 +18,13 @@ HERE = Path(__file__).parent
 QUICK = '"spark.driver.extraJavaOptions" = "-XX:TieredStopAtLevel=1"'
 
 
-def rows_of(table: Path, columns: str) -> list[tuple[Any, ...]]:
-    files = DeltaTable(table).file_uris()
+def rows_of(table: Path | str, columns: str) -> list[tuple[Any, ...]]:
+    """In the order they are in its files: as DuckDB reads them."""
+    files = sorted(DeltaTable(table).file_uris())
     if not files:
         return []
     with duckdb.connect() as engine:
-        return engine.execute(f"SELECT {columns} FROM read_parquet({files}) ORDER BY ALL").fetchall()
+        return engine.execute(f"SELECT {columns} FROM read_parquet({files})").fetchall()
 
 
 @dataclass
