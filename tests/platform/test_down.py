@@ -137,3 +137,14 @@ def test_a_record_of_a_role_that_died_is_not_believed(processes: ProcessMaker, s
     record.write_text(record.read_text().replace(str(known.started), str(known.started + 1)))
     assert running_roles("a", processes.directory) == ()
     assert list(record.parent.iterdir()) == []
+
+
+def test_consumers_that_are_pods_are_left_alone_and_it_is_said_how_they_go(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    config = tmp_path / "restow.toml"
+    config.write_text('kafka.bootstrap = "127.0.0.1:9092"\ngroup.name = "a"\ngroup.platform = "kubernetes"\n')
+    assert main(["down", "--config", str(config)]) == 0
+    nothing, pods = capsys.readouterr().out.splitlines()
+    assert nothing.startswith("nothing of group a runs in ")
+    assert pods.startswith("its consumers are pods, and go on; when no controller runs any more: kubectl delete ")

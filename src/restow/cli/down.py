@@ -10,7 +10,8 @@ from restow.cli.config import add_config, settings_of
 DESCRIPTION = """\
 Ends the group's controllers and monitors on this machine, then its consumers: each gets SIGTERM, the grace time of
 restow.toml, then SIGKILL. Nothing is left running when it returns. What the consumers stored stays, and so do their
-volumes; a controller that is started again goes on from there.
+volumes; a controller that is started again goes on from there. Consumers that are pods are left alone, and it is said
+how to take them away.
 """
 
 EPILOG = """\
@@ -45,6 +46,9 @@ def run(args: argparse.Namespace) -> int:
         did_something |= remove_volumes(group, directory, say)
     if not did_something:
         say(f"nothing of group {group} runs in {directory}")
+    if settings.group.platform == "kubernetes":
+        pods = f"kubectl delete deployment --cascade=foreground --selector restow/group={group}"
+        say(f"its consumers are pods, and go on; when no controller runs any more: {pods} (docs/kubernetes.md)")
     return 0
 
 
