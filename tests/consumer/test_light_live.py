@@ -20,7 +20,7 @@ from restow.kafka.admin import Admin
 from restow.kafka.clients import make_admin_client, make_consumer, make_producer
 from restow.kafka.topics import wait_until_shown
 from restow.model import SortedMapping, TopicPartition
-from restow.protocol.messages import RECOVER, StartFrom, TopicService
+from restow.protocol.messages import RECOVER, Gap, StartFrom, TopicService
 from restow.settings import Consumer, Group, Kafka, Settings
 
 CYCLE = Consumer(cycle_s=0.5, cycle_bytes=50_000)
@@ -272,14 +272,39 @@ def test_a_transform_that_fails_stores_nothing_and_is_tried_again(
     assert bench.rows() == [(0, 0), (0, 2), (0, 4), (0, 6), (0, 8)]
 
 
+def deleted_before(kafka: Kafka, topic: str, offset: int) -> None:
+    client = make_admin_client(kafka)  # it must live until it has its answer
+    client.delete_records([Place(topic, 0, offset)])[Place(topic, 0)].result(30)
+
+
 def test_records_that_were_deleted_before_they_were_read_are_said_and_passed(bench: Bench, kafka: Kafka) -> None:
     bench.write({0: 10})
-    client = make_admin_client(kafka)
-    client.delete_records([Place(bench.topic, 0, 4)])[Place(bench.topic, 0)].result(30)
+    deleted_before(kafka, bench.topic, 4)
     pipeline = bench.pipeline()
     bench.opened(pipeline, {0: 1})
-    at = {0: 1}
+    at, gaps = {0: 1}, list[Gap]()
     while at != {0: 10}:
-        at = by_number(bench.cycle(pipeline, at))
+        ended = bench.cycle(pipeline, at)
+        at, gaps = by_number(ended), [*gaps, *ended.gaps]
     assert bench.rows() == [(0, offset) for offset in range(4, 10)]
-    assert bench.said == [f"{bench.topic}-0: the records from 1 to 3 were deleted before they were read"]
+    gap = f"{bench.topic}-0: the records from 1 to 3, 3 in all, were deleted before they were read"
+    assert bench.said == [str(gap) for gap in gaps] == [gap]
+
+
+def test_where_everything_was_deleted_that_is_said_once_and_nothing_is_behind(bench: Bench, kafka: Kafka) -> None:
+    bench.write({0: 10})
+    deleted_before(kafka, bench.topic, 10)
+    pipeline = bench.pipeline()
+    bench.opened(pipeline, {0: 1})
+    gaps: list[Gap] = []
+    while not gaps:
+        gaps += bench.cycle(pipeline, {0: 1}).gaps
+    for _ in range(3):
+        ended = bench.cycle(pipeline, {0: 1})
+        assert (ended.gaps, set(ended.lag_records.values())) == ((), {0})
+    bench.write({0: 2})
+    at = {0: 1}
+    while at != {0: 12}:
+        at = by_number(bench.cycle(pipeline, at))
+    assert bench.rows() == [(0, 10), (0, 11)]
+    assert bench.said == [f"{bench.topic}-0: the records from 1 to 9, 9 in all, were deleted before they were read"]

@@ -94,6 +94,7 @@ class LightPipeline:
             took_s=time.monotonic() - begun_s,
             saturated=taken.hit_a_limit and any(lag_records.values()),
             dropped=dropped,
+            gaps=self._reader.gaps(),
         )
 
     def _open(self, wanted: Mapping[TopicPartition, StartFrom], service: TopicService) -> dict[TopicPartition, int]:

@@ -13,6 +13,7 @@ from confluent_kafka import TopicPartition as Place
 from restow.kafka.clients import make_consumer
 from restow.kafka.errors import UNKNOWN, cause, explained
 from restow.model import TopicPartition
+from restow.protocol.messages import Gap
 from restow.settings import Kafka
 
 FETCHED_AT_ONCE: Final = range(64 << 10, (1 << 20) + 1)
@@ -49,6 +50,8 @@ class Reader:
         self._kafka, self._say = kafka, say
         self._commits_fail = False
         self._next: dict[TopicPartition, int] = {}
+        self._passed: dict[TopicPartition, Gap] = {}
+        self._gaps: list[Gap] = []
         self._ended: set[TopicPartition] = set()
         at_once = min(max(ahead_bytes // 8, FETCHED_AT_ONCE.start), FETCHED_AT_ONCE.stop - 1)
         self._client = make_consumer(
@@ -71,6 +74,7 @@ class Reader:
 
     def read_from(self, positions: Mapping[TopicPartition, int]) -> None:
         """These partitions from now on, and no others. What is fetched ahead of one that goes on is kept."""
+        positions = {partition: self._after_gap(partition, at) for partition, at in positions.items()}
         gone = [partition for partition, at in self._next.items() if positions.get(partition) != at]
         new = [partition for partition, at in positions.items() if self._next.get(partition) != at]
         if gone:
@@ -101,10 +105,16 @@ class Reader:
 
     def lag(self, partition: TopicPartition, position: int) -> int:
         """Records from the position to the end, as far as the brokers have told."""
+        position = self._after_gap(partition, position)
         if partition in self._ended and self._next.get(partition) == position:
             return 0  # what is left there are marks of transactions
         _, end = self._client.get_watermark_offsets(Place(*partition), cached=True)
         return max(0, end - position)
+
+    def gaps(self) -> tuple[Gap, ...]:
+        """What was deleted before it was read, each told once."""
+        found, self._gaps = tuple(self._gaps), []
+        return found
 
     def commit(self, offsets: Mapping[TopicPartition, int], wait: bool = False) -> None:
         """For those who look at the group's lag; a failure is said, and stops nothing."""
@@ -145,12 +155,19 @@ class Reader:
         except KafkaException:
             first = end = position
         if position < first:
-            self._say(f"{partition}: the records from {position} to {first - 1} were deleted before they were read")
+            self._passed[partition] = gap = Gap(partition, position, first)
+            self._gaps.append(gap)
+            self._say(str(gap))
             self._client.incremental_unassign([Place(*partition)])
             self._client.incremental_assign([Place(*partition, first)])
             self._next[partition] = first
         else:
             self._say(f"{partition} ends at {end}, before {position}, where it is to be read; was its topic made anew?")
+
+    def _after_gap(self, partition: TopicPartition, position: int) -> int:
+        """Nothing is stored of a gap, so that a position stays before it until there is a record after it."""
+        gap = self._passed.get(partition)
+        return gap.next if gap and gap.first <= position < gap.next else position
 
     def _committed(self, error: KafkaError | None, places: Sequence[Place]) -> None:
         failed = error or next((place.error for place in places if place.error), None)
