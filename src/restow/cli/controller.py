@@ -4,10 +4,11 @@ import argparse
 import os
 import sys
 import tempfile
+import threading
 from collections.abc import Sequence
 from contextlib import ExitStack
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Final
 
 from restow.cli.common import Subparsers
 from restow.cli.config import add_config, settings_of
@@ -23,6 +24,9 @@ from restow.signs import Signs
 if TYPE_CHECKING:
     from restow.platform.interface import Platform
     from restow.platform.processes.consumers import LocalProcesses
+
+SAID_AFTER_S: Final = 3.0
+"""Loading what is compiled takes half a second."""
 
 DESCRIPTION = """\
 Keeps the group just large enough: reads the speeds that `restow monitor` publishes, packs the partitions onto as few
@@ -78,8 +82,22 @@ def run(args: argparse.Namespace) -> int:
         platform = platform_of(settings, args.config, ending)
         journal = ending.enter_context(Journal(log))
         say(f"the controller of group {group} starts; its event log is {log}")
+        warm_up_packing()
         ControllerProcess(settings, platform, journal, signs, say).run(stop.wait)
     return 0
+
+
+def warm_up_packing() -> None:
+    """So that no decision waits for it. Said if it takes long: it may have to be compiled."""
+    from restow.packing import warm_up
+
+    words = "compiling what packs partitions: once on a machine and after an update, half a minute"
+    late = threading.Timer(SAID_AFTER_S, say, [words])
+    late.start()
+    try:
+        warm_up()
+    finally:
+        late.cancel()
 
 
 def default_log(settings: Settings) -> Path:
