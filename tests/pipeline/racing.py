@@ -13,12 +13,14 @@ from contextlib import suppress
 from pathlib import Path
 
 from deltalake.exceptions import CommitFailedError
-from tests.pipeline.lake import COLUMNS, P0, lake, store, write
+from tests.pipeline.lake import COLUMNS, P0, lake, schema, store, write
 
 from restow.model import TopicPartition
 from restow.pipeline.compaction import compact
 from restow.pipeline.ledger import Ledger
 from restow.pipeline.table import Span
+
+NEXT_TABLE_S = 0.1
 
 
 def gun(root: Path) -> Path:
@@ -31,6 +33,18 @@ def append(root: Path, consumer: int, count: int) -> object:
     wait(root)
     table.begin({own: 0}, COLUMNS)
     return [store(table, {own: Span(3 * batch, 3 * batch + 3)}) for batch in range(count)]
+
+
+def make(root: Path, consumer: int, count: int) -> object:
+    """Tables that aren't there, each at the same moment as all others, and with a column of its own."""
+    own = schema(("offset", "long"), (f"of_{consumer}", "long"))
+    wait(root)
+    begun_s = gun(root).stat().st_mtime
+    for number in range(count):
+        table = lake(root / str(number), consumer)
+        time.sleep(max(0.0, begun_s + NEXT_TABLE_S * (number + 1) - time.time()))
+        table.begin({TopicPartition("orders", consumer): 0}, own)
+    return None
 
 
 def compete(root: Path, consumer: int, count: int) -> object:
@@ -77,7 +91,7 @@ def wait(root: Path) -> None:
 
 
 RACES: dict[str, Callable[[Path, int, int], object]] = {
-    race.__name__: race for race in (append, compete, begin, compact_often, die_before_the_commit)
+    race.__name__: race for race in (append, make, compete, begin, compact_often, die_before_the_commit)
 }
 
 if __name__ == "__main__":

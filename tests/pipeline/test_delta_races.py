@@ -72,8 +72,19 @@ def test_four_who_make_and_append_to_one_table_lose_nothing(race: Race) -> None:
     spans = {TopicPartition("orders", consumer): Span(0, 75) for consumer in FOUR}
     assert stored(race.root) == rows(spans)
     assert lake(race.root).positions(spans) == dict.fromkeys(spans, 75)
-    made = [commit for commit in DeltaTable(race.root).history() if commit["operation"] == "CREATE TABLE"]
-    assert len(made) == 1
+    assert times_made(race.root) == 1
+
+
+def times_made(root: Path) -> int:
+    return [commit["operation"] for commit in DeltaTable(root).history()].count("CREATE TABLE")
+
+
+def test_four_who_make_tables_at_the_same_moment_make_each_once_with_the_columns_of_all(race: Race) -> None:
+    race.run("make", 20)
+    tables = [race.root / str(number) for number in range(20)]
+    assert [times_made(table) for table in tables] == [1] * 20
+    columns = {"offset", *(f"of_{consumer}" for consumer in FOUR)}
+    assert [{field.name for field in DeltaTable(table).schema().fields} for table in tables] == [columns] * 20
 
 
 def test_of_four_who_store_the_same_ranges_each_range_is_taken_once(race: Race) -> None:

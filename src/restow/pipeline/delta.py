@@ -12,7 +12,7 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from pathlib import Path
 from typing import Final, NamedTuple, TypeVar
 
-from deltalake import DeltaTable, Schema
+from deltalake import CommitProperties, DeltaTable, Schema
 from deltalake.exceptions import CommitFailedError, DeltaError, TableNotFoundError
 from deltalake.transaction import AddAction
 
@@ -147,9 +147,12 @@ class DeltaLake:
         return ledger
 
     def _make(self, schema: str) -> Ledger:
+        """One of those who try at the same moment makes it. A second try would not be refused: it would be a commit
+        that puts its columns in the place of the others'."""
         columns = Schema.from_json(schemas.as_json(schemas.made_of(schema)))
+        configuration, once = _configuration(self._settings), CommitProperties(max_commit_retries=0)
         try:
-            DeltaTable.create(self.uri, columns, configuration=_configuration(self._settings))
+            DeltaTable.create(self.uri, columns, configuration=configuration, commit_properties=once)
         except DeltaError:
             if not DeltaTable.is_deltatable(self.uri):
                 raise
