@@ -43,7 +43,7 @@ CLIENT: Final = {
 
 Sizes = dict[TopicPartition, list[int]]
 Answers = tuple[dict[TopicPartition, float], RestowError | None]
-"""Bytes of a record, and why the last look at some partition was refused."""
+"""Bytes of a record, and why the last look at some topic was refused."""
 
 
 class _Look(NamedTuple):
@@ -59,7 +59,8 @@ class RecordSizes:
         self._client: Any = None
         self._looks: dict[TopicPartition, _Look] = {}
         self._bytes: dict[TopicPartition, float] = {}
-        self._trouble: RestowError | None = None
+        self._troubles: dict[str, RestowError] = {}
+        """Of topics, as of the last look at each."""
 
     def of(self, extents: Mapping[TopicPartition, range]) -> Answers:
         """Of the partitions with these offsets: as read there, or the mean of the topic. Unknown ones are left out."""
@@ -73,7 +74,7 @@ class RecordSizes:
             for partition in extents
             if partition.topic in of_topics
         }
-        return found, self._trouble
+        return found, next(iter(self._troubles.values()), None)
 
     def close(self) -> None:
         client, self._client = self._client, None
@@ -96,30 +97,32 @@ class RecordSizes:
         if self._client is None:
             self._client = make_consumer(self._kafka, CLIENT)
         self._client.assign([Place(*partition, extent[-RECORDS:].start) for partition, extent in extents.items()])
-        sizes, self._trouble = self._read(extents)
+        looked_at = {partition.topic for partition in extents}
+        sizes, troubles = self._read(extents)
         self._client.unassign()
+        others = {topic: trouble for topic, trouble in self._troubles.items() if topic not in looked_at}
+        self._troubles = others | troubles
         for partition, found in sizes.items():
             mean = fmean(found)
             before = self._bytes.get(partition, mean)
             self._bytes[partition] = before + WEIGHT * (mean - before)
 
-    def _read(self, extents: Mapping[TopicPartition, range]) -> tuple[Sizes, RestowError | None]:
+    def _read(self, extents: Mapping[TopicPartition, range]) -> tuple[Sizes, dict[str, RestowError]]:
         sizes: Sizes = {}
-        trouble: RestowError | None = None
+        troubles: dict[str, RestowError] = {}
         left, deadline_s = set(extents), time.monotonic() + WITHIN_S
         while left and (wait_s := deadline_s - time.monotonic()) > 0:
             for message in self._client.consume(RECORDS, timeout=min(wait_s, LISTEN_S)):
-                error = message.error()
-                if message.topic() is None:
-                    continue  # about the group that we are in by name only
-                partition = TopicPartition(message.topic(), message.partition())
+                partition, error = TopicPartition(message.topic(), message.partition()), message.error()
+                if partition not in left:
+                    continue  # newer than we asked for, or about the group that we are in by name only
                 if error is None:
                     sizes.setdefault(partition, []).append(_size(message))
                 elif error.code() != KafkaError._PARTITION_EOF:
-                    trouble = trouble or self._explained(partition.topic, error)
+                    troubles[partition.topic] = self._explained(partition.topic, error)
                 if error is not None or message.offset() >= extents[partition].stop - 1:
                     left.discard(partition)
-        return sizes, trouble
+        return sizes, troubles
 
     def _explained(self, topic: str, error: KafkaError) -> RestowError:
         doing, right = f"read records of {topic} to learn their size", f"Read on the topic {topic}"
