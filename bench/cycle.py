@@ -18,21 +18,18 @@ import sys
 import tempfile
 import threading
 import time
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, NamedTuple, Self
+from typing import NamedTuple, Self
 
 from restow.kafka.admin import Admin
 from restow.kafka.broker import EmbeddedKafka
 from restow.kafka.clients import make_producer
 from restow.kafka.topics import wait_until_shown
-from restow.model import ConsumerId, SortedMapping, TopicPartition
-from restow.settings import ClientProperties, Consumer, Group, Kafka, Settings, Spark
+from restow.settings import Kafka, Settings
 
-if TYPE_CHECKING:
-    from pyspark.sql import DataFrame
-
+ROLES = Path(__file__).with_name("cycle_roles.py")
 WIDE, DEEP = "wide", "deep"
 PARTITIONS = {WIDE: 100, DEEP: 8}
 RECORD_BYTES = {WIDE: 450, DEEP: 1000}
@@ -43,7 +40,6 @@ IDLE_CYCLES = 5
 TARGET_S = 1.0
 BUSY = 0.2
 """So much of the core taken by others makes the times of the clock worth little."""
-HEAP = "600m"
 CORES = sorted(os.sched_getaffinity(0))
 TICKS_PER_S = os.sysconf("SC_CLK_TCK")
 ENDED = (FileNotFoundError, ProcessLookupError)
@@ -54,24 +50,12 @@ def say(line: str) -> None:
     sys.stdout.flush()
 
 
-def complain(line: str) -> None:
-    sys.stderr.write(f"{line}\n")
-
-
 # Records.
 
 
 def value(number: int, size: int) -> bytes:
     head = json.dumps({"id": number, "customer": f"c{number % 997}", "amount": number % 10_000})
     return (head[:-1] + ', "note": "' + "x" * (size - len(head) - 12) + '"}').encode()
-
-
-def parsed(records: "DataFrame") -> "DataFrame":
-    """The transform: JSON is parsed, and its columns are named."""
-    from pyspark.sql import functions  # noqa: PLC0415  who starts the bench doesn't load Spark
-
-    order = functions.from_json(functions.col("value").cast("string"), "id long, customer string, amount long")
-    return records.select(order.alias("order")).select("order.*")
 
 
 def make_topics(settings: Settings) -> None:
@@ -159,11 +143,11 @@ class Cycle(NamedTuple):
 
 
 class Measured:
-    """One of this file's own roles in a process of its own, on the last core, that tells of each cycle in a line."""
+    """A role of cycle_roles.py in a process of its own, on the last core, that tells of each cycle in a line."""
 
     def __init__(self, role: str, **told: object) -> None:
         self._begun_s, self._busy_s = time.monotonic(), busy_s(CORES[-1])
-        command = [sys.executable, __file__, "--role", role, "--told", json.dumps(told)]
+        command = [sys.executable, str(ROLES), role, str(CORES[-1]), json.dumps(told)]
         self._complaints = tempfile.TemporaryFile("w+")  # noqa: SIM115  it lives as long as the process
         self._process = subprocess.Popen(
             command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=self._complaints, text=True
@@ -200,9 +184,13 @@ class Measured:
 # What is measured.
 
 
+def read_of(topic: str, start: str) -> dict[str, object]:
+    return {"topic": topic, "partitions": PARTITIONS[topic], "start": start}
+
+
 def steady(kafka: Kafka, java: str, seconds: float) -> list[Cycle]:
     with tempfile.TemporaryDirectory() as table:
-        told = {"bootstrap": kafka.bootstrap, "table": table, "java": java, "topic": WIDE, "group": "bench"}
+        told = {"bootstrap": kafka.bootstrap, "table": table, "java": java, "group": "bench", **read_of(WIDE, "latest")}
         with Measured("consumer", **told) as consumer:
             consumer.next()
             say("ready after {:.1f} s by the clock, {:.1f} s of the processor".format(*consumer.since_its_start()))
@@ -227,7 +215,7 @@ def steady(kafka: Kafka, java: str, seconds: float) -> list[Cycle]:
 def peer(kafka: Kafka, batches: int) -> list[Cycle]:
     with (
         tempfile.TemporaryDirectory() as table,
-        Measured("streaming", bootstrap=kafka.bootstrap, table=table) as streaming,
+        Measured("streaming", bootstrap=kafka.bootstrap, table=table, topic=WIDE) as streaming,
         steady_load(kafka),
     ):
         found: list[Cycle] = []
@@ -237,7 +225,7 @@ def peer(kafka: Kafka, batches: int) -> list[Cycle]:
                 found.append(batch)
                 show(batch)
         later = found[1:]  # the first has what came while it started, and warms up
-        say(f"{len(later)} batches of Structured Streaming as it comes:")
+        say(f"Structured Streaming as it comes, batches: {len(later)}")
         summarize(later)
         warn(streaming.share_of_others())
         return later
@@ -245,7 +233,13 @@ def peer(kafka: Kafka, batches: int) -> list[Cycle]:
 
 def backlog(kafka: Kafka, java: str, megabytes: int) -> None:
     with tempfile.TemporaryDirectory() as table:
-        told = {"bootstrap": kafka.bootstrap, "table": table, "java": java, "topic": DEEP, "group": f"b{megabytes}"}
+        told = {
+            "bootstrap": kafka.bootstrap,
+            "table": table,
+            "java": java,
+            "group": f"b{megabytes}",
+            **read_of(DEEP, "earliest"),
+        }
         with Measured("consumer", **told, megabytes=megabytes) as consumer:
             consumer.next()
             consumer.next()
@@ -294,94 +288,6 @@ def warn(share: float) -> None:
         say(f"    BUSY: others took {share:.0%} of its core. Idle, the clock would show less.")
 
 
-# The roles of the processes that are measured.
-
-
-def consumer(tell: Callable[..., None], is_to_end: Callable[[], bool], told: Mapping[str, Any]) -> None:
-    """As `restow consumer` runs it: the first line when it would say that it is ready, the second when it has its
-    partitions."""
-    from restow.consumer.effects import ChangeAssignment, RunCycle  # noqa: PLC0415  loading is part of the start
-    from restow.pipeline.assembly import spark_pipeline  # noqa: PLC0415
-    from restow.protocol.messages import RECOVER, StartFrom, TopicService  # noqa: PLC0415
-
-    topic, java, limit = told["topic"], told["java"], told.get("megabytes")
-    settings = Settings(
-        Kafka(told["bootstrap"]),
-        group=Group(told["group"]),
-        consumer=Consumer(cycle_s=60.0, cycle_bytes=limit * 1_000_000) if limit else Consumer(),
-        spark=Spark(properties=ClientProperties({"spark.driver.extraJavaOptions": java} if java else {})),
-    )
-    environment = {"RESTOW_CORES": "1", "RESTOW_MEMORY_MB": "1024"}
-    pipeline = spark_pipeline(settings, "bench", ConsumerId(1), environment, complain)
-    pipeline.warm_up(is_to_end)
-    tell()
-    service = TopicService(
-        table=told["table"], transform="cycle:parsed", start="latest" if topic == WIDE else "earliest"
-    )
-    topics = SortedMapping({topic: service})
-    starts: dict[TopicPartition, StartFrom] = {TopicPartition(topic, n): RECOVER for n in range(PARTITIONS[topic])}
-    changed = pipeline.change(ChangeAssignment((), SortedMapping(starts), topics))
-    assert not changed.refused, changed.refused
-    tell()
-    at = changed.started
-    while not is_to_end():
-        ended = pipeline.cycle(RunCycle(at, topics), is_to_end)
-        at = ended.positions
-        tell(ended.records, ended.bytes, sum(ended.lag_records.values()), ended.took_s)
-    pipeline.close()
-
-
-def streaming(tell: Callable[..., None], is_to_end: Callable[[], bool], told: Mapping[str, Any]) -> None:
-    """The same records, transform and core, with nothing set but where they are and how much memory there is."""
-    from pyspark.sql import SparkSession  # noqa: PLC0415
-
-    from restow.kafka.jars import fetch  # noqa: PLC0415
-    from restow.pipeline.jars import CONNECTOR  # noqa: PLC0415
-
-    builder: Any = SparkSession.builder
-    jars = os.pathsep.join(str(jar) for jar in sorted(fetch(CONNECTOR, say).glob("*.jar")))
-    for name, setting in {"master": "local[1]", "driver.memory": HEAP, "driver.extraClassPath": jars}.items():
-        builder = builder.config(f"spark.{name}", setting)
-    session = builder.getOrCreate()
-    read = session.readStream.format("kafka").option("kafka.bootstrap.servers", told["bootstrap"])
-    rows = parsed(read.option("subscribe", WIDE).load())
-    write = rows.writeStream.format("parquet").option("checkpointLocation", f"{told['table']}/checkpoint")
-    query = write.start(f"{told['table']}/rows")
-    last = -1
-    while not is_to_end():
-        time.sleep(0.1)
-        progress = query.lastProgress
-        if progress and progress["batchId"] != last:
-            last = progress["batchId"]
-            tell(progress["numInputRows"], 0, 0, progress["durationMs"]["triggerExecution"] / 1000)
-    query.stop()
-    session.stop()
-
-
-ROLES = {"consumer": consumer, "streaming": streaming}
-
-
-def play(role: str, told: Mapping[str, Any]) -> None:
-    os.sched_setaffinity(0, {CORES[-1]})
-    end = threading.Event()
-
-    def tell(records: int = 0, size: int = 0, behind: int = 0, wall_s: float = 0.0) -> None:
-        say(json.dumps({"records": records, "bytes": size, "behind": behind, "wall_s": wall_s, "jobs": jobs()}))
-
-    def jobs() -> int:
-        from pyspark import SparkContext  # noqa: PLC0415
-
-        context: Any = SparkContext._active_spark_context
-        return int(context._jsc.sc().dagScheduler().nextJobId()) if context else 0
-
-    def listen() -> None:
-        sys.stdin.read()
-        end.set()
-
-    threading.Thread(target=listen, daemon=True).start()
-    ROLES[role](tell, end.is_set, told)
-
-
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument(
@@ -395,12 +301,7 @@ def main() -> None:
     )
     parser.add_argument("--backlog", type=int, default=0, help="records of a backlog (default: none)")
     parser.add_argument("--java", default="", help="options of the JVM, to compare")
-    parser.add_argument("--role", help=argparse.SUPPRESS)
-    parser.add_argument("--told", help=argparse.SUPPRESS)
     options = parser.parse_args()
-    if options.role:
-        play(options.role, json.loads(options.told))
-        return
     if len(CORES) > 1:
         os.sched_setaffinity(0, CORES[:-1])  # the broker and the load don't take from what is measured
     say(f"load of the machine: {os.getloadavg()[0]:.1f} on {len(CORES)} cores")

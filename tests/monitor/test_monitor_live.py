@@ -1,138 +1,33 @@
-"""The monitor on a real Kafka. Every look is preceded by writes of a known number of records of 1,000 bytes, so that
-whatever happens to the log, bytes by records must come out at one record and what frames it, and the records exactly.
-"""
+"""The monitor on a real Kafka, whatever happens to its logs, its topics and its brokers."""
 
 import gc
 import socket
 import time
 from collections.abc import Callable, Iterator, Mapping
-from dataclasses import dataclass, field
 from itertools import count as counted
 from itertools import cycle
 
 import pytest
-from confluent_kafka import Producer
 from confluent_kafka import TopicPartition as Place
 from confluent_kafka.admin import (
-    AclBinding,
-    AclBindingFilter,
-    AclOperation,
-    AclPermissionType,
-    AdminClient,
     AlterConfigOpType,
     ConfigEntry,
     ConfigResource,
-    ResourcePatternType,
     ResourceType,
 )
+from tests.monitor.watching import FRAMED, PUBLISHED_WITHIN_S, SMALL_SEGMENTS, Watch, created
 
-from restow.errors import RestowError
-from restow.kafka import record_sizes
 from restow.kafka.admin import Admin
 from restow.kafka.broker import EmbeddedKafka
 from restow.kafka.clients import make_admin_client, make_consumer, make_producer
-from restow.kafka.sampler import Interest, Sampler
 from restow.kafka.topics import wait_until_shown
 from restow.model import TopicPartition
 from restow.monitor.compaction import LEARNT_FROM
 from restow.monitor.process import Monitor
-from restow.monitor.publication import PartitionSpeed, Publication, decode, publication
+from restow.monitor.publication import PartitionSpeed, Publication, decode
 from restow.monitor.sample import Sample
-from restow.monitor.speeds import Meter
-from restow.settings import ClientProperties, Kafka, Settings, Topics
+from restow.settings import Kafka, Settings, Topics
 from restow.settings import Monitor as MonitorSettings
-
-RECORD = b"r" * 1000
-FRAMED = (1000, 1100)
-"""Bytes of a record in the log: some for the record's own head, some of the batch's."""
-
-PUBLISHED_WITHIN_S = 60.0
-LOOKS = 200
-"""No case needs as many; they are the deadline."""
-
-SMALL_SEGMENTS = {"segment.bytes": str(1 << 20)}
-
-
-@dataclass
-class Watch:
-    """Writes, looks, and checks every look against what was written."""
-
-    admin: Admin
-    producer: Producer
-    sampler: Sampler
-    meter: Meter = field(default_factory=Meter)
-    last: Sample | None = None
-    said: list[str] = field(default_factory=list)
-
-    @classmethod
-    def of(cls, kafka: Kafka, admin: Admin, *topics: str) -> "Watch":
-        said: list[str] = []
-        return cls(admin, make_producer(kafka), Sampler(admin, Interest(topics), said.append), said=said)
-
-    def write(self, records: Mapping[TopicPartition, int], key_of: Callable[[int], str] = str) -> None:
-        failures: list[object] = []
-        for (topic, number), count in records.items():
-            for index in range(count):
-                self.producer.produce(
-                    topic,
-                    RECORD,
-                    key=key_of(index),
-                    partition=number,
-                    on_delivery=lambda error, _: failures.append(error) if error else None,
-                )
-        assert self.producer.flush(30) == 0
-        assert failures == []
-
-    def look(self) -> dict[TopicPartition, PartitionSpeed]:
-        """What is published of each partition, after the checks that hold at all times."""
-        self.last = self.sampler.sample()
-        measured = self.meter.take(self.last)
-        if measured is None:
-            return {}
-        for bytes_per_s, filtered, records_per_s in zip(
-            measured.bytes_per_s, measured.filtered_bytes_per_s, measured.records_per_s, strict=True
-        ):
-            assert FRAMED[0] * records_per_s <= bytes_per_s <= FRAMED[1] * records_per_s
-            assert filtered >= 0
-        return dict(publication(measured, "now").partitions)
-
-    def write_until(
-        self,
-        happened: Callable[[Sample, Sample], bool],
-        records: Mapping[TopicPartition, int],
-        key_of: Callable[[int], str] = str,
-    ) -> dict[TopicPartition, PartitionSpeed]:
-        """Writes and looks until two looks in a row show it. The speeds at that look."""
-        for _ in range(LOOKS):
-            before = self.last
-            self.write(records, key_of)
-            speeds = self.look()
-            if before is not None and self.last is not None and happened(before, self.last):
-                return speeds
-        raise AssertionError("it did not happen")
-
-    def look_until(self, holds: Callable[[dict[TopicPartition, PartitionSpeed]], bool]) -> None:
-        for _ in range(LOOKS):
-            if holds(self.look()):
-                return
-        raise AssertionError("it did not happen")
-
-
-def gives_offsets(admin: Admin, partitions: list[TopicPartition]) -> bool:
-    try:
-        return len(admin.end_offsets(partitions)) == len(partitions)
-    except RestowError:
-        return False
-
-
-def created(admin: Admin, name: str, partitions: int = 1, settings: Mapping[str, str] | None = None) -> TopicPartition:
-    admin.create_topic(name, partitions, settings=dict(settings or {}))
-    wait_until_shown(admin, {name: partitions})
-    # A leader that is shown may still have to make its logs; until then it gives no offsets.
-    deadline_s = time.monotonic() + PUBLISHED_WITHIN_S
-    while not gives_offsets(admin, [TopicPartition(name, number) for number in range(partitions)]):
-        assert time.monotonic() < deadline_s
-    return TopicPartition(name, 0)
 
 
 def test_an_idle_partition_is_0_and_not_missing(kafka: Kafka, admin: Admin, prefix: str) -> None:
@@ -395,145 +290,3 @@ def test_without_brokers_nothing_is_published_that_is_said_once_and_it_goes_on_a
             found = published(monitor)
             assert list(found.partitions) == [partition]
             assert said[1:] == ["going on: the brokers answer again"]
-
-
-USERS = 'user_owner="open-sesame" user_restow="read-only"'
-PRINCIPAL = "User:restow"
-JAAS = "org.apache.kafka.common.security.plain.PlainLoginModule required"
-
-
-@pytest.fixture(scope="module")
-def guarded() -> Iterator[tuple[Kafka, Kafka]]:
-    """A Kafka that asks who one is: as the owner, who may do everything, and as restow, who may do what it is given."""
-    server = {
-        "listener.security.protocol.map": "CLIENTS:SASL_PLAINTEXT,NODES:PLAINTEXT,QUORUM:PLAINTEXT",
-        "listener.name.clients.sasl.enabled.mechanisms": "PLAIN",
-        "listener.name.clients.plain.sasl.jaas.config": f"{JAAS} {USERS};",
-        "authorizer.class.name": "org.apache.kafka.metadata.authorizer.StandardAuthorizer",
-        "super.users": "User:ANONYMOUS;User:owner",
-    }
-    with EmbeddedKafka(server=server) as broker:
-        common = {"security.protocol": "SASL_PLAINTEXT", "sasl.mechanism": "PLAIN"}
-        owner = {**common, "sasl.username": "owner", "sasl.password": "open-sesame"}
-        restow = {**common, "sasl.username": "restow", "sasl.password": "read-only"}
-        yield Kafka(broker.bootstrap, ClientProperties(owner)), Kafka(broker.bootstrap, ClientProperties(restow))
-
-
-@dataclass
-class Rights:
-    client: AdminClient
-
-    def grant(self, kind: ResourceType, name: str, right: AclOperation) -> None:
-        literal, allow = ResourcePatternType.LITERAL, AclPermissionType.ALLOW
-        [done] = self.client.create_acls([AclBinding(kind, name, literal, PRINCIPAL, "*", right, allow)]).values()
-        done.result()
-
-    def revoke(self, kind: ResourceType, name: str, right: AclOperation) -> None:
-        literal, allow = ResourcePatternType.LITERAL, AclPermissionType.ALLOW
-        [done] = self.client.delete_acls([AclBindingFilter(kind, name, literal, PRINCIPAL, "*", right, allow)]).values()
-        done.result()
-
-
-def test_a_size_that_may_not_be_read_is_estimated_from_the_records(guarded: tuple[Kafka, Kafka], prefix: str) -> None:
-    owner, restow = guarded
-    rights = Rights(make_admin_client(owner))
-    with Admin(owner) as admin, Admin(restow) as as_restow:
-        partition = created(admin, prefix)
-        rights.grant(ResourceType.TOPIC, prefix, AclOperation.DESCRIBE)
-        rights.grant(ResourceType.TOPIC, prefix, AclOperation.DESCRIBE_CONFIGS)
-        rights.grant(ResourceType.BROKER, "kafka-cluster", AclOperation.DESCRIBE)
-        watch = Watch.of(owner, admin, prefix)
-        watch.sampler = Sampler(as_restow, Interest([prefix]), watch.said.append)
-        watch.look_until(lambda speeds: partition in speeds)
-        for _ in range(3):
-            watch.write({partition: 50})
-            assert not watch.look()[partition].estimated
-        rights.revoke(ResourceType.BROKER, "kafka-cluster", AclOperation.DESCRIBE)
-        watch.look_until(lambda speeds: speeds[partition].size_bytes is None)
-        watch.write({partition: 50})
-        estimate = watch.look()[partition]
-        assert (estimate.size_bytes, estimate.estimated, estimate.end_offset) == (None, True, 200)
-        assert [line.partition(";")[0] for line in watch.said] == [
-            "can't read the sizes of logs: the right Describe on the cluster is missing"
-        ]
-        assert watch.said[0].endswith("; until then speeds are estimated from the records")
-
-
-def test_where_no_size_was_ever_told_records_are_read_to_learn_theirs(
-    guarded: tuple[Kafka, Kafka], prefix: str, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.setattr(record_sizes, "AGAIN_AFTER_S", 0.0)
-    owner, restow = guarded
-    rights = Rights(make_admin_client(owner))
-    with Admin(owner) as admin, Admin(restow) as as_restow:
-        partition = created(admin, prefix, 2)
-        rights.grant(ResourceType.TOPIC, prefix, AclOperation.DESCRIBE)
-        rights.grant(ResourceType.TOPIC, prefix, AclOperation.DESCRIBE_CONFIGS)
-        watch = Watch.of(owner, admin, prefix)
-        watch.sampler = Sampler(as_restow, Interest([prefix]), watch.said.append)
-        watch.look_until(lambda speeds: partition in speeds)
-        watch.write({partition: 50})
-        refused = f"can't read records of {prefix} to learn their size: the right Read on the topic {prefix} is missing"
-        for _ in range(LOOKS):
-            watch.sampler.sample()
-            if len(watch.said) > 1:
-                break
-        assert [line.partition(";")[0] for line in watch.said] == [
-            "can't read the sizes of logs: the right Describe on the cluster is missing",
-            refused,
-        ]
-        rights.grant(ResourceType.TOPIC, prefix, AclOperation.READ)
-        for _ in range(LOOKS):
-            watch.write({partition: 1})
-            if watch.sampler.sample().record_bytes:
-                break
-        watch.meter = Meter()  # what it took in before, it could not know
-        watch.look()
-        watch.write({partition: 50})
-        speed = watch.look()[partition]
-        assert speed.bytes_per_s > 0
-        assert (speed.size_bytes, speed.estimated) == (None, True)
-        assert watch.said[2:] == ["the size of records: back again"]
-
-
-def test_a_topic_one_may_not_see_is_said_and_the_others_go_on(guarded: tuple[Kafka, Kafka], prefix: str) -> None:
-    owner, restow = guarded
-    rights = Rights(make_admin_client(owner))
-    said: list[str] = []
-    with Admin(owner) as admin, Admin(restow) as as_restow:
-        seen, hidden = created(admin, f"{prefix}-seen"), created(admin, f"{prefix}-hidden")
-        rights.grant(ResourceType.TOPIC, seen.topic, AclOperation.DESCRIBE)
-        rights.grant(ResourceType.TOPIC, seen.topic, AclOperation.DESCRIBE_CONFIGS)
-        rights.grant(ResourceType.BROKER, "kafka-cluster", AclOperation.DESCRIBE)
-        sampler = Sampler(as_restow, Interest([seen.topic, hidden.topic]), said.append)
-        for _ in range(LOOKS):
-            if sampler.sample().partitions == (seen,):
-                break
-        assert sampler.sample().partitions == (seen,)
-        assert said[-1] == f"there is no topic {hidden.topic}, or the right Describe on it is missing; others go on"
-
-
-def test_a_cleanup_policy_one_may_not_read_is_said_once_and_the_monitor_goes_on(
-    guarded: tuple[Kafka, Kafka], prefix: str
-) -> None:
-    owner, restow = guarded
-    rights = Rights(make_admin_client(owner))
-    with Admin(owner) as admin, Admin(restow) as as_restow:
-        compacted = {"cleanup.policy": "compact,delete"}
-        partitions = [created(admin, f"{prefix}-{name}", settings=compacted) for name in ("a", "b")]
-        for partition in partitions:
-            rights.grant(ResourceType.TOPIC, partition.topic, AclOperation.DESCRIBE)
-        rights.grant(ResourceType.BROKER, "kafka-cluster", AclOperation.DESCRIBE)
-        watch = Watch.of(owner, admin)
-        watch.sampler = Sampler(as_restow, Interest([f"^{prefix}-.*"]), watch.said.append)
-        watch.look_until(lambda speeds: list(speeds) == partitions)
-        watch.write(dict.fromkeys(partitions, 50))
-        assert [speed.end_offset for speed in watch.look().values()] == [50, 50]
-        assert watch.last is not None
-        assert watch.last.compacted.tolist() == [False, False]
-        first = partitions[0].topic
-        missing = f"can't read the cleanup.policy of {first}: the right DescribeConfigs on the topic {first} is missing"
-        assert watch.said == [
-            f"{missing}; grant it to the principal in [kafka] (and so for 1 more); what compaction hides is not seen",
-        ]
-        assert admin.cleanup_policies([f"{prefix}-a"]) == {f"{prefix}-a": "compact,delete"}
