@@ -67,10 +67,10 @@ $(JAVA_READY): | $(BIN)/python
 
 # Kafka's jars and those that Spark reads Kafka with, once; from then on neither needs a network. And Spark's classes in a
 # form that starts sooner.
-$(JARS_READY): src/restow/kafka/jars.py src/restow/pipeline/jars.py src/restow/pipeline/class_archive.py $(RUN_READY) | $(JAVA_READY)
+$(JARS_READY): src/restow/kafka/jars.py src/restow/pipeline/spark/jars.py src/restow/pipeline/spark/class_archive.py $(RUN_READY) | $(JAVA_READY)
 	$(BIN)/python -c 'from restow.kafka.jars import KAFKA, fetch; fetch(KAFKA, print)'
-	$(BIN)/python -c 'from restow.kafka.jars import fetch; from restow.pipeline.jars import CONNECTOR; fetch(CONNECTOR, print)'
-	$(BIN)/python -m restow.pipeline.archiving
+	$(BIN)/python -c 'from restow.kafka.jars import fetch; from restow.pipeline.spark.jars import CONNECTOR; fetch(CONNECTOR, print)'
+	$(BIN)/python -m restow.pipeline.spark.build_archive
 	touch $@
 
 # --require-hashes: a fresh machine gets, byte for byte, what was tested.

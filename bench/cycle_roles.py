@@ -18,7 +18,7 @@ from restow.consumer.effects import ChangeAssignment, RunCycle
 from restow.kafka.jars import fetch
 from restow.model import ConsumerId, SortedMapping, TopicPartition
 from restow.pipeline.assembly import spark_pipeline
-from restow.pipeline.jars import CONNECTOR
+from restow.pipeline.spark.jars import CONNECTOR
 from restow.protocol.messages import RECOVER, StartFrom, TopicService
 from restow.settings import ClientProperties, Consumer, Group, Kafka, Settings, Spark
 

@@ -21,12 +21,12 @@ from arro3.core import Table as Columns
 from deltalake import DeltaTable, write_deltalake
 
 from restow.model import TopicPartition
-from restow.pipeline.compaction import compact
-from restow.pipeline.delta import DeltaLake
-from restow.pipeline.ledger import Ledger
-from restow.pipeline.staging import Writer
+from restow.pipeline.delta.compaction import compact
+from restow.pipeline.delta.ledger import Ledger
+from restow.pipeline.delta.maintenance import MB
+from restow.pipeline.delta.staging import Writer
+from restow.pipeline.delta.table import DeltaLake
 from restow.pipeline.table import Span, WrittenFile
-from restow.pipeline.tidying import MB
 from restow.settings import Table as TableSettings
 
 PARTITIONS = tuple(TopicPartition("orders", number) for number in range(20))

@@ -12,14 +12,14 @@ from typing import TypeVar
 import pytest
 from confluent_kafka import TopicPartition as Place
 
-from restow.consumer import light_table
 from restow.consumer.effects import ChangeAssignment, RunCycle
 from restow.consumer.events import CycleEnded
-from restow.consumer.light import LightPipeline
 from restow.kafka.admin import Admin
 from restow.kafka.clients import make_admin_client, make_consumer, make_producer
 from restow.kafka.topics import wait_until_shown
 from restow.model import SortedMapping, TopicPartition
+from restow.pipeline.light import table as light_table
+from restow.pipeline.light.pipeline import LightPipeline
 from restow.protocol.messages import RECOVER, Gap, StartFrom, TopicService
 from restow.settings import Consumer, Group, Kafka, Settings
 

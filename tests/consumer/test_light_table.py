@@ -6,10 +6,10 @@ from pathlib import Path
 import pytest
 from tests.consumer.machines import A0, A1
 
-from restow.consumer import light_table
-from restow.consumer.light_table import LightTable, Span, TableTrouble
 from restow.kafka.reading import Record
 from restow.model import TopicPartition
+from restow.pipeline.light import table as light_table
+from restow.pipeline.light.table import LightTable, Span, TableTrouble
 
 
 def span(partition: TopicPartition, first: int, last: int) -> Span:

@@ -7,8 +7,8 @@ import pytest
 from tests.pipeline.live import QUICK, Lake
 
 from restow.kafka.admin import Admin
-from restow.pipeline.engine import Engine
-from restow.pipeline.session import Resources
+from restow.pipeline.spark.engine import Engine
+from restow.pipeline.spark.session import Resources
 from restow.settings import Kafka, Settings
 
 

@@ -19,8 +19,9 @@ from restow.consumer.volume import Volume
 from restow.kafka.mailbox import Mailbox
 from restow.kafka.reading import Reader
 from restow.model import TopicPartition
-from restow.pipeline import sinks, writing
-from restow.pipeline.delta import DeltaLake
+from restow.pipeline import sinks
+from restow.pipeline.delta.table import DeltaLake
+from restow.pipeline.spark import writing
 from restow.pipeline.table import WrittenFile
 from restow.protocol.messages import FromConsumer, StopConsumingEvent
 

@@ -13,8 +13,8 @@ from arro3.core import Table as Columns
 from deltalake import DeltaTable, QueryBuilder, write_deltalake
 
 from restow.model import TopicPartition
-from restow.pipeline.delta import DeltaLake
-from restow.pipeline.staging import Writer
+from restow.pipeline.delta.staging import Writer
+from restow.pipeline.delta.table import DeltaLake
 from restow.pipeline.table import Span, WrittenFile
 from restow.settings import Table as TableSettings
 

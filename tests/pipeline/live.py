@@ -14,11 +14,11 @@ from restow.kafka.admin import Admin
 from restow.kafka.clients import make_producer
 from restow.kafka.topics import wait_until_shown
 from restow.model import SortedMapping, TopicPartition
-from restow.pipeline.delta import DeltaLake
-from restow.pipeline.engine import Engine
-from restow.pipeline.session import Resources
-from restow.pipeline.spark import SparkPipeline
-from restow.pipeline.staging import Writer
+from restow.pipeline.delta.staging import Writer
+from restow.pipeline.delta.table import DeltaLake
+from restow.pipeline.pipeline import SparkPipeline
+from restow.pipeline.spark.engine import Engine
+from restow.pipeline.spark.session import Resources
 from restow.protocol.messages import Offsets, StartFrom, TopicService
 from restow.settings import ClientProperties, Consumer, Group, Kafka, Settings, Spark
 

@@ -16,8 +16,8 @@ from deltalake.exceptions import CommitFailedError
 from tests.pipeline.lake import COLUMNS, P0, lake, schema, store, write
 
 from restow.model import TopicPartition
-from restow.pipeline.compaction import compact
-from restow.pipeline.ledger import Ledger
+from restow.pipeline.delta.compaction import compact
+from restow.pipeline.delta.ledger import Ledger
 from restow.pipeline.table import Span
 
 NEXT_TABLE_S = 0.1

@@ -8,8 +8,8 @@ import pytest
 from deltalake import DeltaTable
 from tests.pipeline.lake import COLUMNS, P0, P1, P2, lake, rows, store, stored, visible, write
 
-from restow.pipeline import delta
-from restow.pipeline.ledger import commit_versions
+from restow.pipeline.delta import table as delta_table
+from restow.pipeline.delta.ledger import commit_versions
 from restow.pipeline.table import Span, TableTrouble
 
 
@@ -100,7 +100,7 @@ def test_a_commit_between_the_look_and_the_commit_is_noticed(tmp_path: Path, mon
         assert store(other, {P0: Span(0, 2)}) == ()
         commit_versions(*arguments)
 
-    monkeypatch.setattr(delta, "commit_versions", let_the_other_be_faster)
+    monkeypatch.setattr(delta_table, "commit_versions", let_the_other_be_faster)
     assert store(table, {P0: Span(0, 3), P1: Span(0, 3)}) == (P0,)
     assert stored(tmp_path) == rows({P0: Span(0, 2)})
 

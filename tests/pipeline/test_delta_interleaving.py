@@ -10,9 +10,9 @@ from hypothesis import strategies as st
 from tests.pipeline.lake import COLUMNS, P0, P1, lake, rows, stored, write
 
 from restow.model import TopicPartition
-from restow.pipeline.compaction import compact
-from restow.pipeline.delta import DeltaLake
-from restow.pipeline.ledger import Ledger
+from restow.pipeline.delta.compaction import compact
+from restow.pipeline.delta.ledger import Ledger
+from restow.pipeline.delta.table import DeltaLake
 from restow.pipeline.table import Span, TableTrouble, WrittenFile
 
 PARTITIONS = (P0, P1)

@@ -6,8 +6,8 @@ import pytest
 from deltalake import DeltaTable
 from tests.pipeline.lake import COLUMNS, P0, lake
 
-from restow.pipeline import ledger as ledgers
-from restow.pipeline.ledger import Ledger, commit_versions
+from restow.pipeline.delta import ledger as ledgers
+from restow.pipeline.delta.ledger import Ledger, commit_versions
 
 IDS = ("a", "b", "never")
 

@@ -9,7 +9,7 @@ from arro3.core import Array, DataType
 from deltalake import DeltaTable, QueryBuilder, Schema
 from tests.pipeline.lake import P0, P1, adopt, lake, parquet, schema
 
-from restow.pipeline import schemas
+from restow.pipeline.delta import schemas
 from restow.pipeline.table import Span, TableTrouble
 
 NARROW = schema(("id", "long"))

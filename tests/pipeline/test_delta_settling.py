@@ -7,8 +7,8 @@ import pytest
 from deltalake import DeltaTable
 from tests.pipeline.lake import COLUMNS, P0, P1, lake, on_disk, rows, store, stored, write
 
-from restow.pipeline import delta
-from restow.pipeline.ledger import Ledger, commit_versions
+from restow.pipeline.delta import table as delta_table
+from restow.pipeline.delta.ledger import Ledger, commit_versions
 from restow.pipeline.table import Span, TableTrouble
 
 SPANS = {P0: Span(0, 4), P1: Span(0, 4)}
@@ -68,7 +68,7 @@ def test_a_commit_that_is_faster_than_what_was_to_refuse_it_is_taken(
         assert before.commit(files, COLUMNS, SPANS) == ()
         commit_versions(*arguments)
 
-    monkeypatch.setattr(delta, "commit_versions", let_it_be_faster)
+    monkeypatch.setattr(delta_table, "commit_versions", let_it_be_faster)
     assert after.settle(staging_of(file.path), SPANS) is True
     assert stored(tmp_path) == rows(SPANS)
 

@@ -16,11 +16,11 @@ from deltalake import DeltaTable
 from deltalake.exceptions import CommitFailedError
 from tests.pipeline.lake import COLUMNS, P0, P1, Spans, lake, on_disk, rows, store, stored, visible, write
 
-from restow.pipeline import compaction, sweeping, tidying
-from restow.pipeline.compaction import File, chosen, compact
-from restow.pipeline.delta import DeltaLake
-from restow.pipeline.ledger import Ledger
-from restow.pipeline.sweeping import sweep
+from restow.pipeline.delta import compaction, maintenance, vacuum
+from restow.pipeline.delta.compaction import File, chosen, compact
+from restow.pipeline.delta.ledger import Ledger
+from restow.pipeline.delta.table import DeltaLake
+from restow.pipeline.delta.vacuum import sweep
 from restow.pipeline.table import Span, TableTrouble, WrittenFile
 from restow.settings import Table as TableSettings
 
@@ -40,11 +40,11 @@ def filled(root: Path, batches: int, settings: TableSettings = SETTINGS) -> Delt
 
 
 def tidy(root: Path, settings: TableSettings = SETTINGS) -> None:
-    tidying.tidy(str(root), settings)
+    maintenance.tidy(str(root), settings)
 
 
 def tidy_as_a_process(root: Path, settings: TableSettings = SETTINGS) -> None:
-    command = [sys.executable, "-m", "restow.pipeline.tidying", str(root), json.dumps(asdict(settings))]
+    command = [sys.executable, "-m", "restow.pipeline.delta.maintenance", str(root), json.dumps(asdict(settings))]
     subprocess.run(command, check=True, timeout=60)
 
 
@@ -77,7 +77,7 @@ def test_a_store_that_is_no_local_directory_is_tidied_through_delta_rs(
 ) -> None:
     filled(tmp_path, 6)
     [old] = write_long_ago(lake(tmp_path, 2, SETTINGS), {P1: Span(0, 5)}, monkeypatch)
-    tidying.tidy(tmp_path.as_uri(), SETTINGS)
+    maintenance.tidy(tmp_path.as_uri(), SETTINGS)
     assert (len(visible(tmp_path)), (tmp_path / old.path).exists()) == (1, False)
     assert stored(tmp_path) == rows({P0: Span(0, 6)})
 
@@ -178,14 +178,14 @@ def test_files_that_compaction_leaves_are_not_counted_again(tmp_path: Path) -> N
     filled(tmp_path, 6)
     tidy(tmp_path)
     ledger = Ledger(str(tmp_path))
-    assert ledger[tidying.LEFT_SMALL] == tidying.small_files(ledger.table, SETTINGS) == 1
+    assert ledger[maintenance.LEFT_SMALL] == maintenance.small_files(ledger.table, SETTINGS) == 1
     table = lake(tmp_path, 1, SETTINGS)
     crowded = []
     for batch in range(6, 11):
-        crowded.append(tidying.is_crowded(ledger, SETTINGS))
+        crowded.append(maintenance.is_crowded(ledger, SETTINGS))
         store(table, {P0: Span(batch, batch + 1)})
         ledger.refresh()
-    assert [*crowded, tidying.is_crowded(ledger, SETTINGS)] == [False, False, False, False, False, True]
+    assert [*crowded, maintenance.is_crowded(ledger, SETTINGS)] == [False, False, False, False, False, True]
 
 
 def test_compacted_files_go_when_they_were_kept_long_enough(tmp_path: Path, eventually: Eventually) -> None:
@@ -245,14 +245,14 @@ def test_one_who_commits_old_files_while_they_are_swept_keeps_them(
     filled(tmp_path, 1)
     late = lake(tmp_path, 2, SETTINGS)
     files = write_long_ago(late, spans := {P1: Span(0, 5)}, monkeypatch)
-    fences = sweeping._fences
+    fences = vacuum._fences
 
     def let_him_be_faster(*arguments: object) -> dict[str, int]:
         found = fences(*arguments)  # type: ignore[arg-type]
         assert late.commit(files, COLUMNS, spans) == ()
         return found
 
-    monkeypatch.setattr(sweeping, "_fences", let_him_be_faster)
+    monkeypatch.setattr(vacuum, "_fences", let_him_be_faster)
     with pytest.raises(CommitFailedError):
         tidy(tmp_path)
     assert stored(tmp_path) == rows({P0: Span(0, 1), **spans})
@@ -282,7 +282,7 @@ def test_a_consumer_has_it_done_beside_its_cycles(tmp_path: Path, eventually: Ev
 def test_what_goes_wrong_is_told_once_and_left_for_the_next_time(
     tmp_path: Path, capsys: pytest.CaptureFixture[str], eventually: Eventually
 ) -> None:
-    tidier = tidying.Tidier(str(tmp_path / "nowhere"), SETTINGS, print)
+    tidier = maintenance.Tidier(str(tmp_path / "nowhere"), SETTINGS, print)
     tidier._start()
     filled(tmp_path / "orders", 0)
     ledger = Ledger(str(tmp_path / "orders"))

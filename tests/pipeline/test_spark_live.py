@@ -14,8 +14,8 @@ from restow.consumer.effects import ChangeAssignment
 from restow.consumer.events import Refused
 from restow.kafka.clients import make_admin_client, make_consumer, make_producer
 from restow.model import SortedMapping, TopicPartition
-from restow.pipeline.delta import DeltaLake
-from restow.pipeline.staging import Writer
+from restow.pipeline.delta.staging import Writer
+from restow.pipeline.delta.table import DeltaLake
 from restow.protocol.messages import RECOVER, StartFrom, TopicService
 from restow.settings import Settings
 

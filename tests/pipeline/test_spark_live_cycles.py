@@ -12,8 +12,8 @@ from tests.pipeline.live import CYCLE, Lake, of, reading
 from restow.consumer.events import Refused
 from restow.consumer.saved import Stage
 from restow.model import SortedMapping, TopicPartition
-from restow.pipeline.delta import DeltaLake
-from restow.pipeline.spark import SHARE_OF_GRACE
+from restow.pipeline.delta.table import DeltaLake
+from restow.pipeline.pipeline import SHARE_OF_GRACE
 from restow.pipeline.table import TableTrouble
 from restow.protocol.messages import RECOVER, StartFrom, TopicService
 from restow.settings import Consumer

@@ -6,9 +6,9 @@ from pathlib import Path
 import pytest
 
 from restow.errors import InvalidInput
-from restow.pipeline.class_archive import archive_path, options
-from restow.pipeline.java_properties import java_properties
-from restow.pipeline.session import Resources
+from restow.pipeline.spark.class_archive import archive_path, options
+from restow.pipeline.spark.properties import java_properties
+from restow.pipeline.spark.session import Resources
 
 PEM = "-----BEGIN CERTIFICATE-----"
 KEY = "-----BEGIN PRIVATE KEY-----"

@@ -23,8 +23,8 @@ from pyspark.sql.types import (
     TimestampType,
 )
 
-from restow.pipeline.footers import TRAILER_BYTES, footer_bytes, row_groups
-from restow.pipeline.statistics import MOST_COLUMNS, Statistics, statistics_of
+from restow.pipeline.delta.footers import TRAILER_BYTES, footer_bytes, row_groups
+from restow.pipeline.delta.statistics import MOST_COLUMNS, Statistics, statistics_of
 
 
 def write(file: Path, query: str, group_rows: int = 2048) -> None:

@@ -9,9 +9,9 @@ from tests.pipeline.lake import COLUMNS, P0, P1, lake, on_disk, write
 from restow.consumer.planning import Range
 from restow.consumer.saved import Stage
 from restow.errors import RestowError
-from restow.pipeline.opening import Sinks, Target
+from restow.pipeline.in_flight import Undertaking, UnderWay
+from restow.pipeline.start_offsets import Sinks, Target
 from restow.pipeline.table import Span
-from restow.pipeline.under_way import Undertaking, UnderWay
 
 
 @dataclass

@@ -32,7 +32,7 @@ def run(args: argparse.Namespace) -> int:
     let_transforms_be_found(args.config)
     if not settings.consume:
         raise InvalidInput(f"{args.config}: there is no [consume.NAME], so that nothing is consumed; write one")
-    from restow.pipeline.checking import Checker
+    from restow.pipeline.check import Checker
 
     topics = topics_of(settings)
     checker, wrong = Checker(settings, note), 0

@@ -50,7 +50,7 @@ def run(args: argparse.Namespace) -> int:
     stop = Stop()
     from restow.kafka.admin import Admin
     from restow.pipeline.assembly import NO_CONSUMER, spark_pipeline
-    from restow.pipeline.once import run_once
+    from restow.pipeline.run_once import run_once
 
     with Admin(settings.kafka) as admin:
         cluster = admin.cluster()

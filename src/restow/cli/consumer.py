@@ -88,7 +88,7 @@ def run(args: argparse.Namespace) -> int:
 
 def pipeline_of(settings: Settings, args: argparse.Namespace, plans: "Plans") -> "Pipeline":
     if settings.consumer.pipeline == "light":
-        from restow.consumer.light import LightPipeline
+        from restow.pipeline.light.pipeline import LightPipeline
 
         return LightPipeline(settings, say)
     from restow.cli.transforms_path import let_transforms_be_found

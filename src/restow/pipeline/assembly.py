@@ -5,11 +5,11 @@ from collections.abc import Callable, Mapping
 
 from restow.consumer.pipeline import Plans
 from restow.model import ConsumerId
-from restow.pipeline.delta import DeltaLake
-from restow.pipeline.engine import Engine
-from restow.pipeline.session import Resources
-from restow.pipeline.spark import SparkPipeline
-from restow.pipeline.staging import Writer
+from restow.pipeline.delta.staging import Writer
+from restow.pipeline.delta.table import DeltaLake
+from restow.pipeline.pipeline import SparkPipeline
+from restow.pipeline.spark.engine import Engine
+from restow.pipeline.spark.session import Resources
 from restow.settings import Settings
 
 NO_CONSUMER = ConsumerId(0)

@@ -13,8 +13,8 @@ from typing import Protocol
 from pyspark.sql import DataFrame
 
 from restow.model import TopicPartition
+from restow.pipeline.spark.writing import write_files
 from restow.pipeline.table import Span, Table
-from restow.pipeline.writing import write_files
 
 
 @dataclass(frozen=True, slots=True)

@@ -13,8 +13,8 @@ from collections.abc import Iterable
 from contextlib import suppress
 from pathlib import Path
 
-from restow.pipeline.ledger import Ledger, commit_versions
-from restow.pipeline.staging import ROOT, Staged, staged
+from restow.pipeline.delta.ledger import Ledger, commit_versions
+from restow.pipeline.delta.staging import ROOT, Staged, staged
 
 
 def sweep(ledger: Ledger, kept_s: float) -> None:

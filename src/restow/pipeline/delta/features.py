@@ -9,7 +9,7 @@ from typing import Final
 
 from deltalake import DeltaTable
 
-from restow.pipeline import schemas
+from restow.pipeline.delta import schemas
 from restow.pipeline.table import TableTrouble
 
 HARMLESS: Final = frozenset(

@@ -23,7 +23,7 @@ from pyspark.sql.types import (
     TimestampType,
 )
 
-from restow.pipeline.footers import Chunk, row_groups
+from restow.pipeline.delta.footers import Chunk, row_groups
 
 MOST_COLUMNS: Final = 32
 """As Delta's own default has it: beyond that nobody filters."""

@@ -14,8 +14,8 @@ from restow.consumer.planning import Range
 from restow.consumer.saved import Stage
 from restow.errors import RestowError
 from restow.model import SortedMapping, TopicPartition
-from restow.pipeline.opening import Sinks, Target
 from restow.pipeline.sinks import Sink
+from restow.pipeline.start_offsets import Sinks, Target
 from restow.pipeline.table import Span
 
 

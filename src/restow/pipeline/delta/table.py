@@ -17,13 +17,13 @@ from deltalake.exceptions import CommitFailedError, DeltaError, TableNotFoundErr
 from deltalake.transaction import AddAction
 
 from restow.model import TopicPartition
-from restow.pipeline import schemas
-from restow.pipeline.features import refuse_unknown
-from restow.pipeline.ledger import Ledger, commit_versions
-from restow.pipeline.staging import Staged, Writer, staged
-from restow.pipeline.store_errors import STORE_ERRORS, one_line
+from restow.pipeline.delta import schemas
+from restow.pipeline.delta.errors import STORE_ERRORS, one_line
+from restow.pipeline.delta.features import refuse_unknown
+from restow.pipeline.delta.ledger import Ledger, commit_versions
+from restow.pipeline.delta.maintenance import Tidier
+from restow.pipeline.delta.staging import Staged, Writer, staged
 from restow.pipeline.table import Span, TableTrouble, WrittenFile
-from restow.pipeline.tidying import Tidier
 from restow.settings import Table as TableSettings
 
 COMMIT_WITHIN_S: Final = 10.0

@@ -13,7 +13,7 @@ from pyspark.sql import DataFrame, SparkSession
 
 from restow.consumer.planning import Range
 from restow.model import TopicPartition
-from restow.pipeline.java_properties import java_properties
+from restow.pipeline.spark.properties import java_properties
 from restow.settings import Settings
 
 COLUMNS: Final = ("key", "value", "headers", "topic", "partition", "offset", "timestamp")

@@ -7,9 +7,9 @@ from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass
 from typing import Final
 
-from restow.consumer.light_table import LightTable, Span
 from restow.errors import RestowError
 from restow.model import TopicPartition
+from restow.pipeline.light.table import LightTable, Span
 
 SHORTEST_REST_S: Final = 0.5
 LONGEST_REST_S: Final = 30.0

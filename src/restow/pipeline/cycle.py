@@ -15,10 +15,10 @@ from restow.consumer.pipeline import Meanwhile
 from restow.consumer.planning import Range
 from restow.errors import RestowError
 from restow.model import TopicPartition
-from restow.pipeline.engine import Done, Engine, SparkEnded, Work
-from restow.pipeline.opening import Sinks, Target, refusal_line, target_of
+from restow.pipeline.in_flight import Undertaking, UnderWay
 from restow.pipeline.rests import Once, Rests
-from restow.pipeline.under_way import Undertaking, UnderWay
+from restow.pipeline.spark.engine import Done, Engine, SparkEnded, Work
+from restow.pipeline.start_offsets import Sinks, Target, refusal_line, target_of
 from restow.protocol.messages import Gap, TopicService
 
 FIRST_GUESS_BYTES: Final = 1000.0

@@ -14,16 +14,16 @@ from restow.consumer.pipeline import Meanwhile
 from restow.consumer.planning import Range, tasks
 from restow.errors import RestowError
 from restow.model import TopicPartition
-from restow.pipeline.counting import Counted, Counts
-from restow.pipeline.failures import told
-from restow.pipeline.opening import Target
-from restow.pipeline.reading import Reader
-from restow.pipeline.rehearsal import TARGET, Scratch, records_for
-from restow.pipeline.session import Resources, parallelism, start_session
 from restow.pipeline.sinks import Batch, Sink
+from restow.pipeline.spark.counting import Counted, Counts
+from restow.pipeline.spark.failures import told
+from restow.pipeline.spark.reading import Reader
+from restow.pipeline.spark.session import Resources, parallelism, start_session
+from restow.pipeline.spark.transforms import rows_of
+from restow.pipeline.spark.warm_up import TARGET, Scratch, records_for
+from restow.pipeline.spark.worker import Worker
+from restow.pipeline.start_offsets import Target
 from restow.pipeline.table import Span
-from restow.pipeline.user_code import rows_of
-from restow.pipeline.worker import Worker
 from restow.settings import Settings
 
 T = TypeVar("T")

@@ -12,9 +12,9 @@ from collections.abc import Callable
 
 from pyspark.sql import DataFrame
 
-from restow.pipeline.failures import told
-from restow.pipeline.lineage import LineageLost, carried, with_lineage
-from restow.pipeline.named import TransformTrouble, function_named
+from restow.pipeline.spark.failures import told
+from restow.pipeline.spark.lineage import LineageLost, carried, with_lineage
+from restow.pipeline.transforms import TransformTrouble, function_named
 
 Transform = Callable[[DataFrame], DataFrame]
 

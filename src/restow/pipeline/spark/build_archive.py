@@ -1,4 +1,4 @@
-"""Makes the archive of Spark's classes: `make` does, once; `python -m restow.pipeline.archiving` does by hand.
+"""Builds the class data archive of Spark: `make` does it once, or `python -m restow.pipeline.spark.build_archive`.
 
 A process of its own starts an embedded broker and a session, has it rehearse a cycle, and its JVM writes all that it
 loaded when it ends.
@@ -16,12 +16,12 @@ from restow.kafka.admin import Admin
 from restow.kafka.broker import EmbeddedKafka
 from restow.kafka.clients import make_producer
 from restow.kafka.jars import Say
-from restow.pipeline.class_archive import DUMP, archive_path
-from restow.pipeline.engine import Engine
-from restow.pipeline.session import Resources
+from restow.pipeline.spark.class_archive import DUMP, archive_path
+from restow.pipeline.spark.engine import Engine
+from restow.pipeline.spark.session import Resources
 from restow.settings import Kafka, Settings
 
-MODULE: Final = "restow.pipeline.archiving"
+MODULE: Final = "restow.pipeline.spark.build_archive"
 MADE_WITHIN_S: Final = 600.0
 RECORD: Final = b'{"type": "rehearsal", "version": 1, "at": "2026-01-01T00:00:00Z"}'
 

@@ -11,7 +11,7 @@ from collections.abc import Callable, Iterable
 
 from restow.errors import RestowError
 from restow.kafka.reading import Record
-from restow.pipeline.named import TransformTrouble, function_named
+from restow.pipeline.transforms import TransformTrouble, function_named
 
 Transform = Callable[[Iterable[Record]], Iterable[Record]]
 

@@ -1,10 +1,10 @@
-"""Keeps a Delta table fast: makes small files into larger ones, and sweeps what nobody needs. The log is summed up, and
-what is in the sums forgotten, by delta-rs itself in every so-manieth commit.
+"""Keeps a Delta table fast to read and to commit to: compacts small files and vacuums files that no reader needs.
 
-The work is done by a process of its own (`python -m restow.pipeline.tidying`), which gives way to the cycles, may take
-long, and may be killed at any instruction: it changes the table by ordinary commits, and none of them changes a row.
-Of all the consumers that write a table one tidies it at a time: whoever finds that something is due says so in the
-table, with the time, and the others see it. That spares work; correct it is with any number of them.
+delta-rs itself writes a checkpoint and expires log entries every N commits. The rest is done by a process of its own
+(`python -m restow.pipeline.delta.maintenance`) with a low priority. It may take long and may be killed at any
+instruction: it changes the table by ordinary commits, and none of them changes a row. One consumer at a time maintains
+a table: whoever finds that maintenance is due writes that into the table, with the time, and the others see it. That
+only saves work; any number of them at once would be correct too.
 """
 
 import json
@@ -19,10 +19,10 @@ from typing import Final
 from deltalake import DeltaTable
 from deltalake.exceptions import CommitFailedError
 
-from restow.pipeline.compaction import compact, files_of
-from restow.pipeline.ledger import Ledger, commit_versions
-from restow.pipeline.store_errors import STORE_ERRORS, one_line
-from restow.pipeline.sweeping import sweep
+from restow.pipeline.delta.compaction import compact, files_of
+from restow.pipeline.delta.errors import STORE_ERRORS, one_line
+from restow.pipeline.delta.ledger import Ledger, commit_versions
+from restow.pipeline.delta.vacuum import sweep
 from restow.settings import Table as TableSettings
 
 COMPACTING: Final = "restow/compacting"
@@ -71,7 +71,7 @@ class Tidier:
     def _start(self) -> None:
         self._until_s = time.monotonic() + WITHIN_S
         self._process = subprocess.Popen(
-            [sys.executable, "-m", "restow.pipeline.tidying", self._uri, json.dumps(asdict(self._settings))],
+            [sys.executable, "-m", "restow.pipeline.delta.maintenance", self._uri, json.dumps(asdict(self._settings))],
             stdin=subprocess.DEVNULL,
             stdout=subprocess.DEVNULL,
             stderr=subprocess.PIPE,

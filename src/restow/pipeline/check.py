@@ -8,10 +8,10 @@ from restow.consumer.planning import Range
 from restow.errors import RestowError
 from restow.kafka.extents import Extents
 from restow.model import TopicPartition
-from restow.pipeline.engine import Engine, Work
-from restow.pipeline.opening import target_of
-from restow.pipeline.rehearsal import Tally
-from restow.pipeline.session import Resources
+from restow.pipeline.spark.engine import Engine, Work
+from restow.pipeline.spark.session import Resources
+from restow.pipeline.spark.warm_up import Tally
+from restow.pipeline.start_offsets import target_of
 from restow.protocol.messages import TopicService
 from restow.settings import Settings
 from restow.words import counted

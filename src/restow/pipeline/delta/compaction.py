@@ -19,8 +19,8 @@ from deltalake import CommitProperties, DeltaTable, QueryBuilder, Schema, Transa
 from deltalake.exceptions import CommitFailedError
 from deltalake.transaction import AddAction, RemoveAction, create_table_with_add_actions
 
-from restow.pipeline.ledger import Ledger
-from restow.pipeline.staging import COMPACTOR, cycle_directory, cycle_id
+from restow.pipeline.delta.ledger import Ledger
+from restow.pipeline.delta.staging import COMPACTOR, cycle_directory, cycle_id
 
 TRIES: Final = 100
 """A try takes 10 ms; four consumers that commit once a second leave most of them undisturbed."""

@@ -17,9 +17,9 @@ from pyspark.sql import SparkSession
 
 from restow.kafka.jars import Say, fetch
 from restow.kafka.java import find_java
-from restow.pipeline import class_archive
-from restow.pipeline.jars import CONNECTOR
-from restow.pipeline.jvm import launch
+from restow.pipeline.spark import class_archive
+from restow.pipeline.spark.jars import CONNECTOR
+from restow.pipeline.spark.jvm import launch
 from restow.settings import Settings
 
 OUTSIDE_THE_HEAP_MB: Final = 424

@@ -14,7 +14,7 @@ from typing import Final
 
 from restow.kafka.jars import cache_dir
 from restow.kafka.java import find_java
-from restow.pipeline.jars import CONNECTOR
+from restow.pipeline.spark.jars import CONNECTOR
 
 DUMP: Final = "RESTOW_DUMP_CLASSES"
 """Set for the one process whose JVM writes the archive when it ends."""

@@ -18,12 +18,12 @@ from restow.kafka.extents import Extents
 from restow.kafka.positions import Positions
 from restow.kafka.reading import Reader as GroupClient
 from restow.model import SortedMapping, TopicPartition
-from restow.pipeline.engine import Engine
-from restow.pipeline.named import TransformTrouble
-from restow.pipeline.opening import Opener, OpenTable, Sinks, target_of
+from restow.pipeline.cycle import Outcome, Storing
+from restow.pipeline.in_flight import NoPlans, UnderWay
 from restow.pipeline.rests import Once, Rests
-from restow.pipeline.storing import Outcome, Storing
-from restow.pipeline.under_way import NoPlans, UnderWay
+from restow.pipeline.spark.engine import Engine
+from restow.pipeline.start_offsets import Opener, OpenTable, Sinks, target_of
+from restow.pipeline.transforms import TransformTrouble
 from restow.protocol.messages import StartFrom, TopicService
 from restow.settings import Settings
 

@@ -13,10 +13,10 @@ from pyspark.sql import DataFrame, functions
 from restow.consumer.planning import Range
 from restow.kafka.extents import Extents
 from restow.model import TopicPartition
-from restow.pipeline.opening import Target
 from restow.pipeline.sinks import Batch
+from restow.pipeline.spark.writing import write_files
+from restow.pipeline.start_offsets import Target
 from restow.pipeline.table import Span
-from restow.pipeline.writing import write_files
 from restow.settings import Settings
 
 MOST_RECORDS: Final = 100

@@ -13,7 +13,7 @@ from pyspark.errors import AnalysisException
 from pyspark.sql import DataFrame
 
 from restow.errors import RestowError
-from restow.pipeline.jvm import java_class
+from restow.pipeline.spark.jvm import java_class
 
 LINEAGE: Final = ("_topic", "_partition", "_offset", "_timestamp")
 

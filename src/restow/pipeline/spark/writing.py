@@ -4,9 +4,9 @@ from typing import Any
 
 from pyspark.sql import DataFrame
 
-from restow.pipeline.footers import TRAILER_BYTES, footer_bytes
-from restow.pipeline.jvm import java_class
-from restow.pipeline.statistics import statistics_of
+from restow.pipeline.delta.footers import TRAILER_BYTES, footer_bytes
+from restow.pipeline.delta.statistics import statistics_of
+from restow.pipeline.spark.jvm import java_class
 from restow.pipeline.table import WrittenFile
 
 

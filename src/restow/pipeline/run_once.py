@@ -11,7 +11,7 @@ from restow.consumer.effects import ChangeAssignment, RunCycle
 from restow.errors import RestowError
 from restow.kafka.extents import Extents
 from restow.model import SortedMapping, TopicPartition
-from restow.pipeline.spark import SparkPipeline
+from restow.pipeline.pipeline import SparkPipeline
 from restow.protocol.messages import RECOVER, StartFrom, TopicService
 from restow.settings import Settings
 

@@ -13,15 +13,15 @@ from typing import Final
 
 from restow.consumer.effects import ChangeAssignment, RunCycle
 from restow.consumer.events import AssignmentChanged, CycleEnded, Refused
-from restow.consumer.light_stores import Stores
-from restow.consumer.light_table import Span
 from restow.consumer.pipeline import Meanwhile
-from restow.consumer.transforms import rows_of, transform_of
 from restow.errors import RestowError
 from restow.kafka.positions import Positions
 from restow.kafka.reading import Reader, Record, total_size
 from restow.model import SortedMapping, TopicPartition
-from restow.pipeline.named import TransformTrouble
+from restow.pipeline.light.stores import Stores
+from restow.pipeline.light.table import Span
+from restow.pipeline.light.transforms import rows_of, transform_of
+from restow.pipeline.transforms import TransformTrouble
 from restow.protocol.messages import RECOVER, StartFrom, TopicService
 from restow.settings import Settings
 

@@ -1,0 +1,1 @@
+"""The pipeline without Spark: librdkafka reads, SQLite stores rows and offsets in one transaction."""
