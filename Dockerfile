@@ -41,7 +41,7 @@ RUN python3 -c 'from restow.packing import warm_up; warm_up()'
 # The jars that Spark reads Kafka with, and Spark's classes in a form that starts sooner. The broker's jars are for making
 # the latter alone. (Not everything that builds images gives a container a host name that can be looked up.)
 ENV RESTOW_CACHE=/opt/restow/cache
-RUN python3 -c 'from restow.kafka.jars import fetch; from restow.pipeline.spark.jars import CONNECTOR; fetch(CONNECTOR, print)' \
+RUN python3 -c 'from restow.java.jars import fetch; from restow.pipeline.spark.jars import CONNECTOR; fetch(CONNECTOR, print)' \
     && SPARK_LOCAL_IP=127.0.0.1 python3 -m restow.pipeline.spark.build_archive \
     && test -s /opt/restow/cache/classes/*.jsa \
     && rm -rf /opt/restow/cache/jars/kafka-* /opt/restow/cache/*/*.lock

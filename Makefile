@@ -67,9 +67,9 @@ $(JAVA_READY): | $(BIN)/python
 
 # Kafka's jars and those that Spark reads Kafka with, once; from then on neither needs a network. And Spark's classes in a
 # form that starts sooner.
-$(JARS_READY): src/restow/kafka/jars.py src/restow/pipeline/spark/jars.py src/restow/pipeline/spark/class_archive.py $(RUN_READY) | $(JAVA_READY)
-	$(BIN)/python -c 'from restow.kafka.jars import KAFKA, fetch; fetch(KAFKA, print)'
-	$(BIN)/python -c 'from restow.kafka.jars import fetch; from restow.pipeline.spark.jars import CONNECTOR; fetch(CONNECTOR, print)'
+$(JARS_READY): src/restow/java/jars.py src/restow/pipeline/spark/jars.py src/restow/pipeline/spark/class_archive.py $(RUN_READY) | $(JAVA_READY)
+	$(BIN)/python -c 'from restow.java.jars import KAFKA, fetch; fetch(KAFKA, print)'
+	$(BIN)/python -c 'from restow.java.jars import fetch; from restow.pipeline.spark.jars import CONNECTOR; fetch(CONNECTOR, print)'
 	$(BIN)/python -m restow.pipeline.spark.build_archive
 	touch $@
 

@@ -24,8 +24,8 @@ from pathlib import Path
 from typing import NamedTuple, Self
 
 from restow.kafka.admin import Admin
-from restow.kafka.broker import EmbeddedKafka
 from restow.kafka.clients import make_producer
+from restow.kafka.embedded.broker import EmbeddedKafka
 from restow.kafka.topics import wait_until_shown
 from restow.settings import Kafka, Settings
 

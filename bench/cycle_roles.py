@@ -15,7 +15,7 @@ from pyspark import SparkContext
 from pyspark.sql import DataFrame, SparkSession, functions
 
 from restow.consumer.effects import ChangeAssignment, RunCycle
-from restow.kafka.jars import fetch
+from restow.java.jars import fetch
 from restow.model import ConsumerId, SortedMapping, TopicPartition
 from restow.pipeline.assembly import spark_pipeline
 from restow.pipeline.spark.jars import CONNECTOR

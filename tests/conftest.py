@@ -7,7 +7,7 @@ from collections.abc import Callable, Iterator
 import pytest
 
 from restow.kafka.admin import Admin
-from restow.kafka.broker import EmbeddedKafka
+from restow.kafka.embedded.broker import EmbeddedKafka
 from restow.settings import Kafka
 
 pytest.register_assert_rewrite("tests.platform.contract")  # before any folder's tests import it

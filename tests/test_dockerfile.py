@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from restow.kafka.java import INSTALL
+from restow.java.runtime import INSTALL
 from restow.settings import Kubernetes
 
 ROOT = Path(__file__).parents[1]

@@ -52,8 +52,14 @@ LAYERS = (  # from the ground up: a module imports from its own layer and from t
     Layer(
         "edges",
         (
-            *("restow.kafka.*", "restow.platform.processes.*", "restow.platform.kubernetes.*", "restow.pipeline.*"),
-            "restow.signs",
+            *(
+                "restow.java.*",
+                "restow.kafka.*",
+                "restow.platform.processes.*",
+                "restow.platform.kubernetes.*",
+                "restow.pipeline.*",
+            ),
+            *("restow.lifeline", "restow.signs"),
         ),
     ),
     Layer(

@@ -22,7 +22,7 @@ import pytest
 from tests import shop_records
 
 from restow.cli.main import main, parser
-from restow.kafka.ports import choose_ports
+from restow.kafka.embedded.ports import choose_ports
 from restow.platform.processes.ending import end_group
 from restow.protocol.messages import TopicService
 from restow.settings import Kafka, read_settings

@@ -23,11 +23,11 @@ from confluent_kafka.admin import (
 
 from restow.controller.journal import Journal
 from restow.controller.process import ControllerProcess
-from restow.kafka import node
 from restow.kafka.acls import Acl, acls, literal_start
 from restow.kafka.admin import Admin
-from restow.kafka.broker import EmbeddedKafka
 from restow.kafka.clients import make_admin_client, make_producer
+from restow.kafka.embedded import node
+from restow.kafka.embedded.broker import EmbeddedKafka
 from restow.kafka.topics import ensure_topics, wait_until_shown
 from restow.model import ConsumerId
 from restow.monitor.process import Monitor

@@ -10,7 +10,7 @@ import pytest
 
 from restow.errors import InvalidInput, RestowError
 from restow.kafka.admin import Admin
-from restow.kafka.broker import EmbeddedKafka
+from restow.kafka.embedded.broker import EmbeddedKafka
 from restow.kafka.topics import wait_until_shown
 from restow.settings import Kafka
 

@@ -10,11 +10,11 @@ from pathlib import Path
 import pytest
 
 from restow.errors import InvalidInput
+from restow.java.runtime import find_java
 from restow.kafka.admin import Admin
-from restow.kafka.broker import EmbeddedKafka
 from restow.kafka.clients import librdkafka, make_consumer, make_producer, properties_of
+from restow.kafka.embedded.broker import EmbeddedKafka
 from restow.kafka.errors import NoAnswer, NotAllowed
-from restow.kafka.java import find_java
 from restow.kafka.topics import ensure_topics, wait_until_shown
 from restow.settings import ClientProperties, Kafka, Topics
 

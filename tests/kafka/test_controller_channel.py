@@ -7,8 +7,8 @@ from confluent_kafka import Consumer, Producer
 from confluent_kafka import TopicPartition as KafkaTopicPartition
 
 from restow.kafka.admin import Admin
+from restow.kafka.channels.controller import Addressed, ControllerChannel, Read, Replaced
 from restow.kafka.clients import make_consumer, make_producer
-from restow.kafka.controller_channel import Addressed, ControllerChannel, Read, Replaced
 from restow.kafka.topics import ensure_topics
 from restow.model import ConsumerId, SortedMapping, TopicPartition
 from restow.monitor.publication import Publication

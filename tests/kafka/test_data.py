@@ -6,7 +6,7 @@ from pathlib import Path
 import pytest
 
 from restow.errors import InvalidInput
-from restow.kafka.data import kept_directory, temporary_directory
+from restow.kafka.embedded.data import kept_directory, temporary_directory
 
 
 def refusal(path: Path, nodes: int = 1) -> str:

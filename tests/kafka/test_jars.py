@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 from restow.errors import RestowError
-from restow.kafka.jars import Bundle, Jar, fetch
+from restow.java.jars import Bundle, Jar, fetch
 
 HELLO = Bundle("hello", "1.0", (Jar("org.hello", "hello-core", "1.0"),))
 

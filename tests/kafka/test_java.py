@@ -3,7 +3,7 @@ from pathlib import Path
 import pytest
 
 from restow.errors import RestowError
-from restow.kafka.java import find_java
+from restow.java.runtime import find_java
 
 
 def java_that_says(directory: Path, version: str) -> Path:

@@ -5,7 +5,7 @@ from collections.abc import Callable, Iterator
 import pytest
 
 from restow.kafka.admin import NO_LEADER, Admin
-from restow.kafka.broker import EmbeddedKafka
+from restow.kafka.embedded.broker import EmbeddedKafka
 from restow.kafka.topics import wait_until_shown
 from restow.model import TopicPartition
 from restow.settings import Kafka

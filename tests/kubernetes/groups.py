@@ -23,7 +23,7 @@ from tests.live.groups import Eventually, Group
 
 from restow.controller.events import Received
 from restow.kafka.admin import Admin
-from restow.kafka.ports import LOOPBACK
+from restow.kafka.embedded.ports import LOOPBACK
 from restow.model import ConsumerId
 from restow.platform.interface import ConsumerGone
 from restow.platform.kubernetes.pods import is_recent

@@ -13,7 +13,7 @@ from restow.cli import main
 from restow.controller.effects import Effect, Moved, PlatformEffect
 from restow.controller.process import ControllerProcess
 from restow.controller.transitions import Stage
-from restow.kafka.controller_channel import Addressed
+from restow.kafka.channels.controller import Addressed
 from restow.protocol.messages import StateQuery
 
 POINT = os.environ["CRASH_AT"]

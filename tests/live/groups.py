@@ -19,8 +19,8 @@ from confluent_kafka import Producer
 from restow.controller.event_log import Step, replay
 from restow.controller.events import Event
 from restow.kafka.admin import Admin
+from restow.kafka.channels.publisher import Publisher
 from restow.kafka.clients import make_producer
-from restow.kafka.publisher import Publisher
 from restow.kafka.topics import ensure_topics, wait_until_shown
 from restow.model import SortedMapping, TopicPartition
 from restow.monitor.publication import PartitionSpeed, Publication, encode

@@ -18,8 +18,8 @@ from confluent_kafka.admin import (
 from tests.monitor.watching import FRAMED, PUBLISHED_WITHIN_S, SMALL_SEGMENTS, Watch, created
 
 from restow.kafka.admin import Admin
-from restow.kafka.broker import EmbeddedKafka
 from restow.kafka.clients import make_admin_client, make_consumer, make_producer
+from restow.kafka.embedded.broker import EmbeddedKafka
 from restow.kafka.topics import wait_until_shown
 from restow.model import TopicPartition
 from restow.monitor.compaction import LEARNT_FROM

@@ -17,8 +17,8 @@ from tests.monitor.watching import LOOKS, Watch, created
 
 from restow.kafka import record_sizes
 from restow.kafka.admin import Admin
-from restow.kafka.broker import EmbeddedKafka
 from restow.kafka.clients import make_admin_client
+from restow.kafka.embedded.broker import EmbeddedKafka
 from restow.kafka.sampler import Interest, Sampler
 from restow.monitor.speeds import Meter
 from restow.settings import ClientProperties, Kafka

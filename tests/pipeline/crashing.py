@@ -16,7 +16,7 @@ from typing import Any, Final
 from restow.cli import main
 from restow.consumer.saved import Stage
 from restow.consumer.volume import Volume
-from restow.kafka.mailbox import Mailbox
+from restow.kafka.channels.consumer import Mailbox
 from restow.kafka.reading import Reader
 from restow.model import TopicPartition
 from restow.pipeline import sinks

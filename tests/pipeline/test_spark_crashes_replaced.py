@@ -14,7 +14,7 @@ from tests.pipeline.crashing import FILES_WRITTEN
 from tests.pipeline.lake import on_disk
 
 from restow.kafka.admin import Admin
-from restow.kafka.broker import EmbeddedKafka
+from restow.kafka.embedded.broker import EmbeddedKafka
 from restow.protocol.messages import (
     ConsumerReady,
     ConsumingRefused,

@@ -9,7 +9,7 @@ from tests.kubernetes.cluster.authority import Authority
 from tests.pipeline.project import Project, rows_of
 
 from restow.kafka.admin import Admin
-from restow.kafka.broker import EmbeddedKafka
+from restow.kafka.embedded.broker import EmbeddedKafka
 from restow.kafka.topics import wait_until_shown
 from restow.settings import ClientProperties, Kafka
 

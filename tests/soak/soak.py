@@ -28,7 +28,7 @@ from restow.demo.load import PARTITIONS, TOPICS
 from restow.demo.outcome import quantile
 from restow.demo.producing import LoadProducer
 from restow.kafka.admin import Admin
-from restow.kafka.broker import EmbeddedKafka
+from restow.kafka.embedded.broker import EmbeddedKafka
 from restow.kafka.topics import wait_until_shown
 from restow.pipeline.audit import absent_from, latencies_s, stored_in
 from restow.settings import Kafka

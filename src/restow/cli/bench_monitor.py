@@ -20,7 +20,7 @@ from restow.monitor.speeds import Meter, MeterSettings
 
 if TYPE_CHECKING:
     from restow.kafka.admin import Admin, Cluster
-    from restow.kafka.publisher import Publisher
+    from restow.kafka.channels.publisher import Publisher
     from restow.kafka.record_sizes import Answers
     from restow.kafka.sampler import Sampler
 
@@ -78,7 +78,7 @@ def add(benches: "Subparsers[argparse.ArgumentParser]") -> None:
 def run(args: argparse.Namespace) -> int:
     # Kafka's client takes longer to load than most commands to run: only who wants a broker waits for it.
     from restow.kafka.admin import Admin
-    from restow.kafka.broker import EmbeddedKafka
+    from restow.kafka.embedded.broker import EmbeddedKafka
     from restow.settings import Kafka
 
     with EmbeddedKafka(say=note) as broker, Admin(kafka := Kafka(broker.bootstrap)) as admin:
@@ -91,7 +91,7 @@ def run(args: argparse.Namespace) -> int:
 
 
 def _measured(bootstrap: str, admin: "Admin", count: int) -> Row:
-    from restow.kafka.publisher import Publisher
+    from restow.kafka.channels.publisher import Publisher
     from restow.kafka.sampler import Interest, Sampler
     from restow.kafka.topics import LARGEST_RECORD_BYTES
     from restow.settings import Kafka

@@ -34,7 +34,7 @@ from restow.protocol.messages import ConsumerReady
 from restow.settings import Settings, read_settings
 
 if TYPE_CHECKING:
-    from restow.kafka.controller_channel import ControllerChannel
+    from restow.kafka.channels.controller import ControllerChannel
 
 PLATFORMS: Final = ("processes", "kubernetes")
 CONSUMERS: Final = 50
@@ -123,7 +123,7 @@ def _usable(settings: Settings | None) -> Settings:
 @contextmanager
 def _on_this_machine() -> Iterator[tuple[Settings, Platform]]:
     """With a broker of its own, and nothing left behind."""
-    from restow.kafka.broker import EmbeddedKafka
+    from restow.kafka.embedded.broker import EmbeddedKafka
     from restow.platform.processes.ending import end_group
 
     with tempfile.TemporaryDirectory(prefix="restow-bench-") as scratch, EmbeddedKafka(say=note) as broker:
@@ -150,7 +150,7 @@ def _on_kubernetes(settings: Settings) -> Iterator[tuple[Settings, Platform]]:
 
 def _measured(name: str, settings: Settings, platform: Platform, count: int) -> Row:
     from restow.kafka.admin import Admin
-    from restow.kafka.controller_channel import ControllerChannel
+    from restow.kafka.channels.controller import ControllerChannel
     from restow.kafka.topics import grow_topics
 
     if there := platform.list():

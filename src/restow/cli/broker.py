@@ -48,7 +48,7 @@ def add(commands: "Subparsers[argparse.ArgumentParser]") -> None:
 
 def run(args: argparse.Namespace) -> int:
     # Kafka's client takes longer to load than most commands to run: only who wants a broker waits for it.
-    from restow.kafka.broker import EmbeddedKafka
+    from restow.kafka.embedded.broker import EmbeddedKafka
 
     interrupt_on_stop_signals()
     try:

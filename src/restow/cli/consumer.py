@@ -70,7 +70,7 @@ def run(args: argparse.Namespace) -> int:
     # Kafka's client takes longer to load than most commands to run: only who wants a consumer waits for it.
     from restow.consumer.process import ConsumerProcess
     from restow.consumer.volume import Volume
-    from restow.kafka.mailbox import Mailbox
+    from restow.kafka.channels.consumer import Mailbox
 
     stop, signs = Stop(), Signs(os.environ.get("RESTOW_SIGNS"))
     sender = f"{args.name}@{socket.gethostname()}:{os.getpid()}"

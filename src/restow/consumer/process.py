@@ -17,7 +17,7 @@ from restow.consumer.pipeline import Pipeline
 from restow.consumer.volume import Volume
 from restow.errors import RestowError
 from restow.kafka.admin import Admin
-from restow.kafka.mailbox import Mailbox
+from restow.kafka.channels.consumer import Mailbox
 from restow.kafka.topics import ensure_topics, grow_topics
 from restow.model import ConsumerId
 from restow.protocol.messages import (

@@ -39,7 +39,7 @@ from restow.controller.journal import Journal
 from restow.controller.machine import begin, step
 from restow.controller.state import Rules, State
 from restow.kafka.admin import Admin
-from restow.kafka.controller_channel import Addressed, ControllerChannel, Read, Replaced, Say
+from restow.kafka.channels.controller import Addressed, ControllerChannel, Read, Replaced, Say
 from restow.kafka.topics import ensure_topics, grow_topics
 from restow.model import SortedMapping
 from restow.monitor.publication import Publication

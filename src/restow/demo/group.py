@@ -1,7 +1,7 @@
 """The demonstration's processes: a monitor, a controller, and the consumers that the controller starts on Spark.
 
 Nothing of it outlives the demonstration, whatever ends that: monitor and controller run below a keeper that ends them
-when we are gone (kafka/keeper.py), and the directory that the consumers live by goes with the controller.
+when we are gone (lifeline.py), and the directory that the consumers live by goes with the controller.
 """
 
 import json
@@ -13,9 +13,9 @@ from pathlib import Path
 from types import TracebackType
 from typing import Final, Self
 
+from restow import lifeline
 from restow.demo.load import CAPACITY_BYTES_PER_S, TOPICS
 from restow.errors import InvalidInput
-from restow.kafka import keeper
 from restow.model import ConsumerId
 from restow.platform.processes.ending import end_group
 from restow.platform.processes.keepers import Keepers
@@ -124,8 +124,8 @@ class DemoGroup:
     def _start(self, role: str, *arguments: str, doomed: Path | None = None) -> None:
         """In a session of its own, so that a terminal's Ctrl-C reaches us alone."""
         assert self._lifeline is not None
-        lifeline = self._lifeline[0]
-        keep = [sys.executable, "-I", "-S", keeper.__file__, str(lifeline), str(doomed or "")]
+        pipe = self._lifeline[0]
+        keep = [sys.executable, "-I", "-S", lifeline.__file__, str(pipe), str(doomed or "")]
         command = [sys.executable, "-m", "restow", role, "--config", str(self.config), *arguments]
         with (self.directory / f"{role}.txt").open("wb") as said:
             self._roles[role] = subprocess.Popen(
@@ -133,7 +133,7 @@ class DemoGroup:
                 stdin=subprocess.DEVNULL,
                 stdout=said,
                 stderr=said,
-                pass_fds=(lifeline,),
+                pass_fds=(pipe,),
                 start_new_session=True,
             )
 

@@ -20,7 +20,7 @@ from restow.demo.producing import LoadProducer
 from restow.demo.telling import told
 from restow.errors import RestowError
 from restow.kafka.admin import Admin
-from restow.kafka.broker import EmbeddedKafka
+from restow.kafka.embedded.broker import EmbeddedKafka
 from restow.kafka.topics import wait_until_shown
 from restow.model import TopicPartition
 from restow.pipeline.audit import last_offsets, stored_in

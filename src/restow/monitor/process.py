@@ -13,9 +13,9 @@ from typing import Final, Self
 
 from restow.errors import RestowError
 from restow.kafka.admin import Admin
-from restow.kafka.publisher import Publisher
+from restow.kafka.channels.publisher import Publisher
+from restow.kafka.channels.services import Services
 from restow.kafka.sampler import Interest, Sampler, Say
-from restow.kafka.services import Services
 from restow.kafka.topics import ensure_topics
 from restow.monitor.publication import VERSION, Publication, encode, publication
 from restow.monitor.speeds import Measurement, Meter, MeterSettings

@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from restow.errors import RestowError
-from restow.kafka.ports import LOOPBACK
+from restow.kafka.embedded.ports import LOOPBACK
 
 
 @dataclass(frozen=True, slots=True)

@@ -6,7 +6,7 @@ from pathlib import Path
 
 from tests.kubernetes.cluster.authority import Authority, Certificate
 
-from restow.kafka.ports import LOOPBACK
+from restow.kafka.embedded.ports import LOOPBACK
 
 VOLUMES = Path("/tmp/hostpath_pv")
 """Where Kubernetes' own provisioner for tests makes volumes; there is no option for it."""

@@ -35,7 +35,7 @@ from tests.kubernetes.cluster import commands
 from tests.kubernetes.cluster.authority import Authority, User, write_kubeconfig, write_tokens
 from tests.kubernetes.cluster.programs import Program
 
-from restow.kafka.ports import choose_ports
+from restow.kafka.embedded.ports import choose_ports
 
 ADMIN = User("admin", ("system:masters",))
 CONTROLLERS = User("system:kube-controller-manager")

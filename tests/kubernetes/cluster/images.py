@@ -18,7 +18,7 @@ from pathlib import Path
 
 from tests.kubernetes.cluster.commands import CONSUMER_USER
 
-from restow.kafka.java import find_java
+from restow.java.runtime import find_java
 
 BUSYBOX = "restow.test/busybox:1"
 """For plain pods: its first argument is one of busybox's programs, a shell by default."""

@@ -9,7 +9,7 @@ from tests.kubernetes.cluster import images, node_process
 from tests.kubernetes.cluster.commands import VOLUMES, Place
 from tests.kubernetes.cluster.tools import NodeTools
 
-from restow.kafka.ports import LOOPBACK, choose_ports
+from restow.kafka.embedded.ports import LOOPBACK, choose_ports
 
 
 @dataclass(frozen=True, slots=True)

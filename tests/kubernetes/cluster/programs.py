@@ -9,8 +9,8 @@ import time
 from collections.abc import Callable
 from pathlib import Path
 
+from restow import lifeline
 from restow.errors import RestowError
-from restow.kafka import keeper
 
 START_WITHIN_S = 120.0
 """Seconds on an idle machine; one that shares two cores with a test suite may take many times that."""
@@ -36,7 +36,7 @@ class Program:
 
     def start(self) -> None:
         assert not self.is_running
-        keep = (sys.executable, "-I", "-S", keeper.__file__, str(self._lifeline), str(self._home))
+        keep = (sys.executable, "-I", "-S", lifeline.__file__, str(self._lifeline), str(self._home))
         with self.log.open("ab") as log:
             self._process = subprocess.Popen(
                 [*keep, *self._command],

@@ -12,10 +12,10 @@ from pathlib import Path
 from typing import Final
 
 from restow.errors import RestowError
+from restow.java.jars import Say
 from restow.kafka.admin import Admin
-from restow.kafka.broker import EmbeddedKafka
 from restow.kafka.clients import make_producer
-from restow.kafka.jars import Say
+from restow.kafka.embedded.broker import EmbeddedKafka
 from restow.pipeline.spark.class_archive import DUMP, archive_path
 from restow.pipeline.spark.engine import Engine
 from restow.pipeline.spark.session import Resources

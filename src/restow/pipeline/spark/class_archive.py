@@ -12,8 +12,8 @@ import os
 from pathlib import Path
 from typing import Final
 
-from restow.kafka.jars import cache_dir
-from restow.kafka.java import find_java
+from restow.java.jars import cache_dir
+from restow.java.runtime import find_java
 from restow.pipeline.spark.jars import CONNECTOR
 
 DUMP: Final = "RESTOW_DUMP_CLASSES"

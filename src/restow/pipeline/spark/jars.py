@@ -2,7 +2,7 @@
 
 from typing import Final
 
-from restow.kafka.jars import Bundle, Jar
+from restow.java.jars import Bundle, Jar
 
 CONNECTOR: Final = Bundle(
     name="spark-kafka",

@@ -15,8 +15,8 @@ from typing import Any, Final
 
 from pyspark.sql import SparkSession
 
-from restow.kafka.jars import Say, fetch
-from restow.kafka.java import find_java
+from restow.java.jars import Say, fetch
+from restow.java.runtime import find_java
 from restow.pipeline.spark import class_archive
 from restow.pipeline.spark.jars import CONNECTOR
 from restow.pipeline.spark.jvm import launch

@@ -20,11 +20,11 @@ from confluent_kafka import KafkaException
 from confluent_kafka.admin import AdminClient
 
 from restow.errors import InvalidInput, RestowError
-from restow.kafka.data import DataDirectory, kept_directory, temporary_directory
-from restow.kafka.jars import KAFKA, fetch
-from restow.kafka.java import find_java
-from restow.kafka.node import Node, java_command
-from restow.kafka.ports import LOOPBACK, check_ports, choose_ports
+from restow.java.jars import KAFKA, fetch
+from restow.java.runtime import find_java
+from restow.kafka.embedded.data import DataDirectory, kept_directory, temporary_directory
+from restow.kafka.embedded.node import Node, java_command
+from restow.kafka.embedded.ports import LOOPBACK, check_ports, choose_ports
 
 log = logging.getLogger(__name__)
 

@@ -18,7 +18,7 @@ from pathlib import Path
 from typing import IO
 
 from restow.errors import InvalidInput
-from restow.kafka.jars import KAFKA
+from restow.java.jars import KAFKA
 
 NOTE = "broker.json"
 LOCK = "lock"

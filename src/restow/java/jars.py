@@ -19,7 +19,7 @@ from typing import NamedTuple
 from xml.sax.saxutils import quoteattr
 
 from restow.errors import RestowError
-from restow.kafka.java import find_java
+from restow.java.runtime import find_java
 
 log = logging.getLogger(__name__)
 

@@ -9,9 +9,9 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
 
+from restow import lifeline
 from restow.errors import RestowError
-from restow.kafka import keeper
-from restow.kafka.ports import LOOPBACK
+from restow.kafka.embedded.ports import LOOPBACK
 
 # A broker for tests and demonstrations: it should start fast and stay small. Peak speed is not its aim.
 JVM_OPTIONS = (
@@ -85,18 +85,18 @@ class Node:
             tool = ("kafka.tools.StorageTool", "format", "-t", cluster_id, "-c", str(self._configuration))
             return subprocess.Popen([*self.command, *tool], stdin=subprocess.DEVNULL, stdout=log, stderr=log)
 
-    def start(self, lifeline: int, lock: int) -> None:
+    def start(self, pipe: int, lock: int) -> None:
         """Starts the node in a process group of its own, so that a terminal's Ctrl-C doesn't reach it before us."""
         assert not self.is_running
         command = (*self.command, "kafka.Kafka", str(self._configuration))
-        keep = (sys.executable, "-I", "-S", keeper.__file__, str(lifeline), str(self.doomed or ""))
+        keep = (sys.executable, "-I", "-S", lifeline.__file__, str(pipe), str(self.doomed or ""))
         with self.log.open("ab") as log:
             self.process = subprocess.Popen(
                 [*keep, *command],
                 stdin=subprocess.DEVNULL,
                 stdout=log,
                 stderr=log,
-                pass_fds=(lifeline, lock),
+                pass_fds=(pipe, lock),
                 start_new_session=True,
             )
 

@@ -1,0 +1,1 @@
+"""Apache Kafka on this machine: one to three KRaft nodes as child processes, on loopback."""
