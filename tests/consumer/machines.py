@@ -4,10 +4,10 @@ machine wants: a volume, a sink that knows its positions, and an ear for what is
 
 from dataclasses import dataclass, field
 
+from restow.consumer.checkpoint import Saved
 from restow.consumer.effects import ChangeAssignment, Effect, End, RunCycle, Save, Tell
 from restow.consumer.events import AssignmentChanged, CommandRead, CycleEnded, Event, QueryRead, ReadySent, Refused
 from restow.consumer.machine import begin, step
-from restow.consumer.saved import Saved
 from restow.consumer.state import State
 from restow.model import ConsumerId, SortedMapping, TopicPartition
 from restow.protocol.messages import (

@@ -24,6 +24,7 @@ from tests.consumer.machines import (
     told_offsets,
 )
 
+from restow.consumer.checkpoint import Saved
 from restow.consumer.effects import ChangeAssignment, Effect, End, RunCycle, Save, Tell
 from restow.consumer.events import (
     AssignmentChanged,
@@ -37,7 +38,6 @@ from restow.consumer.events import (
     ReadySent,
     Refused,
 )
-from restow.consumer.saved import Saved
 from restow.model import SortedMapping
 from restow.protocol.messages import (
     RECOVER,

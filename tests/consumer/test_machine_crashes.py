@@ -3,8 +3,8 @@
 import pytest
 from tests.consumer.machines import A0, A1, A2, B0, EPOCH, INCARNATION, ME, Crash, World, start, stop
 
+from restow.consumer.checkpoint import Saved
 from restow.consumer.events import EndRequested
-from restow.consumer.saved import Saved
 from restow.model import TopicPartition
 from restow.protocol.messages import (
     Command,

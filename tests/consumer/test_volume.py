@@ -3,7 +3,7 @@ from pathlib import Path
 import pytest
 from tests.consumer.machines import ME, offsets, services
 
-from restow.consumer.saved import Saved, Stage
+from restow.consumer.checkpoint import Saved, Stage
 from restow.consumer.volume import PLAN, STATE, Volume
 from restow.errors import InvalidInput, RestowError
 from restow.model import ConsumerId

@@ -22,7 +22,6 @@ from confluent_kafka.admin import (
 )
 
 from restow.controller.journal import Journal
-from restow.controller.process import ControllerProcess
 from restow.kafka.acls import Acl, acls, literal_start
 from restow.kafka.admin import Admin
 from restow.kafka.clients import make_admin_client, make_producer
@@ -30,10 +29,11 @@ from restow.kafka.embedded import node
 from restow.kafka.embedded.broker import EmbeddedKafka
 from restow.kafka.topics import ensure_topics, wait_until_shown
 from restow.model import ConsumerId
-from restow.monitor.process import Monitor
 from restow.platform.processes.consumers import LocalProcesses
 from restow.platform.processes.ending import end_group
 from restow.protocol.messages import ConsumerSettings
+from restow.roles.controller import ControllerProcess
+from restow.roles.monitor import Monitor
 from restow.settings import Settings, Topics, read_settings
 from restow.signs import Signs
 

@@ -11,10 +11,10 @@ from typing import Any
 
 from restow.cli import main
 from restow.controller.effects import Effect, Moved, PlatformEffect
-from restow.controller.process import ControllerProcess
 from restow.controller.transitions import Stage
 from restow.kafka.channels.controller import Addressed
 from restow.protocol.messages import StateQuery
+from restow.roles.controller import ControllerProcess
 
 POINT = os.environ["CRASH_AT"]
 

@@ -23,9 +23,9 @@ from restow.kafka.embedded.broker import EmbeddedKafka
 from restow.kafka.topics import wait_until_shown
 from restow.model import TopicPartition
 from restow.monitor.compaction import LEARNT_FROM
-from restow.monitor.process import Monitor
 from restow.monitor.publication import PartitionSpeed, Publication, decode
 from restow.monitor.sample import Sample
+from restow.roles.monitor import Monitor
 from restow.settings import Kafka, Settings, Topics
 from restow.settings import Monitor as MonitorSettings
 

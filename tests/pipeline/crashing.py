@@ -14,7 +14,7 @@ from pathlib import Path
 from typing import Any, Final
 
 from restow.cli import main
-from restow.consumer.saved import Stage
+from restow.consumer.checkpoint import Stage
 from restow.consumer.volume import Volume
 from restow.kafka.channels.consumer import Mailbox
 from restow.kafka.reading import Reader

@@ -9,8 +9,8 @@ from typing import Any
 import pytest
 from tests.pipeline.live import CYCLE, Lake, of, reading
 
+from restow.consumer.checkpoint import Stage
 from restow.consumer.events import Refused
-from restow.consumer.saved import Stage
 from restow.model import SortedMapping, TopicPartition
 from restow.pipeline.delta.table import DeltaLake
 from restow.pipeline.pipeline import SHARE_OF_GRACE

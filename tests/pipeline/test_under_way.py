@@ -6,8 +6,8 @@ from pathlib import Path
 import pytest
 from tests.pipeline.lake import COLUMNS, P0, P1, lake, on_disk, write
 
+from restow.consumer.checkpoint import Stage
 from restow.consumer.planning import Range
-from restow.consumer.saved import Stage
 from restow.errors import RestowError
 from restow.pipeline.in_flight import Undertaking, UnderWay
 from restow.pipeline.start_offsets import Sinks, Target

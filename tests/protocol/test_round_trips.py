@@ -10,7 +10,7 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from restow.consumer.saved import Plan, Saved
+from restow.consumer.checkpoint import Plan, Saved
 from restow.controller import effects, events
 from restow.model import ConsumerId, SortedMapping, Speeds, TopicPartition
 from restow.protocol.codec import from_plain, to_plain

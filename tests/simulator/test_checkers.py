@@ -6,8 +6,8 @@ from dataclasses import replace
 
 import pytest
 
+from restow.consumer.checkpoint import Saved
 from restow.consumer.effects import ChangeAssignment, RunCycle
-from restow.consumer.saved import Saved
 from restow.controller.effects import DeleteConsumer, RestartConsumer
 from restow.controller.events import SpeedsMeasured
 from restow.controller.state import State, View

@@ -68,9 +68,9 @@ def run(args: argparse.Namespace) -> int:
     settings = settings_of(args)
     consumer = number_in(args.name, settings.group.name)
     # Kafka's client takes longer to load than most commands to run: only who wants a consumer waits for it.
-    from restow.consumer.process import ConsumerProcess
     from restow.consumer.volume import Volume
     from restow.kafka.channels.consumer import Mailbox
+    from restow.roles.consumer import ConsumerProcess
 
     stop, signs = Stop(), Signs(os.environ.get("RESTOW_SIGNS"))
     sender = f"{args.name}@{socket.gethostname()}:{os.getpid()}"

@@ -74,7 +74,7 @@ def run(args: argparse.Namespace) -> int:
     if not settings.consume:
         raise InvalidInput(f"{args.config}: there is nothing to consume; write a table [consume.TOPIC] for each topic")
     from restow.controller.journal import Journal
-    from restow.controller.process import ControllerProcess
+    from restow.roles.controller import ControllerProcess
 
     stop, signs, group = Stop(), Signs(os.environ.get("RESTOW_SIGNS")), settings.group.name
     log: Path = args.log or default_log(settings)

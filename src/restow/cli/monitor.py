@@ -56,7 +56,7 @@ def run(args: argparse.Namespace) -> int:
             '["^orders-.*"]'
         )
     # Kafka's client takes longer to load than most commands to run: only who wants a monitor waits for it.
-    from restow.monitor.process import Monitor
+    from restow.roles.monitor import Monitor
 
     stop, signs = Stop(), Signs(os.environ.get("RESTOW_SIGNS"))
     with recorded(settings), Monitor(settings, note) as monitor:

@@ -126,8 +126,8 @@ def _simulated(args: argparse.Namespace, scenario: Scenario) -> tuple[list[Serie
 def _live(args: argparse.Namespace, scenario: Scenario) -> tuple[list[Series], str]:
     # Kafka's client takes longer to load than most commands to run: only who wants a broker waits for it.
     from restow.kafka.embedded.broker import EmbeddedKafka
-    from restow.monitor.live_study import live
     from restow.settings import Kafka
+    from restow.study.monitor_live import live
 
     if args.seeds is not None:
         note("--seeds is not used: a live run is real time, and one run")

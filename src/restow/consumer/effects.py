@@ -4,7 +4,7 @@ way meanwhile.
 
 from dataclasses import dataclass
 
-from restow.consumer.saved import Saved
+from restow.consumer.checkpoint import Saved
 from restow.model import SortedMapping, TopicPartition
 from restow.protocol.messages import FromConsumer, Offsets, StartFrom, TopicService
 

@@ -9,8 +9,9 @@ or what is after it, and the controller has been told nothing that is not on it.
 from dataclasses import replace
 from typing import assert_never
 
-from restow.consumer import telling
+from restow.consumer import outgoing
 from restow.consumer.answers import Answer, Outcome, remember
+from restow.consumer.checkpoint import Saved
 from restow.consumer.commands import Batch, named_start, plan
 from restow.consumer.effects import ChangeAssignment, Effect, End, RunCycle, Save, Tell
 from restow.consumer.events import (
@@ -24,9 +25,8 @@ from restow.consumer.events import (
     QueryRead,
     ReadySent,
 )
-from restow.consumer.saved import Saved
+from restow.consumer.outgoing import Stopped
 from restow.consumer.state import Doing, State
-from restow.consumer.telling import Stopped
 from restow.model import ConsumerId, SortedMapping, TopicPartition
 from restow.protocol.messages import (
     RECOVER,
@@ -52,7 +52,7 @@ def begin(consumer: ConsumerId, saved: Saved | None, report_every_s: float) -> S
         positions=saved.positions,
         topics=saved.topics,
     )
-    return state, (Tell(telling.ready(state)),)
+    return state, (Tell(outgoing.ready(state)),)
 
 
 def step(state: State, event: Event) -> Step:
@@ -140,7 +140,7 @@ def _cycle_ended(state: State, ended: CycleEnded) -> Step:
     effects: tuple[Effect, ...] = ()
     if lost:
         state, effects = _save(state)
-        effects += tuple(Tell(telling.refused(state, refused)) for refused in ended.dropped)
+        effects += tuple(Tell(outgoing.refused(state, refused)) for refused in ended.dropped)
     if state.ending:
         return _after(effects, _stop_all(state))
     if state.waiting:
@@ -165,7 +165,7 @@ def _changed(state: State, changed: AssignmentChanged) -> Step:
     state = _holding(replace(state, batch=None, topics=batch.topics), outcome.positions())
     if batch.ends:
         return _end(state, SortedMapping(changed.stopped))
-    tells = [Tell(telling.refused(state, refused)) for refused in outcome.refused_unasked()]
+    tells = [Tell(outgoing.refused(state, refused)) for refused in outcome.refused_unasked()]
     for command, answers in outcome.answers():
         state, answers = _remembered(state, command, answers)
         tells += [Tell(answer) for answer in answers]
@@ -191,7 +191,7 @@ def _go_on(state: State) -> Step:
 def _answer_query(state: State) -> Step:
     if not state.query_is_due:
         return state, ()
-    tell = Tell(telling.response(state))
+    tell = Tell(outgoing.response(state))
     state, effects = _save(replace(state, query=None))
     return state, (*effects, tell)
 
@@ -215,13 +215,13 @@ def _end(state: State, stopped: Stopped) -> Step:
     state = _holding(replace(_taken(state), doing=Doing.NOTHING), SortedMapping())
     state, saves = _save(state)
     state, responses = _answer_query(state)
-    return state, (*saves, Tell(telling.stopped(state, None, stopped)), *map(Tell, answers), *responses, End())
+    return state, (*saves, Tell(outgoing.stopped(state, None, stopped)), *map(Tell, answers), *responses, End())
 
 
 def _last_answers(state: State, command: StopConsumingCommand, stopped: Stopped) -> tuple[Answer, ...]:
     if command.sequence <= state.last_sequence:
         return state.answers.get(command.sequence, ())
-    return (telling.stopped(state, command.sequence, SortedMapping({p: stopped.get(p) for p in command.partitions})),)
+    return (outgoing.stopped(state, command.sequence, SortedMapping({p: stopped.get(p) for p in command.partitions})),)
 
 
 # On every tick.
@@ -233,7 +233,7 @@ def _ticked(state: State, now_s: float) -> Step:
         return state, ()
     effects: tuple[Effect, ...] = ()
     if work.is_due(now_s) and state.incarnation is not None:
-        effects = (Tell(telling.report(state, now_s)),)
+        effects = (Tell(outgoing.report(state, now_s)),)
     return replace(state, work=work.begun(now_s, state.report_every_s)), effects
 
 

@@ -9,9 +9,9 @@ anything goes on at the same offset, even where that was `latest` once.
 from collections.abc import Callable
 from typing import Protocol
 
+from restow.consumer.checkpoint import Stage
 from restow.consumer.effects import ChangeAssignment, RunCycle
 from restow.consumer.events import AssignmentChanged, CycleEnded
-from restow.consumer.saved import Stage
 
 Meanwhile = Callable[[], bool]
 """To be called several times a second while something takes long. It listens for commands, and tells whether somebody

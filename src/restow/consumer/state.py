@@ -4,10 +4,10 @@ from dataclasses import dataclass, field
 from enum import Enum
 
 from restow.consumer.answers import Answer
+from restow.consumer.checkpoint import Saved
 from restow.consumer.commands import Batch
 from restow.consumer.events import QueryRead
-from restow.consumer.reports import Work
-from restow.consumer.saved import Saved
+from restow.consumer.report_window import Work
 from restow.model import ConsumerId, SortedMapping
 from restow.protocol.messages import Command, Digests, Offsets, TopicService
 

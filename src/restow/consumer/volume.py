@@ -12,7 +12,7 @@ from pathlib import Path
 from types import TracebackType
 from typing import Any, Final, Self, TypeVar
 
-from restow.consumer.saved import Plan, Saved, Stage
+from restow.consumer.checkpoint import Plan, Saved, Stage
 from restow.errors import InvalidInput, RestowError
 from restow.model import ConsumerId
 from restow.protocol.codec import from_plain, to_plain

@@ -1,6 +1,6 @@
 """The controller: step(state, event) -> (state, effects). Pure: the clock is an event, what is to be done a value.
 
-Called by the process (restow.controller.process), by the simulator and by `restow replay`, with the same events and the
+Called by the process (restow.roles.controller), by the simulator and by `restow replay`, with the same events and the
 same answers.
 """
 

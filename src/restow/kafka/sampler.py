@@ -1,6 +1,6 @@
 """Takes samples for the monitor: which topics are of interest now, who leads them, their offsets, their bytes on disk.
 
-`restow.monitor.process` asks it for one sample after the other. A topic that starts to match is in the next one. What
+`restow.roles.monitor` asks it for one sample after the other. A topic that starts to match is in the next one. What
 can't be had is said in one line when it is first missed, and once more when it is back; the rest goes on.
 """
 

@@ -9,9 +9,9 @@ taken, and removes its files at once; and where a commit's answer got lost, the 
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass
 
+from restow.consumer.checkpoint import Stage
 from restow.consumer.pipeline import Plans
 from restow.consumer.planning import Range
-from restow.consumer.saved import Stage
 from restow.errors import RestowError
 from restow.model import SortedMapping, TopicPartition
 from restow.pipeline.sinks import Sink

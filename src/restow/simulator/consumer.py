@@ -10,6 +10,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Final
 
 from restow.consumer import machine
+from restow.consumer.checkpoint import Saved
 from restow.consumer.effects import ChangeAssignment, Effect, End, RunCycle, Save, Tell
 from restow.consumer.events import (
     AssignmentChanged,
@@ -23,7 +24,6 @@ from restow.consumer.events import (
     ReadySent,
     Refused,
 )
-from restow.consumer.saved import Saved
 from restow.consumer.state import State
 from restow.model import ConsumerId, SortedMapping, TopicPartition
 from restow.protocol.messages import (

@@ -1,7 +1,7 @@
 """What a producer does in the monitor study: when it writes how much, and how fast that is in truth.
 
 The same scenario is played to a model of a broker's log in accelerated time (monitor_simulation.py) and by a real
-producer in real time (`restow.monitor.live_study`).
+producer in real time (`restow.study.monitor_live`).
 """
 
 from collections import Counter

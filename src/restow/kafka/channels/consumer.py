@@ -1,6 +1,6 @@
 """A consumer's mailbox: its own partitions of the controller and query topics, and its voice on partition 0.
 
-`restow.consumer.process` opens it, tells that the consumer is ready, and polls it between its other work. Committed
+`restow.roles.consumer` opens it, tells that the consumer is ready, and polls it between its other work. Committed
 records alone are read, from where the partitions ended before the consumer told that it is ready: what stands before
 that was meant for another incarnation.
 """

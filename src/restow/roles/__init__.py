@@ -1,0 +1,6 @@
+"""The process of each role: a pure machine, its Kafka channel and its other edges, in one loop.
+
+monitor.py      samples the brokers and publishes speeds
+controller.py   drives the controller's machine with Kafka, the platform and the clock
+consumer.py     drives the consumer's machine with its mailbox, its volume and a pipeline
+"""
