@@ -17,8 +17,8 @@ from restow.controller import manage
 from restow.controller.event_log import header, replay
 from restow.controller.events import ConsumersListed, PlatformRefused, ServiceChanged, SpeedsMeasured
 from restow.controller.state import State
+from restow.controller.transition import Turn
 from restow.controller.transitions import Phase, Stage
-from restow.controller.turn import Turn
 from restow.model import ConsumerId, SortedMapping, Speeds, TopicPartition
 from restow.platform.interface import ConsumerFailing, ConsumerGone, ConsumerUp, Listed
 from restow.protocol.codec import from_plain

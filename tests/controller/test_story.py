@@ -6,8 +6,8 @@ from tests.controller.told import A0, A1, RULES, TO_A, create, delete, restart
 from restow.controller.effects import Effect, ListConsumers, Moved, Noted, Send
 from restow.controller.event_log import Step
 from restow.controller.events import ClockTicked
+from restow.controller.explain import Line, lines_of
 from restow.controller.machine import begin, step
-from restow.controller.story import Line, lines_of
 from restow.controller.transitions import Cause, Stage
 from restow.model import ConsumerId, SortedMapping
 from restow.protocol.messages import StartConsumingCommand, StateQuery, StopConsumingCommand

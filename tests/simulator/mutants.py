@@ -15,8 +15,8 @@ from restow.controller import manage, patience, roll, sentinel, synchronize
 from restow.controller.effects import Effect, Send
 from restow.controller.events import Event, SpeedsMeasured
 from restow.controller.state import Sent, State, View
+from restow.controller.transition import Turn
 from restow.controller.transitions import Phase
-from restow.controller.turn import Turn
 from restow.model import ConsumerId, TopicPartition
 from restow.protocol.messages import Command, StartFrom
 

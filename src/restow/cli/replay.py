@@ -13,7 +13,7 @@ from restow.errors import InvalidInput
 from restow.words import counted
 
 if TYPE_CHECKING:
-    from restow.controller.story import Line
+    from restow.controller.explain import Line
 
 DESCRIPTION = """\
 Runs an event log of `restow controller` through the same machine again and tells what happened, what was decided and
@@ -51,7 +51,7 @@ def run(args: argparse.Namespace) -> int:
 
 def _replay(args: argparse.Namespace) -> int:
     from restow.controller.event_log import replay
-    from restow.controller.story import lines_of
+    from restow.controller.explain import lines_of
 
     events, lines = 0, Counter[str]()
     differing: list[int] = []

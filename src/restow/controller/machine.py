@@ -7,6 +7,7 @@ same answers.
 from typing import assert_never
 
 from restow.controller import manage, patience, reassign, roll, sentinel, synchronize
+from restow.controller.consumer_events import hear
 from restow.controller.effects import Effect
 from restow.controller.events import (
     ClockTicked,
@@ -18,10 +19,9 @@ from restow.controller.events import (
     SpeedsMeasured,
     TookOver,
 )
-from restow.controller.hearing import hear
 from restow.controller.state import Rules, State
+from restow.controller.transition import Turn
 from restow.controller.transitions import Cause, Stage
-from restow.controller.turn import Turn
 from restow.platform.interface import ConsumerFailing, ConsumerGone, ConsumerUp
 
 

@@ -6,10 +6,10 @@ their start is no pause for the data; partitions that nobody holds are started a
 """
 
 from restow.controller.patience import dismiss
-from restow.controller.places import is_outdated, places, wanted_of
+from restow.controller.reconcile import is_outdated, places, wanted_of
 from restow.controller.state import State, View
+from restow.controller.transition import Turn
 from restow.controller.transitions import Cause, Phase, Stage
-from restow.controller.turn import Turn
 from restow.model import Assignment, ConsumerId, SortedMapping, TopicPartition
 from restow.protocol.messages import RECOVER, StartFrom
 

@@ -10,12 +10,12 @@ Patience is counted in listened seconds: time in which the brokers, or we oursel
 
 from dataclasses import replace
 
+from restow.controller.consumer_events import pause_after
 from restow.controller.effects import CreateConsumer, DeleteConsumer, ListConsumers, RestartConsumer
 from restow.controller.events import ClockTicked, PlatformAction
-from restow.controller.hearing import pause_after
 from restow.controller.state import Pause, View
+from restow.controller.transition import Turn
 from restow.controller.transitions import Cause, Phase
-from restow.controller.turn import Turn
 from restow.model import ConsumerId
 from restow.words import counted
 

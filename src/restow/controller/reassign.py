@@ -11,10 +11,10 @@ from itertools import count
 from restow.controller import roll
 from restow.controller.effects import CreateConsumer, Noted
 from restow.controller.load import backlogs, effective_speed
-from restow.controller.places import is_outdated
+from restow.controller.reconcile import is_outdated
 from restow.controller.state import State
+from restow.controller.transition import Turn
 from restow.controller.transitions import Cause, Phase, Stage
-from restow.controller.turn import Turn
 from restow.model import FIRST_CONSUMER, Assignment, Capacities, ConsumerId, Difference, Speeds, TopicPartition
 from restow.packing import PACKERS, Plan, Problem
 from restow.packing.reasons import ConsumerClosed, ConsumerOpened, PartitionGivenUp, PartitionPlaced, Reason, listed

@@ -15,8 +15,8 @@ from typing import Final
 
 from restow.controller.effects import RestartConsumer
 from restow.controller.state import Pause, State, View
+from restow.controller.transition import Turn
 from restow.controller.transitions import Phase
-from restow.controller.turn import Turn
 from restow.model import ConsumerId
 from restow.protocol.messages import ConsumerSettings
 from restow.words import counted

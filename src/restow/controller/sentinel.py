@@ -4,13 +4,13 @@ Speeds that are stale, missing or impossible hold everything as it is and raise 
 """
 
 from restow.controller import roll
+from restow.controller.consumer_events import forget_refusals
 from restow.controller.events import ClockTicked, Event, SpeedsMeasured
-from restow.controller.hearing import forget_refusals
 from restow.controller.load import loads
-from restow.controller.places import is_outdated
+from restow.controller.reconcile import is_outdated
 from restow.controller.state import State, View
+from restow.controller.transition import Turn
 from restow.controller.transitions import Cause, Phase
-from restow.controller.turn import Turn
 from restow.model import SortedMapping, Speeds, TopicPartition
 from restow.packing.reasons import listed
 from restow.protocol.messages import ServiceUpdate

@@ -8,8 +8,8 @@ is known: a consumer that nobody knows (an older controller's last wish) is aske
 from restow.controller.effects import ListConsumers
 from restow.controller.patience import gone
 from restow.controller.state import State
+from restow.controller.transition import Turn
 from restow.controller.transitions import Phase
-from restow.controller.turn import Turn
 from restow.platform.interface import Listed
 
 

@@ -10,8 +10,8 @@ from dataclasses import replace
 from typing import assert_never
 
 from restow.controller.state import Pause, Sent, View
+from restow.controller.transition import Turn
 from restow.controller.transitions import Cause, Phase
-from restow.controller.turn import Turn
 from restow.model import ConsumerId, SortedMapping, TopicPartition
 from restow.protocol.messages import (
     ConsumerReady,
