@@ -29,8 +29,8 @@ from restow.kafka.embedded import node
 from restow.kafka.embedded.broker import EmbeddedKafka
 from restow.kafka.topics import ensure_topics, wait_until_shown
 from restow.model import ConsumerId
-from restow.platform.processes.consumers import LocalProcesses
 from restow.platform.processes.ending import end_group
+from restow.platform.processes.platform import LocalProcesses
 from restow.protocol.messages import ConsumerSettings
 from restow.roles.controller import ControllerProcess
 from restow.roles.monitor import Monitor

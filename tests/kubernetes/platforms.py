@@ -15,7 +15,7 @@ from tests.kubernetes.cluster.control_plane import ControlPlane
 from tests.kubernetes.cluster.images import BUSYBOX
 
 from restow.model import ConsumerId, SortedMapping
-from restow.platform.kubernetes.consumers import KubernetesPlatform
+from restow.platform.kubernetes.platform import KubernetesPlatform
 from restow.protocol.messages import ConsumerSettings
 from restow.settings import Settings, read_settings
 

@@ -27,7 +27,7 @@ from tests.platform.contract import Watched
 
 from restow.errors import InvalidInput
 from restow.platform.interface import ConsumerFailing, ConsumerGone, ConsumerUp, Listed, PlatformRefusal
-from restow.platform.kubernetes import telling
+from restow.platform.kubernetes import change_tracker
 
 WELL = behaving("well")
 NAME = "a-consumer-1"
@@ -178,7 +178,7 @@ def test_a_consumer_whose_pod_is_refused_is_failing(watched: Watched, client: Cl
 def test_a_consumer_that_no_node_can_take_is_waited_for_and_people_are_told_once(
     watched: Watched, nowhere: NowhereMaker, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(telling, "SAID_AFTER_S", 0.0)
+    monkeypatch.setattr(change_tracker, "SAID_AFTER_S", 0.0)
     watched.platform.create(ONE, WELL)
     watched.until(lambda: nowhere.said)
     assert watched.told == []

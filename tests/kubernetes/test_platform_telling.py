@@ -8,8 +8,8 @@ from lightkube.resources.core_v1 import Pod
 
 from restow.model import ConsumerId
 from restow.platform.interface import ConsumerFailing, ConsumerGone, ConsumerUp
-from restow.platform.kubernetes.seen import Seen, deployment_seen, pod_seen
-from restow.platform.kubernetes.telling import All, Asked, Changed, FoundGone, Removed, Teller
+from restow.platform.kubernetes.change_tracker import All, Asked, Changed, FoundGone, Removed, Teller
+from restow.platform.kubernetes.status import Seen, deployment_seen, pod_seen
 
 ONE, TWO = ConsumerId(1), ConsumerId(2)
 LABELS = {"restow/consumer": "1", "restow/creation": "c1"}

@@ -30,8 +30,8 @@ from tests.kubernetes.printing import applied, manifests_of
 
 from restow.model import ConsumerId
 from restow.platform.interface import ConsumerGone, PlatformRefusal
-from restow.platform.kubernetes.consumers import KubernetesPlatform
-from restow.platform.kubernetes.rights import Right, rights
+from restow.platform.kubernetes.platform import KubernetesPlatform
+from restow.platform.kubernetes.rbac import Right, rights
 from restow.protocol.messages import ConsumerSettings
 from restow.settings import Kubernetes, read_settings
 

@@ -9,9 +9,9 @@ from pathlib import Path
 import pytest
 
 from restow.model import ConsumerId, SortedMapping
-from restow.platform.processes.consumers import LocalProcesses
 from restow.platform.processes.ending import end_group
 from restow.platform.processes.linux import Process, process
+from restow.platform.processes.platform import LocalProcesses
 from restow.protocol.messages import ConsumerSettings
 
 Eventually = Callable[[Callable[[], object]], None]

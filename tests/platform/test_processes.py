@@ -29,7 +29,7 @@ SOME = [ONE, ConsumerId(2), ConsumerId(3)]
 
 OWNER = """
 import os, pathlib, sys
-from restow.platform.processes.consumers import LocalProcesses
+from restow.platform.processes.platform import LocalProcesses
 from tests.platform.conftest import ProcessMaker
 
 maker = ProcessMaker(pathlib.Path(sys.argv[1]), lambda condition: None)
@@ -106,7 +106,7 @@ def test_a_wish_whose_writer_died_before_it_started_a_keeper_is_fulfilled_by_the
         raise Died
 
     with monkeypatch.context() as patched:
-        patched.setattr("restow.platform.processes.keepers.spawn", die)
+        patched.setattr("restow.platform.processes.supervisors.spawn", die)
         with pytest.raises(Died):
             processes.make().create(ONE, processes.well)
     successor = Watched(processes)
@@ -307,7 +307,7 @@ def test_a_second_keeper_sees_that_there_is_one_and_ends(processes: ProcessMaker
 
 
 def test_a_change_that_somebody_holds_up_is_refused(processes: ProcessMaker, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("restow.platform.processes.keepers.LOCKED_WITHIN_S", 0.05)
+    monkeypatch.setattr("restow.platform.processes.supervisors.LOCKED_WITHIN_S", 0.05)
     platform = processes.make()
     with locked(home(processes).path, 0.0), pytest.raises(PlatformRefusal, match="a-consumer-1 is being changed"):
         platform.create(ONE, processes.well)

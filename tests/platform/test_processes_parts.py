@@ -4,9 +4,9 @@ from pathlib import Path
 
 import pytest
 
+from restow.platform.processes.children import share_of_cores
 from restow.platform.processes.disk import locked
 from restow.platform.processes.files import Home, Status, Wish
-from restow.platform.processes.kept import share_of_cores
 from restow.platform.processes.linux import is_alive, this_process
 from restow.platform.processes.logs import LONGEST_BYTES, keep_short, last_words
 

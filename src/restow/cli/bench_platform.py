@@ -141,7 +141,7 @@ def _on_this_machine() -> Iterator[tuple[Settings, Platform]]:
 @contextmanager
 def _on_kubernetes(settings: Settings) -> Iterator[tuple[Settings, Platform]]:
     """Its claims go with the consumers, whatever the settings say: nobody will use them again."""
-    from restow.platform.kubernetes.consumers import KubernetesPlatform
+    from restow.platform.kubernetes.platform import KubernetesPlatform
 
     settings = replace(settings, kubernetes=replace(settings.kubernetes, claims="delete"))
     with KubernetesPlatform(settings, note) as platform:

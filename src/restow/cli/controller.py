@@ -23,7 +23,7 @@ from restow.signs import Signs
 
 if TYPE_CHECKING:
     from restow.platform.interface import Platform
-    from restow.platform.processes.consumers import LocalProcesses
+    from restow.platform.processes.platform import LocalProcesses
 
 SAID_AFTER_S: Final = 3.0
 """Loading what is compiled takes half a second."""
@@ -110,7 +110,7 @@ def default_log(settings: Settings) -> Path:
 def platform_of(settings: Settings, config: Path, ending: ExitStack) -> "Platform":
     """Where consumers run. What it needs to be ended is left to `ending`."""
     if settings.group.platform == "kubernetes":
-        from restow.platform.kubernetes.consumers import KubernetesPlatform
+        from restow.platform.kubernetes.platform import KubernetesPlatform
 
         return ending.enter_context(KubernetesPlatform(noting_config(settings, config), say))
     from restow.platform.processes.roles import RunningRole
@@ -125,7 +125,7 @@ def _directory(settings: Settings) -> Path:
 
 
 def local_processes(settings: Settings, config: Path, directory: Path) -> "LocalProcesses":
-    from restow.platform.processes.consumers import LocalProcesses
+    from restow.platform.processes.platform import LocalProcesses
 
     group, file = settings.group.name, str(config.absolute())
 

@@ -70,7 +70,7 @@ def run(args: argparse.Namespace) -> int:
         raise InvalidInput(
             f"{largest} and what lies beside it is too much for a ConfigMap (1 MB); put modules in the image"
         )
-    from restow.platform.kubernetes.heading import check_provided, heading
+    from restow.platform.kubernetes.manifest_header import check_provided, heading
     from restow.platform.kubernetes.manifests import as_yaml, documents
 
     names = variables(text)

@@ -18,8 +18,8 @@ from restow.demo.load import CAPACITY_BYTES_PER_S, TOPICS
 from restow.errors import InvalidInput
 from restow.model import ConsumerId
 from restow.platform.processes.ending import end_group
-from restow.platform.processes.keepers import Keepers
 from restow.platform.processes.linux import send
+from restow.platform.processes.supervisors import Keepers
 
 GROUP: Final = "demo"
 GRACE_S: Final = 20.0

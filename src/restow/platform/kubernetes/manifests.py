@@ -18,7 +18,7 @@ from lightkube.resources.rbac_authorization_v1 import Role, RoleBinding
 from restow.model import ConsumerId
 from restow.platform.kubernetes import names, roles
 from restow.platform.kubernetes.pods import pod_template
-from restow.platform.kubernetes.rights import rights
+from restow.platform.kubernetes.rbac import rights
 from restow.platform.kubernetes.yaml_text import dumped
 from restow.settings import Settings
 

@@ -10,9 +10,9 @@ from collections.abc import Callable
 from typing import Final, Generic
 
 from restow.platform.kubernetes.api import Answered, Api, Found, Kind, Trouble
-from restow.platform.kubernetes.patience import EXPIRED, SHORTEST_PAUSE_S, pause_s
-from restow.platform.kubernetes.seen import Seen, uid_of
-from restow.platform.kubernetes.telling import All, Changed, Kinds, News, Removed
+from restow.platform.kubernetes.change_tracker import All, Changed, Kinds, News, Removed
+from restow.platform.kubernetes.retry import EXPIRED, SHORTEST_PAUSE_S, pause_s
+from restow.platform.kubernetes.status import Seen, uid_of
 
 ROOM: Final = 10_000
 """News that wait to be heard. When there are more, the watch stands still, and the server ends it."""

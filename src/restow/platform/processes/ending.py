@@ -8,9 +8,9 @@ from pathlib import Path
 from typing import Final, TypeVar
 
 from restow.errors import RestowError
-from restow.platform.processes.keepers import Keepers, Seen, run_of
 from restow.platform.processes.linux import is_alive, send
 from restow.platform.processes.roles import Role, running_roles
+from restow.platform.processes.supervisors import Keepers, Seen, run_of
 
 LOOK_EVERY_S: Final = 0.05
 BEYOND_GRACE_S: Final = 30.0

@@ -10,8 +10,8 @@ from types import TracebackType
 from typing import Self
 
 from restow.platform.processes.disk import ONLY_OWNER_DIRECTORY, read, replace_whole
-from restow.platform.processes.keepers import run_of
 from restow.platform.processes.linux import Process, is_alive, need_linux, this_process
+from restow.platform.processes.supervisors import run_of
 
 
 @dataclass(frozen=True, slots=True)

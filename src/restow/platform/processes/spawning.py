@@ -8,8 +8,8 @@ from pathlib import Path
 
 from restow.platform.processes.disk import ONLY_OWNER_FILE
 from restow.platform.processes.files import MARK
-from restow.platform.processes.keeper import COMMAND, SIGNALS
 from restow.platform.processes.linux import process
+from restow.platform.processes.supervisor import COMMAND, SIGNALS
 
 
 @dataclass(slots=True)

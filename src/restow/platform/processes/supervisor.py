@@ -17,15 +17,15 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Final
 
+from restow.platform.processes.children import adopt_orphans, begin, end_others, kill_others, reap
 from restow.platform.processes.disk import ONLY_OWNER_FILE
 from restow.platform.processes.files import MARK, Home, Status, Wish
-from restow.platform.processes.kept import adopt_orphans, begin, end_others, kill_others, reap
 from restow.platform.processes.linux import Process, process, this_process
 from restow.platform.processes.logs import keep_short, last_words, log_of, write_line
 
 PROGRAM: Final = (
     "import sys; sys.path.insert(0, sys.argv[1]); "
-    "from restow.platform.processes.keeper import main; sys.exit(main(sys.argv[2]))"
+    "from restow.platform.processes.supervisor import main; sys.exit(main(sys.argv[2]))"
 )
 COMMAND: Final = (sys.executable, "-I", "-S", "-c", PROGRAM, str(Path(__file__).parents[3]))
 

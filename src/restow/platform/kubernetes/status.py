@@ -13,7 +13,7 @@ from lightkube.resources.core_v1 import Pod
 
 from restow.model import ConsumerId
 from restow.platform.kubernetes.api import metadata_of
-from restow.platform.kubernetes.looking import Item, consumer_of, is_leaving, label_of
+from restow.platform.kubernetes.inventory import Item, consumer_of, is_leaving, label_of
 from restow.platform.kubernetes.names import CONTAINER, CREATION
 
 STILL_STARTING: Final = ("ContainerCreating", "PodInitializing", "ErrImagePull")

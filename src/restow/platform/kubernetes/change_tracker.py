@@ -12,7 +12,7 @@ from typing import Final, Literal, assert_never
 
 from restow.model import ConsumerId
 from restow.platform.interface import ConsumerFailing, ConsumerGone, ConsumerUp, PlatformChange
-from restow.platform.kubernetes.seen import Seen
+from restow.platform.kubernetes.status import Seen
 
 SAID_AFTER_S: Final = 15.0
 """A pod waits a moment for its claim too, and that is nobody's business."""

@@ -30,13 +30,13 @@ from restow.platform.interface import (
 )
 from restow.platform.kubernetes import names, objects
 from restow.platform.kubernetes.api import Answered, Api, Trouble, metadata_of
+from restow.platform.kubernetes.change_tracker import Asked, Creation, FoundGone, News, Teller
 from restow.platform.kubernetes.credentials import cluster_of
-from restow.platform.kubernetes.looking import Looked, look, selector
-from restow.platform.kubernetes.patience import PATIENCE_S, patiently
-from restow.platform.kubernetes.seen import deployment_seen, pod_seen
-from restow.platform.kubernetes.telling import Asked, Creation, FoundGone, News, Teller
+from restow.platform.kubernetes.inventory import Looked, look, selector
+from restow.platform.kubernetes.requests import Wishes
+from restow.platform.kubernetes.retry import PATIENCE_S, patiently
+from restow.platform.kubernetes.status import deployment_seen, pod_seen
 from restow.platform.kubernetes.watching import ROOM, Watcher
-from restow.platform.kubernetes.wishes import Wishes
 from restow.protocol.messages import ConsumerSettings
 from restow.settings import Settings
 

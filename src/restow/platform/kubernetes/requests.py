@@ -16,10 +16,10 @@ from restow.model import ConsumerId
 from restow.platform.interface import Create, Delete, PlatformRefusal, Restart, Wish
 from restow.platform.kubernetes import objects
 from restow.platform.kubernetes.api import Answered, Api, metadata_of
-from restow.platform.kubernetes.looking import Looked, label_of, look
+from restow.platform.kubernetes.change_tracker import Creation
+from restow.platform.kubernetes.inventory import Looked, label_of, look
 from restow.platform.kubernetes.names import CREATION, consumer_name
-from restow.platform.kubernetes.patience import CONFLICT, NOT_FOUND, patiently
-from restow.platform.kubernetes.telling import Creation
+from restow.platform.kubernetes.retry import CONFLICT, NOT_FOUND, patiently
 from restow.protocol.messages import ConsumerSettings
 from restow.settings import Settings
 

@@ -20,7 +20,7 @@ from restow.platform.interface import (
     PlatformRefusal,
 )
 from restow.platform.processes.files import Wish
-from restow.platform.processes.keepers import Keepers, Seen
+from restow.platform.processes.supervisors import Keepers, Seen
 from restow.protocol.messages import ConsumerSettings
 
 CommandOf = Callable[[ConsumerId, Path, ConsumerSettings], Sequence[str]]
