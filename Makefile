@@ -80,7 +80,7 @@ $(RUN_READY): requirements/run.txt pyproject.toml | $(BIN)/python
 	touch $@
 
 # Kept beside the source, by its fingerprint: an update compiles again, here, and not when somebody waits for a decision.
-$(PACKER_READY): $(RUN_READY) src/restow/compiler.py $(wildcard src/restow/packing/*.py)
+$(PACKER_READY): $(RUN_READY) $(wildcard src/restow/packing/*.py)
 	@echo 'Compiling the packer, once (half a minute), so that no decision has to wait for it.'
 	$(BIN)/python -c 'from restow.packing import warm_up; warm_up()'
 	touch $@

@@ -5,10 +5,10 @@ import subprocess
 import sys
 from pathlib import Path
 
-from restow.compiler import fingerprint
+from restow.packing.compiler import fingerprint
 
 CALLED = """
-from restow.compiler import compiler
+from restow.packing.compiler import compiler
 
 compiled = compiler(__file__, ("called", "caller"))
 

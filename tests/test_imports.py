@@ -23,8 +23,8 @@ class Layer:
 
 
 LAYERS = (  # from the ground up: a module imports from its own layer and from those above it in this list
-    Layer("compiler", ("restow.compiler",)),  # reads the sources of what it compiles
-    Layer("model", ("restow", "restow.errors", "restow.model", "restow.words"), pure=True),
+    Layer("compiler", ("restow.packing.compiler",)),  # reads the sources of what it compiles
+    Layer("model", ("restow", "restow.errors", "restow.model", "restow.text"), pure=True),
     Layer(
         "machines",
         (
@@ -58,7 +58,7 @@ LAYERS = (  # from the ground up: a module imports from its own layer and from t
                 "restow.platform.kubernetes.*",
                 "restow.pipeline.*",
             ),
-            *("restow.lifeline", "restow.signs"),
+            *("restow.lifeline", "restow.health"),
         ),
     ),
     Layer(
@@ -83,7 +83,7 @@ LIBRARIES = {  # the libraries of restow, and where each may be imported
     "lightkube": ("restow.platform.kubernetes.*",),
     "matplotlib": ("restow.study.*",),
     "msgspec": ("restow.platform.kubernetes.*",),
-    "numba": ("restow.compiler",),
+    "numba": ("restow.packing.compiler",),
     "numpy": ("restow.packing.*", "restow.monitor.*", "restow.study.*", "restow.simulator.*"),
     "py4j": ("restow.pipeline.*",),
     "pyspark": ("restow.pipeline.*", "restow.demo.shop"),
@@ -245,7 +245,10 @@ def test_the_check_reads_the_real_modules() -> None:
 @pytest.mark.parametrize(
     ("module", "source"),
     [
-        ("restow.packing.ours", "import numpy\nfrom restow.compiler import compiler\nfrom restow.model import Speeds"),
+        ("restow.packing.ours", "import numpy\nfrom restow.packing.compiler import compiler"),
+            "restow.packing.ours",
+            "import numpy\nfrom restow.packing.compiler import compiler\nfrom restow.model import Speeds",
+        ),
         ("restow.packing.plan", "from . import problem\nfrom .problem import Problem\nfrom ..model import Speeds"),
         ("restow.study.latency", "import random, os\nopen('x')\nfrom restow import packing, __version__"),
         ("restow.simulator.world", "from restow.controller import machine\nimport random"),
@@ -314,7 +317,7 @@ def test_a_module_in_no_layer_is_told_where_to_go(module: str) -> None:
         ("restow.controller.machine", "lightkube", "restow.platform.kubernetes.*"),
         ("restow.packing.plan", "matplotlib", "restow.study.*"),
         ("restow.study.latency", "rich", "restow.cli.*"),
-        ("restow.study.latency", "numba", "restow.compiler"),
+        ("restow.study.latency", "numba", "restow.packing.compiler"),
         ("restow.model", "numpy", "restow.packing.* and restow.monitor.* and restow.study.* and restow.simulator.*"),
     ],
 )

@@ -5,9 +5,9 @@ from pathlib import Path
 
 import pytest
 
-from restow import signs as signs_module
+from restow import health as signs_module
 from restow.errors import InvalidInput
-from restow.signs import Signs
+from restow.health import Signs
 
 
 def files(directory: Path) -> list[str]:

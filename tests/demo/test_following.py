@@ -7,9 +7,9 @@ from tests.controller.told import A0, A1, A2, Told, rules
 from restow.controller.effects import Noted
 from restow.controller.event_log import header
 from restow.controller.machine import begin
-from restow.demo.following import Follower, entries_in
-from restow.demo.picture import Picture
-from restow.demo.telling import told
+from restow.demo.group_view import Picture
+from restow.demo.log_tail import Follower, entries_in
+from restow.demo.narration import told
 from restow.model import ConsumerId
 
 BOTH = (A0, A1)

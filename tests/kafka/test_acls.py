@@ -22,6 +22,7 @@ from confluent_kafka.admin import (
 )
 
 from restow.controller.journal import Journal
+from restow.health import Signs
 from restow.kafka.acls import Acl, acls, literal_start
 from restow.kafka.admin import Admin
 from restow.kafka.clients import make_admin_client, make_producer
@@ -35,7 +36,6 @@ from restow.protocol.messages import ConsumerSettings
 from restow.roles.controller import ControllerProcess
 from restow.roles.monitor import Monitor
 from restow.settings import Settings, Topics, read_settings
-from restow.signs import Signs
 
 Eventually = Callable[..., None]
 Asked = tuple[str, str, str, str]

@@ -12,7 +12,7 @@ from restow.cli.transforms_path import let_transforms_be_found
 from restow.errors import InvalidInput
 from restow.protocol.messages import TopicService
 from restow.settings import Settings
-from restow.words import counted
+from restow.text import counted
 
 DESCRIPTION = """\
 Reads what is on some topics now, from where their tables stand, runs their transforms on Spark, writes their tables,

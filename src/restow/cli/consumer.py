@@ -12,9 +12,9 @@ from restow.cli.config import add_config, settings_of
 from restow.cli.logging_lines import say
 from restow.cli.stopping import Stop
 from restow.errors import InvalidInput
+from restow.health import Signs
 from restow.model import ConsumerId
 from restow.settings import Settings
-from restow.signs import Signs
 
 if TYPE_CHECKING:
     from restow.consumer.pipeline import Pipeline, Plans

@@ -16,10 +16,10 @@ from restow.cli.consumers_config import noting_config
 from restow.cli.logging_lines import say
 from restow.cli.stopping import Stop
 from restow.errors import InvalidInput
+from restow.health import Signs
 from restow.model import ConsumerId
 from restow.protocol.messages import ConsumerSettings
 from restow.settings import Settings
-from restow.signs import Signs
 
 if TYPE_CHECKING:
     from restow.platform.interface import Platform

@@ -9,8 +9,8 @@ from restow.cli.common import Subparsers, note
 from restow.cli.config import add_config, settings_of
 from restow.cli.stopping import Stop
 from restow.errors import InvalidInput
+from restow.health import Signs
 from restow.settings import Settings
-from restow.signs import Signs
 
 DESCRIPTION = """\
 Measures how fast every partition of the topics of interest is written, and publishes one record a measurement to the

@@ -11,7 +11,7 @@ from restow.model import Assignment, ConsumerId, TopicPartition
 from restow.packing import DEFAULT_PACKER, PACKERS, Plan, Problem
 from restow.packing.reasons import PartitionPlaced
 from restow.study.plan_file import read_problem
-from restow.words import counted
+from restow.text import counted
 
 DESCRIPTION = """\
 What a packer would do with a consumer group as it stands, and why: its consumers before and after, every move with its

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING
 
 from restow.cli.common import Subparsers, note
 from restow.errors import InvalidInput
-from restow.words import counted
+from restow.text import counted
 
 if TYPE_CHECKING:
     from restow.controller.explain import Line

@@ -23,7 +23,7 @@ from restow.protocol.messages import (
     StateQueryResponse,
     StopConsumingEvent,
 )
-from restow.words import counted
+from restow.text import counted
 
 MOST_DOUBLINGS = 20
 

@@ -17,7 +17,7 @@ from restow.controller.state import Pause, View
 from restow.controller.transition import Turn
 from restow.controller.transitions import Cause, Phase
 from restow.model import ConsumerId
-from restow.words import counted
+from restow.text import counted
 
 LONGEST_TICK_S = 5.0
 """A longer time between two ticks is one in which we were paused or blocked; more than this of it doesn't count."""

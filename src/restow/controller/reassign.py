@@ -18,7 +18,7 @@ from restow.controller.transitions import Cause, Phase, Stage
 from restow.model import FIRST_CONSUMER, Assignment, Capacities, ConsumerId, Difference, Speeds, TopicPartition
 from restow.packing import PACKERS, Plan, Problem
 from restow.packing.reasons import ConsumerClosed, ConsumerOpened, PartitionGivenUp, PartitionPlaced, Reason, listed
-from restow.words import counted
+from restow.text import counted
 
 NEVER = 1e9
 """A trigger that no load is above: by stale speeds nobody is relieved."""

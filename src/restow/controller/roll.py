@@ -19,7 +19,7 @@ from restow.controller.transition import Turn
 from restow.controller.transitions import Phase
 from restow.model import ConsumerId
 from restow.protocol.messages import ConsumerSettings
-from restow.words import counted
+from restow.text import counted
 
 OUTDATED: Final = "older settings"
 """The flag that is up as long as anybody runs by others than hold now."""

@@ -4,7 +4,7 @@ from collections.abc import Iterable
 from dataclasses import dataclass
 
 from restow.controller.events import ClockTicked, Event, Received
-from restow.demo.following import entries_in
+from restow.demo.log_tail import entries_in
 from restow.model import ConsumerId, TopicPartition
 from restow.protocol.messages import FromConsumer, StartConsumingEvent, StopConsumingEvent
 

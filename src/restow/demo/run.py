@@ -10,14 +10,14 @@ from pathlib import Path
 from typing import Final
 
 from restow.demo.course import Act, Course, Scene
-from restow.demo.following import Follower
 from restow.demo.group import DemoGroup
+from restow.demo.group_view import Picture
 from restow.demo.load import CAPACITY_BYTES_PER_S, PARTITIONS, TOPICS, WEIGHTS
+from restow.demo.log_tail import Follower
+from restow.demo.narration import told
 from restow.demo.outcome import Outcome, audit
 from restow.demo.pauses import MoveCounter
-from restow.demo.picture import Picture
 from restow.demo.producing import LoadProducer
-from restow.demo.telling import told
 from restow.errors import RestowError
 from restow.kafka.admin import Admin
 from restow.kafka.embedded.broker import EmbeddedKafka
@@ -25,7 +25,7 @@ from restow.kafka.topics import wait_until_shown
 from restow.model import TopicPartition
 from restow.pipeline.audit import last_offsets, stored_in
 from restow.settings import Kafka
-from restow.words import counted
+from restow.text import counted
 
 TICK_S: Final = 0.1
 LOOK_EVERY_S: Final = 1.0

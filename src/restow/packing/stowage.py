@@ -15,7 +15,7 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from restow.compiler import compiler
+from restow.packing.compiler import compiler
 
 NOWHERE = -1
 PENALTY = 1e4

@@ -14,7 +14,7 @@ from restow.pipeline.spark.warm_up import Tally
 from restow.pipeline.start_offsets import target_of
 from restow.protocol.messages import TopicService
 from restow.settings import Settings
-from restow.words import counted
+from restow.text import counted
 
 RECORDS_OF_A_PARTITION: Final = 20
 PARTITIONS_OF_A_TOPIC: Final = 10

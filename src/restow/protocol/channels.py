@@ -26,7 +26,7 @@ from restow.protocol.messages import (
     StopConsumingEvent,
 )
 from restow.protocol.records import Headers, Undecodable, decode
-from restow.settings.groups import Topics
+from restow.settings.schema import Topics
 
 TopicName = Literal["monitor", "controller", "query", "service"]
 """What the name of the topic ends with, after the prefix."""

@@ -17,7 +17,7 @@ from restow.protocol.examples import CONSUMERS_UPDATE, EXAMPLES, MEASUREMENT
 from restow.protocol.messages import ConsumerSettings, Gap, Message, ServiceUpdate, TopicService
 from restow.protocol.pages import Docs, docs_of, table
 from restow.protocol.records import CONSUMERS_KEY, VERSIONS, encode
-from restow.settings.groups import Topics
+from restow.settings.schema import Topics
 
 PARTS: Final[tuple[type, ...]] = (TopicService, ConsumerSettings, Gap)
 """What stands inside messages and is told once."""

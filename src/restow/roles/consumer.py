@@ -16,6 +16,7 @@ from restow.consumer.machine import begin, step
 from restow.consumer.pipeline import Pipeline
 from restow.consumer.volume import Volume
 from restow.errors import RestowError
+from restow.health import Signs
 from restow.kafka.admin import Admin
 from restow.kafka.channels.consumer import Mailbox
 from restow.kafka.topics import ensure_topics, grow_topics
@@ -28,7 +29,6 @@ from restow.protocol.messages import (
     StopConsumingEvent,
 )
 from restow.settings import Settings
-from restow.signs import Signs
 
 ANSWER_WITHIN_S: Final = 5.0
 SHORTEST_PAUSE_S: Final = 0.5

@@ -38,6 +38,7 @@ from restow.controller.events import (
 from restow.controller.journal import Journal
 from restow.controller.machine import begin, step
 from restow.controller.state import Rules, State
+from restow.health import Signs
 from restow.kafka.admin import Admin
 from restow.kafka.channels.controller import Addressed, ControllerChannel, Read, Replaced, Say
 from restow.kafka.topics import ensure_topics, grow_topics
@@ -54,7 +55,6 @@ from restow.protocol.messages import (
 )
 from restow.protocol.records import PassedOver, Undecodable, common_version
 from restow.settings import Settings
-from restow.signs import Signs
 
 ROUND_S: Final = 0.2
 """How long a round waits for something to come."""

@@ -12,6 +12,7 @@ from types import TracebackType
 from typing import Final, Self
 
 from restow.errors import RestowError
+from restow.health import Signs
 from restow.kafka.admin import Admin
 from restow.kafka.channels.publisher import Publisher
 from restow.kafka.channels.services import Services
@@ -20,7 +21,6 @@ from restow.kafka.topics import ensure_topics
 from restow.monitor.publication import VERSION, Publication, encode, publication
 from restow.monitor.speeds import Measurement, Meter, MeterSettings
 from restow.settings import Settings
-from restow.signs import Signs
 
 ANSWER_WITHIN_S: Final = 5.0
 SHORTEST_PAUSE_S: Final = 0.5

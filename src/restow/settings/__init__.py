@@ -7,8 +7,10 @@ reader.py       the one reader, which the fields of the dataclasses drive
 exposure.py     whether a file can be shown to others
 """
 
-from restow.settings.free import FreeTable
-from restow.settings.groups import (
+from restow.settings.passthrough import FreeTable
+from restow.settings.properties import ClientProperties
+from restow.settings.reader import read_settings
+from restow.settings.schema import (
     Consumer,
     Controller,
     Group,
@@ -21,8 +23,6 @@ from restow.settings.groups import (
     Table,
     Topics,
 )
-from restow.settings.properties import ClientProperties
-from restow.settings.reader import read_settings
 
 __all__ = [
     "ClientProperties",

@@ -16,9 +16,9 @@ from typing import Annotated, Any, Union, get_args, get_origin, get_type_hints
 from restow.errors import InvalidInput
 from restow.model import SortedMapping
 from restow.settings.checks import Check
-from restow.settings.free import FreeTable
-from restow.settings.groups import Settings
+from restow.settings.passthrough import FreeTable
 from restow.settings.properties import REDACTED, ClientProperties, is_secret
+from restow.settings.schema import Settings
 
 VARIABLE = re.compile(r"\$\{([A-Za-z_][A-Za-z0-9_]*)\}")
 

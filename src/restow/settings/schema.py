@@ -24,7 +24,7 @@ from restow.settings.checks import (
     Check,
     one_of,
 )
-from restow.settings.free import FreeTable
+from restow.settings.passthrough import FreeTable
 from restow.settings.properties import ClientProperties
 
 OTHER_NAMES_OF_BOOTSTRAP = ("bootstrap.servers", "metadata.broker.list")
