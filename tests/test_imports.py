@@ -246,9 +246,6 @@ def test_the_check_reads_the_real_modules() -> None:
     ("module", "source"),
     [
         ("restow.packing.ours", "import numpy\nfrom restow.packing.compiler import compiler"),
-            "restow.packing.ours",
-            "import numpy\nfrom restow.packing.compiler import compiler\nfrom restow.model import Speeds",
-        ),
         ("restow.packing.plan", "from . import problem\nfrom .problem import Problem\nfrom ..model import Speeds"),
         ("restow.study.latency", "import random, os\nopen('x')\nfrom restow import packing, __version__"),
         ("restow.simulator.world", "from restow.controller import machine\nimport random"),

@@ -4,14 +4,14 @@ import json
 
 import pytest
 
-from restow.cli import bench_monitor
-from restow.cli.common import Parser
+from restow.cli.bench import monitor
+from restow.cli.support.common import Parser
 from restow.kafka.sampler import Interest, Sampler
 
 
 def test_it_measures_real_and_recorded_partitions(capsys: pytest.CaptureFixture[str]) -> None:
     parser = Parser(prog="restow bench")
-    bench_monitor.add(parser.add_subparsers(parser_class=Parser))
+    monitor.add(parser.add_subparsers(parser_class=Parser))
     args = parser.parse_args(["monitor", "--partitions", "3,6000", "--json"])
     assert args.run(args) == 0
     rows = json.loads(capsys.readouterr().out)["rows"]
@@ -24,6 +24,6 @@ def test_it_measures_real_and_recorded_partitions(capsys: pytest.CaptureFixture[
 
 def test_a_recording_answers_as_a_broker_does() -> None:
     said: list[str] = []
-    sample = Sampler(bench_monitor.recording("orders", 3), Interest(["orders"]), said.append).sample()
+    sample = Sampler(monitor.recording("orders", 3), Interest(["orders"]), said.append).sample()
     assert (sample.end_offset.tolist(), sample.size_bytes.tolist()) == ([1000, 1001, 1002], [1000, 1001, 1002])
     assert (sample.leader.tolist(), sample.start_offset.tolist(), said) == ([1, 1, 1], [0, 0, 0], [])

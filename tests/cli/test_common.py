@@ -5,7 +5,7 @@ from collections.abc import Callable
 
 import pytest
 
-from restow.cli.common import list_of, number, one_of, print_json, progress, right, show, table, whole_number
+from restow.cli.support.common import list_of, number, one_of, print_json, progress, right, show, table, whole_number
 
 
 @pytest.mark.parametrize(

@@ -3,7 +3,7 @@ from pathlib import Path
 
 import pytest
 
-from restow.cli.config import add_config, settings_of
+from restow.cli.support.config import add_config, settings_of
 from restow.errors import InvalidInput
 from restow.settings import Settings
 

@@ -5,7 +5,7 @@ from typing import Any
 
 import pytest
 
-from restow.cli.consumers_config import noting_config
+from restow.cli.support.consumers_config import noting_config
 from restow.settings import read_settings
 
 BASE = """

@@ -5,9 +5,9 @@ import re
 import sys
 from typing import TYPE_CHECKING
 
-from restow.cli.common import Subparsers, note
-from restow.cli.config import add_config, settings_of
-from restow.cli.transforms_path import let_transforms_be_found
+from restow.cli.support.common import Subparsers, note
+from restow.cli.support.config import add_config, settings_of
+from restow.cli.support.transforms_path import let_transforms_be_found
 from restow.errors import InvalidInput, RestowError
 from restow.settings import Settings
 

@@ -4,11 +4,11 @@ import argparse
 import os
 import re
 
-from restow.cli.common import Subparsers, list_of, print_json
-from restow.cli.config import add_config, settings_of
-from restow.cli.logging_lines import say
-from restow.cli.stopping import Stop
-from restow.cli.transforms_path import let_transforms_be_found
+from restow.cli.support.common import Subparsers, list_of, print_json
+from restow.cli.support.config import add_config, settings_of
+from restow.cli.support.logging_lines import say
+from restow.cli.support.stopping import Stop
+from restow.cli.support.transforms_path import let_transforms_be_found
 from restow.errors import InvalidInput
 from restow.protocol.messages import TopicService
 from restow.settings import Settings

@@ -7,10 +7,10 @@ import socket
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from restow.cli.common import Subparsers
-from restow.cli.config import add_config, settings_of
-from restow.cli.logging_lines import say
-from restow.cli.stopping import Stop
+from restow.cli.support.common import Subparsers
+from restow.cli.support.config import add_config, settings_of
+from restow.cli.support.logging_lines import say
+from restow.cli.support.stopping import Stop
 from restow.errors import InvalidInput
 from restow.health import Signs
 from restow.model import ConsumerId
@@ -91,7 +91,7 @@ def pipeline_of(settings: Settings, args: argparse.Namespace, plans: "Plans") ->
         from restow.pipeline.light.pipeline import LightPipeline
 
         return LightPipeline(settings, say)
-    from restow.cli.transforms_path import let_transforms_be_found
+    from restow.cli.support.transforms_path import let_transforms_be_found
     from restow.pipeline.assembly import spark_pipeline
 
     let_transforms_be_found(args.config)

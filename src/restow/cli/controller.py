@@ -10,11 +10,11 @@ from contextlib import ExitStack
 from pathlib import Path
 from typing import TYPE_CHECKING, Final
 
-from restow.cli.common import Subparsers
-from restow.cli.config import add_config, settings_of
-from restow.cli.consumers_config import noting_config
-from restow.cli.logging_lines import say
-from restow.cli.stopping import Stop
+from restow.cli.support.common import Subparsers
+from restow.cli.support.config import add_config, settings_of
+from restow.cli.support.consumers_config import noting_config
+from restow.cli.support.logging_lines import say
+from restow.cli.support.stopping import Stop
 from restow.errors import InvalidInput
 from restow.health import Signs
 from restow.model import ConsumerId

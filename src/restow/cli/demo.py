@@ -17,7 +17,7 @@ from typing import TYPE_CHECKING, TextIO
 
 from rich.table import Column, Table
 
-from restow.cli.common import PIPE_WIDTH, Subparsers, print_json, right, show, table
+from restow.cli.support.common import PIPE_WIDTH, Subparsers, print_json, right, show, table
 from restow.errors import InvalidInput
 
 if TYPE_CHECKING:

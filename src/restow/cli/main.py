@@ -22,7 +22,7 @@ from restow.cli import (
     simulate,
     study,
 )
-from restow.cli.common import Parser
+from restow.cli.support.common import Parser
 from restow.errors import RestowError
 
 DESCRIPTION = "restow keeps a Kafka consumer group exactly as large as its load needs."

@@ -5,9 +5,9 @@ import os
 from contextlib import AbstractContextManager, nullcontext
 from pathlib import Path
 
-from restow.cli.common import Subparsers, note
-from restow.cli.config import add_config, settings_of
-from restow.cli.stopping import Stop
+from restow.cli.support.common import Subparsers, note
+from restow.cli.support.config import add_config, settings_of
+from restow.cli.support.stopping import Stop
 from restow.errors import InvalidInput
 from restow.health import Signs
 from restow.settings import Settings

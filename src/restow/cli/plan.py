@@ -6,7 +6,7 @@ from pathlib import Path
 
 from rich.table import Column, Table
 
-from restow.cli.common import Subparsers, number, one_of, print_json, right, show, table
+from restow.cli.support.common import Subparsers, number, one_of, print_json, right, show, table
 from restow.model import Assignment, ConsumerId, TopicPartition
 from restow.packing import DEFAULT_PACKER, PACKERS, Plan, Problem
 from restow.packing.reasons import PartitionPlaced

@@ -8,7 +8,7 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from restow.cli.common import Subparsers, note
+from restow.cli.support.common import Subparsers, note
 from restow.errors import InvalidInput
 from restow.text import counted
 

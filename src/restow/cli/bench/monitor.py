@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Final, TypeVar
 
 from rich.table import Column
 
-from restow.cli.common import Subparsers, list_of, note, print_json, right, show, table, whole_number
+from restow.cli.support.common import Subparsers, list_of, note, print_json, right, show, table, whole_number
 from restow.errors import RestowError
 from restow.model import TopicPartition
 from restow.monitor.publication import encode, publication

@@ -8,7 +8,18 @@ from typing import Final
 
 from rich.table import Column
 
-from restow.cli.common import Subparsers, list_of, note, number, print_json, progress, right, show, table, whole_number
+from restow.cli.support.common import (
+    Subparsers,
+    list_of,
+    note,
+    number,
+    print_json,
+    progress,
+    right,
+    show,
+    table,
+    whole_number,
+)
 from restow.errors import InvalidInput
 from restow.model import Speeds
 from restow.study import latency

@@ -2,11 +2,11 @@
 
 import argparse
 
-from restow.cli import study_latency, study_monitor, study_packing
-from restow.cli.common import Parser, Subparsers
+from restow.cli.study import latency, monitor, packing
+from restow.cli.support.common import Parser, Subparsers
 
 DESCRIPTION = "The published studies of consumer groups, repeated with any packer, and restow's own beside them."
-STUDIES = (study_packing, study_latency, study_monitor)
+STUDIES = (packing, latency, monitor)
 
 
 def add(commands: "Subparsers[argparse.ArgumentParser]") -> None:

@@ -6,7 +6,17 @@ from dataclasses import asdict
 
 from rich.table import Column
 
-from restow.cli.common import Subparsers, list_of, one_of, print_json, progress, right, show, table, whole_number
+from restow.cli.support.common import (
+    Subparsers,
+    list_of,
+    one_of,
+    print_json,
+    progress,
+    right,
+    show,
+    table,
+    whole_number,
+)
 from restow.packing import PACKERS
 from restow.study.decision_time import LARGE, SIZES, Row, growth_exponent, measure, warm_up_time_s
 

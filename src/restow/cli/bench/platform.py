@@ -12,7 +12,8 @@ from typing import TYPE_CHECKING, Final
 
 from rich.table import Column
 
-from restow.cli.common import (
+from restow.cli.controller import local_processes
+from restow.cli.support.common import (
     Subparsers,
     list_of,
     note,
@@ -24,9 +25,8 @@ from restow.cli.common import (
     table,
     whole_number,
 )
-from restow.cli.config import text_of
-from restow.cli.controller import local_processes
-from restow.cli.stopping import interrupt_on_stop_signals
+from restow.cli.support.config import text_of
+from restow.cli.support.stopping import interrupt_on_stop_signals
 from restow.errors import InvalidInput, RestowError
 from restow.model import ConsumerId
 from restow.platform.interface import ConsumerFailing, ConsumerGone, Create, Delete, Platform

@@ -9,7 +9,7 @@ from collections.abc import Mapping
 from dataclasses import replace
 from pathlib import Path
 
-from restow.cli.modules_beside import modules_of
+from restow.cli.support.modules_beside import modules_of
 from restow.errors import InvalidInput
 from restow.platform.kubernetes.names import CONFIG_DIGEST
 from restow.settings import FreeTable, Settings

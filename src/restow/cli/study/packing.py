@@ -8,7 +8,7 @@ from pathlib import Path
 
 from rich.table import Column
 
-from restow.cli.common import (
+from restow.cli.support.common import (
     Subparsers,
     list_of,
     note,

@@ -2,11 +2,11 @@
 
 import argparse
 
-from restow.cli import bench_monitor, bench_packing, bench_platform
-from restow.cli.common import Parser, Subparsers
+from restow.cli.bench import monitor, packing, platform
+from restow.cli.support.common import Parser, Subparsers
 
 DESCRIPTION = "Measures on this machine what restow's parts take."
-BENCHES = (bench_packing, bench_monitor, bench_platform)
+BENCHES = (packing, monitor, platform)
 
 
 def add(commands: "Subparsers[argparse.ArgumentParser]") -> None:

@@ -10,7 +10,7 @@ from typing import Final
 
 from rich.table import Column
 
-from restow.cli.common import Subparsers, note, number, print_json, progress, right, show, table, whole_number
+from restow.cli.support.common import Subparsers, note, number, print_json, progress, right, show, table, whole_number
 from restow.errors import InvalidInput
 from restow.monitor.speeds import MeterSettings
 from restow.study.monitor import Row, Series, figures, mean

@@ -1,0 +1,1 @@
+"""What the commands share: option types, restow.toml, signals, and the path of transforms."""
