@@ -36,7 +36,7 @@ check: $(DEV_READY) ## Lint, types (mypy strict) and the import rules
 
 # Looked for each time, which takes a moment: what could not be had yesterday may be in reach today.
 kubernetes: $(DEV_READY) ## Build and install the Kubernetes that tests run on, once (five minutes)
-	$(BIN)/python -m tests.kubernetes.cluster.tools
+	$(BIN)/python -m tests.support.kubernetes.cluster.tools
 
 format: $(DEV_READY) ## Rewrite the code in the house's format
 	$(BIN)/ruff check --fix $(SOURCES)

@@ -10,7 +10,7 @@ from restow.kafka.admin import Admin
 from restow.kafka.embedded.broker import EmbeddedKafka
 from restow.settings import Kafka
 
-pytest.register_assert_rewrite("tests.platform.contract")  # before any folder's tests import it
+pytest.register_assert_rewrite("tests.support.platform_contract")  # before any folder's tests import it
 
 EAGER = {  # Kafka tidies up every few minutes by default; a test that waits for it can't
     "log.cleaner.backoff.ms": "200",

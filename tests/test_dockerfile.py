@@ -3,14 +3,12 @@
 import json
 import re
 from dataclasses import dataclass, field
-from pathlib import Path
 
 import pytest
+from tests.support.paths import ROOT
 
 from restow.java.runtime import INSTALL
 from restow.settings import Kubernetes
-
-ROOT = Path(__file__).parents[1]
 
 
 @dataclass

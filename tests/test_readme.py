@@ -19,7 +19,8 @@ from pathlib import Path
 from typing import Any, Final
 
 import pytest
-from tests import shop_records
+from tests.support import shop_records
+from tests.support.paths import ROOT
 
 from restow.cli.main import main, parser
 from restow.kafka.embedded.ports import choose_ports
@@ -29,7 +30,6 @@ from restow.settings import Kafka, read_settings
 
 Eventually = Callable[..., None]
 
-ROOT: Final = Path(__file__).parents[1]
 README: Final = (ROOT / "README.md").read_text(encoding="utf-8")
 PORT: Final = 9092
 QUICK: Final = '[spark]\n"spark.driver.extraJavaOptions" = "-XX:TieredStopAtLevel=1"\n'

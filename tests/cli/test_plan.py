@@ -5,13 +5,14 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from tests.support.paths import ROOT
 
 from restow.cli import main
 from restow.model import Assignment, Capacities, ConsumerId, SortedMapping, Speeds, TopicPartition
 from restow.packing import Margins, Problem
 from restow.study.plan_file import KEYS, read_problem
 
-EXAMPLE = Path(__file__).parents[2] / "examples" / "plan.json"
+EXAMPLE = ROOT / "examples" / "plan.json"
 ONE, TWO, THREE = (ConsumerId(number) for number in (1, 2, 3))
 ORDERS_0, ORDERS_1, ORDERS_2 = (TopicPartition("orders", number) for number in range(3))
 

@@ -4,7 +4,7 @@ import json
 from pathlib import Path
 
 import pytest
-from tests.controller.told import A0, A1, A2, A3, Told
+from tests.support.controller_driver import A0, A1, A2, A3, Told
 
 from restow.cli.main import main
 

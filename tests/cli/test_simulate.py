@@ -4,7 +4,7 @@ import json
 from pathlib import Path
 
 import pytest
-from tests.simulator import mutants
+from tests.support.simulator import mutants
 
 from restow.cli import main
 

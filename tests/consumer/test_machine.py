@@ -1,7 +1,7 @@
 """The consumer's machine, case by case: what happens, and all that it wants done about it."""
 
 import pytest
-from tests.consumer.machines import (
+from tests.support.consumer_machines import (
     A0,
     A1,
     A2,

@@ -1,7 +1,7 @@
 """A consumer that crashes between any two effects, and the one that goes on from its volume and its tables."""
 
 import pytest
-from tests.consumer.machines import A0, A1, A2, B0, EPOCH, INCARNATION, ME, Crash, World, start, stop
+from tests.support.consumer_machines import A0, A1, A2, B0, EPOCH, INCARNATION, ME, Crash, World, start, stop
 
 from restow.consumer.checkpoint import Saved
 from restow.consumer.events import EndRequested

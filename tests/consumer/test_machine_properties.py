@@ -5,7 +5,19 @@ from typing import Any
 
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from tests.consumer.machines import A0, A1, B0, EPOCH, INCARNATION, ME, REPLACED, TO_A, TO_B, TO_ELSEWHERE, World
+from tests.support.consumer_machines import (
+    A0,
+    A1,
+    B0,
+    EPOCH,
+    INCARNATION,
+    ME,
+    REPLACED,
+    TO_A,
+    TO_B,
+    TO_ELSEWHERE,
+    World,
+)
 
 from restow.consumer.effects import ChangeAssignment
 from restow.model import SortedMapping, TopicPartition

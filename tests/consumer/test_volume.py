@@ -1,7 +1,7 @@
 from pathlib import Path
 
 import pytest
-from tests.consumer.machines import ME, offsets, services
+from tests.support.consumer_machines import ME, offsets, services
 
 from restow.consumer.checkpoint import Saved, Stage
 from restow.consumer.volume import PLAN, STATE, Volume

@@ -1,7 +1,7 @@
 """Controllers in the situations that most tests begin with."""
 
 import pytest
-from tests.controller.told import A0, A1, A2, A3, Told
+from tests.support.controller_driver import A0, A1, A2, A3, Told
 
 from restow.packing import warm_up
 

@@ -2,14 +2,15 @@
 
 import inspect
 import re
-from pathlib import Path
 from typing import get_args
+
+from tests.support.paths import ROOT
 
 from restow.controller import diagram, effects, events, transitions
 from restow.controller.transitions import PHASES, TRANSITIONS, Phase
 from restow.platform import interface
 
-PAGE = Path(__file__).parents[2] / "docs" / "controller.md"
+PAGE = ROOT / "docs" / "controller.md"
 WRITTEN = diagram.page(map(inspect.getsource, (transitions, events, interface, effects)))
 STAGES, PHASES_DRAWN = re.findall(r"^```mermaid\n(.*?)^```$", WRITTEN, re.MULTILINE | re.DOTALL)
 

@@ -7,7 +7,7 @@ from pathlib import Path
 from typing import Any, get_args
 
 import pytest
-from tests.controller.told import A0, A1, RULES, SETTINGS, TO_A, Told, create, delete, restart
+from tests.support.controller_driver import A0, A1, RULES, SETTINGS, TO_A, Told, create, delete, restart
 
 from restow.controller.effects import Effect, ListConsumers, Moved, Noted, Send
 from restow.controller.event_log import REDACTED, entry, header, replay

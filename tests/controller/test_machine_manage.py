@@ -1,6 +1,6 @@
 """Manage: what is becomes what was decided, and nobody reads what another may still read."""
 
-from tests.controller.told import A0, A1, A2, A3, A4, TO_B, Told, create, delete, query
+from tests.support.controller_driver import A0, A1, A2, A3, A4, TO_B, Told, create, delete, query
 
 from restow.controller.effects import Moved
 from restow.controller.transitions import Cause, Stage

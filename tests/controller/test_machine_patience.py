@@ -1,6 +1,6 @@
 """How long anybody is waited for, what is done then, and what the platform tells."""
 
-from tests.controller.told import (
+from tests.support.controller_driver import (
     A0,
     A1,
     A2,

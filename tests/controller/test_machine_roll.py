@@ -3,7 +3,7 @@
 from dataclasses import replace
 
 import pytest
-from tests.controller.told import (
+from tests.support.controller_driver import (
     A0,
     A1,
     A2,

@@ -3,7 +3,7 @@ consumers run as."""
 
 from dataclasses import replace
 
-from tests.controller.told import (
+from tests.support.controller_driver import (
     A0,
     A1,
     A2,

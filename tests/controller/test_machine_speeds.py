@@ -1,7 +1,7 @@
 """What speeds do: those that can be believed scale the group, all others hold it as it is and raise a flag."""
 
 import pytest
-from tests.controller.told import (
+from tests.support.controller_driver import (
     A0,
     A1,
     A2,

@@ -1,6 +1,19 @@
 """Synchronize: a controller that starts learns who is there and what each holds, before it decides anything."""
 
-from tests.controller.told import A0, A1, EPOCH, PLAIN, TO_B, Fellow, Told, create, delete, query, restart, rules
+from tests.support.controller_driver import (
+    A0,
+    A1,
+    EPOCH,
+    PLAIN,
+    TO_B,
+    Fellow,
+    Told,
+    create,
+    delete,
+    query,
+    restart,
+    rules,
+)
 
 from restow.controller.effects import ListConsumers
 from restow.controller.transitions import Cause, Stage

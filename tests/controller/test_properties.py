@@ -5,13 +5,13 @@ import os
 import subprocess
 import sys
 from dataclasses import replace
-from pathlib import Path
 from typing import Any
 
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
-from tests.controller.told import EPOCH, PLAIN, SETTINGS, TO_A, TO_B, Told, rules
-from tests.controller.world import World
+from tests.support.controller_driver import EPOCH, PLAIN, SETTINGS, TO_A, TO_B, Told, rules
+from tests.support.controller_world import World
+from tests.support.paths import ROOT
 
 from restow.controller import manage
 from restow.controller.event_log import header, replay
@@ -35,7 +35,6 @@ from restow.protocol.messages import (
     TopicService,
 )
 
-ROOT = Path(__file__).parents[2]
 PARTITIONS = tuple(TopicPartition(topic, number) for topic in ("a", "b") for number in range(4))
 SPEEDS = (0.0, 10.0, 30.0, 45.0, 90.0, 130.0, 1e13)
 SERVICES: dict[str, tuple[TopicService | None, ...]] = {
@@ -249,7 +248,7 @@ def check_beliefs(state: State) -> None:
 
 SCENARIO = """
 from tests.controller.test_properties import RULES, act
-from tests.controller.world import World
+from tests.support.controller_world import World
 import random
 
 chosen = random.Random(7)

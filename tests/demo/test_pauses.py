@@ -1,6 +1,6 @@
 """Moves and pauses, as the controller's event log has them."""
 
-from tests.controller.told import A1, Told
+from tests.support.controller_driver import A1, Told
 
 from restow.demo.pauses import Moves, moves_in
 

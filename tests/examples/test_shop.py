@@ -4,12 +4,13 @@ tests/test_readme.py, which runs all of it."""
 from pathlib import Path
 
 import pytest
+from tests.support.paths import ROOT
 
 from restow.cli.main import main
 from restow.protocol.messages import TopicService
 from restow.settings import read_settings
 
-SHOP = Path(__file__).parents[2] / "examples" / "shop"
+SHOP = ROOT / "examples" / "shop"
 SETTINGS = (SHOP / "restow.toml").read_text(encoding="utf-8")
 
 

@@ -4,7 +4,7 @@ from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
-from tests.live.groups import Eventually, LiveGroup
+from tests.support.live_groups import Eventually, LiveGroup
 
 from restow.kafka.admin import Admin
 from restow.settings import Kafka

@@ -2,15 +2,15 @@
 
 import os
 import signal
-from pathlib import Path
 
 import pytest
 from confluent_kafka import TopicPartition as KafkaTopicPartition
-from tests.live.groups import LiveGroup
+from tests.support.live_groups import LiveGroup
+from tests.support.paths import ROOT
 
 from restow.kafka.clients import make_consumer
 
-CRASHING = Path(__file__).with_name("crashing.py")
+CRASHING = ROOT / "tests" / "support" / "crashing_controller.py"
 POINTS = (
     "Synchronize",
     "Sentinel",

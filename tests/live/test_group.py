@@ -8,7 +8,7 @@ import sys
 from itertools import groupby
 
 import pytest
-from tests.live.groups import LiveGroup
+from tests.support.live_groups import LiveGroup
 
 from restow.controller.effects import ListConsumers, Moved, Noted, RestartConsumer, Send
 from restow.model import SortedMapping

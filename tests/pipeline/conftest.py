@@ -4,7 +4,8 @@ from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
-from tests.pipeline.live import QUICK, Lake
+from tests.support.paths import TRANSFORMS
+from tests.support.spark.live import QUICK, Lake
 
 from restow.kafka.admin import Admin
 from restow.pipeline.spark.engine import Engine
@@ -30,7 +31,7 @@ def lake(
     tmp_path: Path,
     monkeypatch: pytest.MonkeyPatch,
 ) -> Iterator[Lake]:
-    monkeypatch.syspath_prepend(str(Path(__file__).parent))
+    monkeypatch.syspath_prepend(str(TRANSFORMS))
     lake = Lake(kafka, admin, prefix, tmp_path)
     yield lake
     for pipeline in lake.pipelines:

@@ -3,14 +3,15 @@
 import inspect
 import json
 import re
-from pathlib import Path
+
+from tests.support.paths import ROOT
 
 from restow.monitor import publication
 from restow.protocol import messages, reference
 from restow.protocol.examples import MEASUREMENT
 from restow.protocol.versions import MESSAGES
 
-PAGE = Path(__file__).parents[2] / "docs" / "protocol.md"
+PAGE = ROOT / "docs" / "protocol.md"
 WRITTEN = reference.page(map(inspect.getsource, (messages, publication)))
 
 

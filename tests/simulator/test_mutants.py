@@ -1,8 +1,8 @@
 """Bugs that are put into the machines are caught within ten seeds; without them, the same seeds are well."""
 
 import pytest
-from tests.simulator import mutants
-from tests.simulator.mutants import Mutant
+from tests.support.simulator import mutants
+from tests.support.simulator.mutants import Mutant
 
 from restow.packing import warm_up
 from restow.simulator.scenario import Level, scenario

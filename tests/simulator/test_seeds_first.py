@@ -1,6 +1,6 @@
 """The first half of the seeds, and that everything occurs in them."""
 
-from tests.simulator.seeds import assert_everything_occurred, run_all
+from tests.support.simulator.seeds import assert_everything_occurred, run_all
 
 
 def test_150_seeds_are_well_and_everything_occurs_in_them() -> None:

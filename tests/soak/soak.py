@@ -21,7 +21,7 @@ from pathlib import Path
 from typing import Final
 
 import duckdb
-from tests.pipeline.lake import brought
+from tests.support.delta.lake import brought
 
 from restow.demo.group import GROUP, DemoGroup
 from restow.demo.load import PARTITIONS, TOPICS

@@ -6,8 +6,8 @@ from itertools import islice
 from pathlib import Path
 
 from arro3.core import Array, DataType
-from tests.pipeline.lake import P0, P1, adopt, lake, parquet, schema
 from tests.soak.soak import PAUSES_S, Kill, out_of_order, pauses_s, ready_again_s
+from tests.support.delta.lake import P0, P1, adopt, lake, parquet, schema
 
 from restow.model import TopicPartition
 from restow.pipeline.table import Span

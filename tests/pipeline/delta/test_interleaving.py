@@ -1,0 +1,89 @@
+"""Whatever the order in which writers look, write and commit: no offset is skipped, and none is stored twice."""
+
+import tempfile
+from collections.abc import Sequence
+from pathlib import Path
+from typing import NamedTuple
+
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from tests.support.delta.lake import COLUMNS, P0, P1, lake, rows, stored, write
+
+from restow.model import TopicPartition
+from restow.pipeline.delta.compaction import compact
+from restow.pipeline.delta.ledger import Ledger
+from restow.pipeline.delta.table import DeltaLake
+from restow.pipeline.table import Span, TableTrouble, WrittenFile
+
+PARTITIONS = (P0, P1)
+
+
+class Look(NamedTuple):
+    """Takes the table's positions, and writes what comes after them into files."""
+
+    writer: int
+    partitions: frozenset[TopicPartition]
+    length: int
+
+
+class Commit(NamedTuple):
+    """Commits what was written last, be it late or for the second time."""
+
+    writer: int
+
+
+class Compact(NamedTuple):
+    pass
+
+
+WRITERS = st.integers(0, 1)
+STEPS = st.one_of(
+    st.builds(Look, WRITERS, st.frozensets(st.sampled_from(PARTITIONS), min_size=1), st.integers(1, 3)),
+    st.builds(Commit, WRITERS),
+    st.builds(Compact),
+)
+
+
+@settings(max_examples=40, deadline=None)
+@given(st.lists(STEPS, min_size=4, max_size=14), st.booleans())
+def test_no_order_of_steps_skips_or_repeats_an_offset(steps: Sequence[Look | Commit | Compact], alike: bool) -> None:
+    """`alike`: two incarnations of one consumer; else two consumers."""
+    with tempfile.TemporaryDirectory() as root:
+        tables = (lake(Path(root), 1, incarnation=7), lake(Path(root), 1 if alike else 2, incarnation=8))
+        tables[0].begin(dict.fromkeys(PARTITIONS, 0), COLUMNS)
+        taken = dict.fromkeys(PARTITIONS, 0)
+        written: dict[int, tuple[list[WrittenFile], dict[TopicPartition, Span]]] = {}
+        for step in steps:
+            match step:
+                case Look(writer, partitions, length):
+                    at = tables[writer].positions(partitions)
+                    assert at == {partition: taken[partition] for partition in partitions}
+                    spans = {partition: Span(at[partition], at[partition] + length) for partition in at}
+                    written[writer] = (write(tables[writer], spans), spans)
+                case Commit(writer) if writer in written:
+                    _commit(tables[writer], *written[writer], taken)
+                case Compact():
+                    compact(Ledger(root), 2**20, 0)
+        assert stored(Path(root)) == rows({partition: Span(0, at) for partition, at in taken.items()})
+
+
+def _commit(
+    table: DeltaLake,
+    files: list[WrittenFile],
+    spans: dict[TopicPartition, Span],
+    taken: dict[TopicPartition, int],
+) -> None:
+    """It must be taken if and only if the table is where the spans begin, or they are what it took last from this one;
+    a later cycle of the same consumer, another incarnation's, makes it to be written again at most."""
+    replaced = tuple(partition for partition, span in sorted(spans.items()) if taken[partition] != span.first)
+    try:
+        told = table.commit(files, COLUMNS, spans)
+    except TableTrouble:
+        assert not replaced
+        return
+    if told == () and replaced:
+        assert all(taken[partition] == span.next for partition, span in spans.items()), "taken before"
+        return
+    assert told == replaced
+    if not told:
+        taken.update({partition: span.next for partition, span in spans.items()})

@@ -1,0 +1,311 @@
+"""The light pipeline on a real Kafka, in this process: where partitions begin, what a cycle takes, and what becomes
+of tables that can't be written.
+"""
+
+import sqlite3
+from collections.abc import Callable, Iterator, Mapping
+from dataclasses import dataclass, field
+from datetime import UTC, datetime, timedelta
+from pathlib import Path
+from typing import TypeVar
+
+import pytest
+from confluent_kafka import TopicPartition as Place
+from tests.support.paths import TRANSFORMS
+
+from restow.consumer.effects import ChangeAssignment, RunCycle
+from restow.consumer.events import CycleEnded
+from restow.kafka.admin import Admin
+from restow.kafka.clients import make_admin_client, make_consumer, make_producer
+from restow.kafka.topics import wait_until_shown
+from restow.model import SortedMapping, TopicPartition
+from restow.pipeline.light import table as light_table
+from restow.pipeline.light.pipeline import LightPipeline
+from restow.protocol.messages import RECOVER, Gap, StartFrom, TopicService
+from restow.settings import Consumer, Group, Kafka, Settings
+
+CYCLE = Consumer(cycle_s=0.5, cycle_bytes=50_000)
+RECORD = b"r" * 100
+
+T = TypeVar("T")
+
+
+@dataclass
+class Bench:
+    """A topic of three partitions and another of one, and pipelines to read them."""
+
+    kafka: Kafka
+    topic: str
+    directory: Path
+    said: list[str] = field(default_factory=list)
+    pipelines: list[LightPipeline] = field(default_factory=list)
+
+    def __post_init__(self) -> None:
+        # A broker never gives less than a batch, however little was asked for: with small ones, limits show.
+        self._producer = make_producer(self.kafka, {"acks": "all", "batch.size": 10_000})
+        self.other_topic = f"{self.topic}-other"
+        self.table = self.directory / "table.db"
+        self.service = TopicService(table=str(self.table))
+
+    def pipeline(self, consumer: Consumer = CYCLE, group: str | None = None) -> LightPipeline:
+        settings = Settings(self.kafka, group=Group(group or self.topic), consumer=consumer)
+        pipeline = LightPipeline(settings, self.said.append)
+        self.pipelines.append(pipeline)
+        return pipeline
+
+    def write(self, counts: Mapping[int, int], timestamp_ms: int = 0, topic: str | None = None) -> None:
+        for partition, count in counts.items():
+            for _ in range(count):
+                self._producer.produce(topic or self.topic, RECORD, partition=partition, timestamp=timestamp_ms)
+        assert self._producer.flush(30) == 0
+
+    def at(self, offsets: Mapping[int, T]) -> SortedMapping[TopicPartition, T]:
+        return SortedMapping({TopicPartition(self.topic, number): offset for number, offset in offsets.items()})
+
+    def opened(
+        self, pipeline: LightPipeline, starts: Mapping[int, StartFrom], service: TopicService | None = None
+    ) -> dict[int, int]:
+        topics = SortedMapping({self.topic: service or self.service})
+        changed = pipeline.change(ChangeAssignment((), self.at(starts), topics))
+        assert changed.refused == ()
+        return {partition.partition: at for partition, at in changed.started.items()}
+
+    def cycle(
+        self,
+        pipeline: LightPipeline,
+        positions: Mapping[int, int],
+        service: TopicService | None = None,
+        meanwhile: Callable[[], bool] = lambda: False,
+    ) -> CycleEnded:
+        topics = SortedMapping({self.topic: service or self.service})
+        return pipeline.cycle(RunCycle(self.at(positions), topics), meanwhile)
+
+    def first_cycle(
+        self, pipeline: LightPipeline, positions: Mapping[int, int], service: TopicService | None = None
+    ) -> CycleEnded:
+        """The first that reads something: until then the client is still connecting."""
+        for _ in range(100):
+            ended = self.cycle(pipeline, positions, service)
+            if ended.records:
+                return ended
+        raise AssertionError("nothing came")
+
+    def committed(self) -> dict[int, int]:
+        client = make_consumer(self.kafka, {"group.id": self.topic})
+        answers = client.committed([Place(self.topic, number) for number in range(3)], timeout=10)
+        client.close()
+        return {place.partition: place.offset for place in answers if place.offset >= 0}
+
+    def rows(self) -> list[tuple[int, int]]:
+        database = sqlite3.connect(self.table)
+        try:
+            return database.execute('SELECT partition, "offset" FROM records ORDER BY 1, 2').fetchall()
+        finally:
+            database.close()
+
+
+def by_number(ended: CycleEnded) -> dict[int, int]:
+    return {partition.partition: at for partition, at in ended.positions.items()}
+
+
+@pytest.fixture
+def bench(kafka: Kafka, admin: Admin, prefix: str, tmp_path: Path) -> Iterator[Bench]:
+    admin.create_topic(prefix, 3)
+    admin.create_topic(f"{prefix}-other", 1)
+    wait_until_shown(admin, {prefix: 3, f"{prefix}-other": 1})
+    bench = Bench(kafka, prefix, tmp_path)
+    try:
+        yield bench
+    finally:
+        for pipeline in bench.pipelines:
+            pipeline.close()
+
+
+def test_a_partition_begins_where_its_table_is_else_where_it_is_told_else_where_the_group_was(bench: Bench) -> None:
+    bench.write({0: 20, 1: 20, 2: 20})
+    first = bench.pipeline()
+    assert bench.opened(first, {0: 4, 1: RECOVER}) == {0: 4, 1: 0}
+    at = {0: 4, 1: 0}
+    while at != {0: 20, 1: 20}:
+        at = by_number(bench.cycle(first, at))
+
+    second = bench.pipeline()
+    assert bench.opened(second, {0: 7, 1: RECOVER}) == {0: 20, 1: 20}, "the table knows better"
+    elsewhere = TopicService(table=str(bench.directory / "other.db"))
+    third = bench.pipeline()
+    assert bench.opened(third, {0: 7, 1: RECOVER, 2: RECOVER}, elsewhere) == {0: 7, 1: 20, 2: 0}
+    assert bench.committed() == {0: 7, 1: 20, 2: 0}
+
+
+def test_where_nobody_has_read_a_topic_begins_as_it_is_set(bench: Bench) -> None:
+    now = datetime.now(UTC)
+    early, late = (round((now - timedelta(seconds=ago)).timestamp() * 1000) for ago in (100, 0))
+    between = (now - timedelta(seconds=50)).strftime("%Y-%m-%dT%H:%M:%SZ")
+    bench.write({0: 5, 1: 5, 2: 5}, early)
+    bench.write({0: 5}, late)
+    starts = {
+        "earliest": {0: 0, 1: 0},
+        "latest": {0: 10, 1: 5},
+        between: {0: 5, 1: 5},
+    }
+    for number, (start, begins) in enumerate(starts.items()):
+        service = TopicService(table=str(bench.directory / f"{number}.db"), start=start)
+        pipeline = bench.pipeline(group=f"{bench.topic}-{number}")
+        assert bench.opened(pipeline, {0: RECOVER, 1: RECOVER}, service) == begins
+
+
+def test_what_began_at_the_end_begins_there_again_after_a_crash_though_more_was_written(bench: Bench) -> None:
+    latest = TopicService(table=str(bench.table), start="latest")
+    bench.write({0: 5})
+    assert bench.opened(bench.pipeline(), {0: RECOVER}, latest) == {0: 5}
+    bench.write({0: 5})
+    assert bench.opened(bench.pipeline(), {0: RECOVER}, latest) == {0: 5}
+
+
+def test_without_a_table_the_groups_offset_is_the_position(bench: Bench) -> None:
+    counted = TopicService()
+    bench.write({0: 10})
+    first = bench.pipeline()
+    assert bench.opened(first, {0: RECOVER}, counted) == {0: 0}
+    ended = bench.first_cycle(first, {0: 0}, counted)
+    assert (ended.records, ended.bytes, by_number(ended)) == (10, 1000, {0: 10})
+    stopped = first.change(ChangeAssignment(tuple(ended.positions), SortedMapping(), SortedMapping()))
+    assert stopped.stopped == ended.positions
+    assert bench.opened(bench.pipeline(), {0: RECOVER}, counted) == {0: 10}
+
+
+def test_a_cycle_ends_at_its_limit_and_tells_that_there_was_more(bench: Bench) -> None:
+    bench.write({0: 2000})
+    pipeline = bench.pipeline()
+    bench.opened(pipeline, {0: 0})
+    at, cycles = {0: 0}, []
+    while at != {0: 2000}:
+        ended = bench.cycle(pipeline, at)
+        at = by_number(ended)
+        cycles.append(ended)
+    assert any(ended.saturated for ended in cycles)
+    for ended in cycles:
+        assert ended.bytes == 100 * ended.records <= 1.2 * CYCLE.cycle_bytes
+        assert ended.bytes >= CYCLE.cycle_bytes or not ended.saturated
+    assert [cycles[-1].saturated, *cycles[-1].lag_records.values()] == [False, 0]
+    assert bench.rows() == [(0, offset) for offset in range(2000)]
+
+
+def test_a_long_backlog_does_not_keep_the_other_partitions_waiting(bench: Bench) -> None:
+    bench.write({0: 30_000})
+    pipeline = bench.pipeline()
+    bench.opened(pipeline, {0: 0, 1: 0, 2: 0})
+    at = by_number(bench.first_cycle(pipeline, {0: 0, 1: 0, 2: 0}))
+    bench.write({1: 10, 2: 10})
+    while (at[1], at[2]) != (10, 10):
+        at = by_number(bench.cycle(pipeline, at))
+    assert at[0] < 15_000, "the backlog was read first"
+
+
+def test_a_limit_of_speed_is_kept(bench: Bench) -> None:
+    bench.write({0: 2000})
+    pipeline = bench.pipeline(Consumer(cycle_s=0.2, cycle_bytes=1_000_000, light_bytes_per_s=100_000.0))
+    bench.opened(pipeline, {0: 0})
+    ended = bench.first_cycle(pipeline, {0: 0})
+    took_s, size = 0.0, ended.bytes
+    for _ in range(4):
+        ended = bench.cycle(pipeline, by_number(ended))
+        took_s, size = took_s + ended.took_s, size + ended.bytes
+    # The last cycle's bytes are paid for in the one that follows.
+    assert (size - ended.bytes) / took_s <= 100_000 * 1.01
+
+
+def test_a_cycle_without_data_waits_its_time_and_ends_at_once_when_somebody_wants_a_word(bench: Bench) -> None:
+    pipeline = bench.pipeline(Consumer(cycle_s=1.0))
+    bench.opened(pipeline, {0: 0})
+    idle = bench.cycle(pipeline, {0: 0})
+    wanted = bench.cycle(pipeline, {0: 0}, meanwhile=lambda: True)
+    assert (idle.records, idle.saturated, wanted.records) == (0, False, 0)
+    assert wanted.took_s < 0.5 < 0.9 < idle.took_s
+
+
+def test_what_a_table_cannot_take_is_read_again_while_other_tables_go_on(
+    bench: Bench, eventually: Callable[[Callable[[], object]], None], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(light_table, "BUSY_WITHIN_S", 0.05)
+    stuck, free = TopicPartition(bench.topic, 0), TopicPartition(bench.other_topic, 0)
+    topics = SortedMapping({stuck.topic: bench.service, free.topic: TopicService()})
+    pipeline = bench.pipeline()
+    at = pipeline.change(ChangeAssignment((), SortedMapping({stuck: 0, free: 0}), topics)).started
+
+    def has_read(count: int) -> bool:
+        """Of the table that is free."""
+        nonlocal at
+        at = pipeline.cycle(RunCycle(at, topics), lambda: False).positions
+        return at[free] == count
+
+    holder = sqlite3.connect(bench.table, isolation_level=None)
+    holder.execute("BEGIN IMMEDIATE")
+    bench.write({0: 10})
+    eventually(lambda: not has_read(10) and bench.said)
+    bench.write({0: 10}, topic=free.topic)
+    eventually(lambda: has_read(10))
+    assert at[stuck] == 0
+    holder.execute("COMMIT")
+    holder.close()
+    eventually(lambda: has_read(10) and at[stuck] == 10)
+    assert bench.rows() == [(0, offset) for offset in range(10)]
+    assert bench.said == [
+        f"the table {bench.table} can't be used: database is locked; it is tried again after a while, others go on",
+        f"the table {bench.table} is written again",
+    ]
+
+
+def test_a_transform_that_fails_stores_nothing_and_is_tried_again(
+    bench: Bench, eventually: Callable[[Callable[[], object]], None], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.syspath_prepend(str(TRANSFORMS))
+    service = TopicService(table=str(bench.table), transform="transforms_for_tests:failing")
+    pipeline = bench.pipeline()
+    bench.opened(pipeline, {0: 0}, service)
+    bench.write({0: 10})
+    eventually(lambda: by_number(bench.cycle(pipeline, {0: 0}, service)) == {0: 0} and bench.said)
+    [line] = bench.said
+    assert line.startswith("the transform transforms_for_tests:failing failed: ValueError: ")
+    assert bench.rows() == []
+    mended = TopicService(table=str(bench.table), transform="transforms_for_tests:even")
+    eventually(lambda: by_number(bench.cycle(pipeline, {0: 0}, mended)) == {0: 10})
+    assert bench.rows() == [(0, 0), (0, 2), (0, 4), (0, 6), (0, 8)]
+
+
+def deleted_before(kafka: Kafka, topic: str, offset: int) -> None:
+    client = make_admin_client(kafka)  # it must live until it has its answer
+    client.delete_records([Place(topic, 0, offset)])[Place(topic, 0)].result(30)
+
+
+def test_records_that_were_deleted_before_they_were_read_are_said_and_passed(bench: Bench, kafka: Kafka) -> None:
+    bench.write({0: 10})
+    deleted_before(kafka, bench.topic, 4)
+    pipeline = bench.pipeline()
+    bench.opened(pipeline, {0: 1})
+    at, gaps = {0: 1}, list[Gap]()
+    while at != {0: 10}:
+        ended = bench.cycle(pipeline, at)
+        at, gaps = by_number(ended), [*gaps, *ended.gaps]
+    assert bench.rows() == [(0, offset) for offset in range(4, 10)]
+    gap = f"{bench.topic}-0: the records from 1 to 3, 3 in all, were deleted before they were read"
+    assert bench.said == [str(gap) for gap in gaps] == [gap]
+
+
+def test_where_everything_was_deleted_that_is_said_once_and_nothing_is_behind(bench: Bench, kafka: Kafka) -> None:
+    bench.write({0: 10})
+    deleted_before(kafka, bench.topic, 10)
+    pipeline = bench.pipeline()
+    bench.opened(pipeline, {0: 1})
+    gaps: list[Gap] = []
+    while not gaps:
+        gaps += bench.cycle(pipeline, {0: 1}).gaps
+    for _ in range(3):
+        ended = bench.cycle(pipeline, {0: 1})
+        assert (ended.gaps, set(ended.lag_records.values())) == ((), {0})
+    bench.write({0: 2})
+    at = {0: 1}
+    while at != {0: 12}:
+        at = by_number(bench.cycle(pipeline, at))
+    assert bench.rows() == [(0, 10), (0, 11)]
+    assert bench.said == [f"{bench.topic}-0: the records from 1 to 9, 9 in all, were deleted before they were read"]

@@ -1,0 +1,91 @@
+"""A consumer on Spark that is killed at each point of its work: whoever comes after it, with its volume or without,
+finds in the table where to go on, and what was half done is gone."""
+
+import signal
+from collections.abc import Callable, Iterator
+from pathlib import Path
+
+import pytest
+from tests.support.spark.crashes import SparkGroup, saved_state
+from tests.support.spark.crashing import (
+    ANSWER_NOT_SENT,
+    FILES_WRITTEN,
+    OFFSETS_COMMITTED,
+    PLAN_SAVED,
+    TABLE_COMMITTED,
+)
+
+from restow.kafka.admin import Admin
+from restow.protocol.messages import ConsumerReady, StartConsumingEvent
+from restow.settings import Kafka
+
+Eventually = Callable[..., None]
+
+
+@pytest.fixture
+def group(kafka: Kafka, admin: Admin, prefix: str, tmp_path: Path, eventually: Eventually) -> Iterator[SparkGroup]:
+    group = SparkGroup(kafka, admin, prefix, tmp_path, lambda condition: eventually(condition, within_s=120.0))
+    yield group
+    group.close()
+
+
+def test_killed_at_any_point_it_goes_on_or_another_does_and_nothing_is_lost_or_doubled(group: SparkGroup) -> None:
+    first, *others = group.partitions
+    group.arm(1, PLAN_SAVED)
+    group.produce(10)
+    process, _ = group.ready(1)
+    group.start_all(1, *group.partitions)
+    assert group.has_ended(process, 1) == -signal.SIGKILL
+    assert (group.is_planned(1), group.left_behind(), group.count()) == (True, set(), 0)
+
+    group.arm(1, FILES_WRITTEN)
+    group.produce(5)
+    process, _ = group.ready(1)
+    assert group.as_ready(1) == (False, group.partitions), "it goes on with what its volume says"
+    assert group.has_ended(process, 1) == -signal.SIGKILL
+    assert (group.is_planned(1), len(group.left_behind()), group.count()) == (True, 1, 0)
+
+    group.arm(1, TABLE_COMMITTED)
+    process, _ = group.ready(1)
+    assert group.left_behind() == set(), "what was half done is removed before it is ready"
+    assert group.has_ended(process, 1) == -signal.SIGKILL
+    assert (group.is_planned(1), group.left_behind()) == (True, set())
+    stored = group.next_offsets()
+    assert group.count() == sum(stored.values()) > 0
+    assert set(group.committed().values()) == {0}, "Kafka doesn't know of it yet"
+
+    group.arm(1, OFFSETS_COMMITTED)
+    group.produce(5)
+    process, _ = group.ready(1)
+    assert group.has_ended(process, 1) == -signal.SIGKILL
+    assert (group.is_planned(1), group.committed()) == (True, group.next_offsets())
+    assert group.count() > sum(stored.values())
+
+    process, _ = group.ready(1)
+    assert [line.rpartition(" for the table ")[2] for line in group.log(1).splitlines() if "under way" in line] == [
+        f"{group.lake}, {outcome}"
+        for outcome in (
+            *["was not stored, and nothing is left of it"] * 2,
+            *["was stored"] * 2,
+        )
+    ]
+    group.produce(5)
+    group.eventually(group.all_are_stored)
+    group.arm(1, ANSWER_NOT_SENT)
+    group.produce(1)
+    group.stops(1, first.partition)
+    assert group.has_ended(process, 1) == -signal.SIGKILL
+    assert saved_state(group, 1)["positions"][group.data].keys() == {"1", "2"}, "it has stopped, and nobody was told"
+
+    group.lose_volume(1)
+    group.start(2)
+    group.ready(1)
+    assert group.as_ready(1) == (True, ())
+    group.hears(ConsumerReady, 2)
+    group.produce(5)
+    taken = group.start_all(2, first), group.start_all(1, *others)
+    for consumer, command in zip((2, 1), taken, strict=True):
+        group.answer_to(StartConsumingEvent, consumer, command)
+    group.produce(5)
+    group.audit()
+    assert group.left_behind() == set()

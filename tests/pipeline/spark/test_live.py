@@ -1,0 +1,226 @@
+"""The Spark pipeline on a real Kafka and a real Spark, in this process: what is read, what becomes of it, and where."""
+
+import json
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Any
+
+import duckdb
+from confluent_kafka import TopicPartition as Place
+from deltalake import DeltaTable
+from tests.support.spark.live import Lake, of, opened, reading
+
+from restow.consumer.effects import ChangeAssignment
+from restow.consumer.events import Refused
+from restow.kafka.clients import make_admin_client, make_consumer, make_producer
+from restow.model import SortedMapping, TopicPartition
+from restow.pipeline.delta.staging import Writer
+from restow.pipeline.delta.table import DeltaLake
+from restow.protocol.messages import RECOVER, StartFrom, TopicService
+from restow.settings import Settings
+
+
+def test_records_are_stored_as_they_are_from_where_they_are_told_each_once_and_in_order(lake: Lake) -> None:
+    topic = lake.topic("plain", 3)
+    p0, p1, p2 = of(topic, 0, 1, 2)
+    lake.write(topic, {0: 20, 1: 10, 2: 10})
+    reader = reading(lake.pipeline(), {topic: TopicService(table=lake.table())}, {p0: 5, p1: RECOVER})
+    assert dict(reader.at) == {p0: 5, p1: 0}
+
+    [ended] = reader.until(20, 10)
+    assert (ended.records, ended.bytes, ended.saturated) == (25, 25 * len("k") + 5 * 1 + 10 * 2 + 10 * 1, False)
+    assert dict(ended.lag_records) == {p0: 0, p1: 0}
+    expected = [(0, offset) for offset in range(5, 20)] + [(1, offset) for offset in range(10)]
+    stored = lake.rows("_partition, _offset, decode(key), decode(value)::BIGINT, headers[1].key, topic, _topic")
+    assert stored == [(p, offset, "k", offset, "h", topic, topic) for p, offset in expected]
+    with duckdb.connect() as engine:
+        files = DeltaTable(lake.table()).file_uris()
+        [apart] = engine.execute(f"SELECT count(*) FROM read_parquet({files}) WHERE timestamp != _timestamp").fetchall()
+    assert apart == (0,)
+
+    lake.write(topic, {0: 3})
+    reader.until(23, 10)
+    assert len(lake.rows()) == 28
+    client = make_consumer(lake.kafka, {"group.id": lake.prefix})
+    committed = {place.partition: place.offset for place in client.committed([Place(*p) for p in (p0, p1, p2)], 10)}
+    client.close()
+    assert {number: offset for number, offset in committed.items() if offset >= 0} == {0: 23, 1: 10}
+
+    another = reading(lake.pipeline(consumer=2), {topic: TopicService(table=lake.table())}, {p0: 7, p1: RECOVER})
+    assert dict(another.at) == {p0: 23, p1: 10}, "the table knows better"
+
+
+def test_files_have_statistics_to_be_skipped_by(lake: Lake) -> None:
+    topic = lake.topic("statistics", 1)
+    lake.write(topic, {0: 12})
+    service = TopicService(table=lake.table(), transform="transforms_on_spark:doubled")
+    reading(lake.pipeline(), {topic: service}, {TopicPartition(topic, 0): 0}).until(12)
+    [log] = [line for line in _log_of(lake.table()) if "add" in line]
+    stats = json.loads(log["add"]["stats"])
+    assert (stats["numRecords"], stats["nullCount"]["number"]) == (12, 0)
+    least, greatest = stats["minValues"], stats["maxValues"]
+    assert (least["number"], greatest["number"], least["copy"], greatest["copy"]) == (0, 10, "a", "b")
+    assert (least["_offset"], greatest["_offset"]) == (0, 10)
+    assert least["_timestamp"] <= greatest["_timestamp"]
+    assert least["_timestamp"].endswith("Z")
+    with duckdb.connect() as engine:
+        query = f"SELECT type, converted_type FROM parquet_schema({DeltaTable(lake.table()).file_uris()})"
+        [kind] = engine.execute(f"{query} WHERE name = '_timestamp'").fetchall()
+    assert kind == ("INT64", "TIMESTAMP_MICROS"), "as Delta's readers expect it"
+
+
+def _log_of(table: str) -> list[dict[str, Any]]:
+    files = sorted(Path(table, "_delta_log").glob("*.json"))
+    return [json.loads(line) for file in files for line in file.read_text().splitlines()]
+
+
+def test_a_transform_that_leaves_out_and_multiplies_records_keeps_their_lineage(lake: Lake) -> None:
+    topic = lake.topic("doubled", 1)
+    lake.write(topic, {0: 5})
+    service = TopicService(table=lake.table(), transform="transforms_on_spark:doubled")
+    reading(lake.pipeline(), {topic: service}, {TopicPartition(topic, 0): 0}).until(5)
+    rows = lake.rows("number, copy, _topic, _partition, _offset")
+    assert rows == [(n, copy, topic, 0, n) for n in (0, 2, 4) for copy in ("a", "b")]
+
+
+def test_a_join_keeps_the_lineage_that_it_names_and_an_aggregate_does_without(lake: Lake) -> None:
+    joined, counted = lake.topic("joined", 2), lake.topic("counted", 1)
+    lake.write(joined, {0: 1, 1: 2})
+    lake.write(counted, {0: 4})
+    services = {
+        joined: TopicService(table=lake.table("joined"), transform="transforms_on_spark:kept"),
+        counted: TopicService(table=lake.table("counted"), transform="transforms_on_spark:counted", lineage=False),
+    }
+    starts: dict[TopicPartition, StartFrom] = dict.fromkeys([*of(counted, 0), *of(joined, 0, 1)], RECOVER)
+    reading(lake.pipeline(), services, starts).until(4, 1, 2)
+    assert sorted(lake.rows("name, _partition, _offset", "joined")) == [("one", 1, 0), ("one", 1, 1), ("zero", 0, 0)]
+    assert lake.rows("*", "counted") == [(counted, 4)]
+
+
+def test_transforms_that_cannot_be_used_are_refused_when_a_partition_is_opened(lake: Lake) -> None:
+    topic = lake.topic("refused", 1)
+    [partition] = of(topic, 0)
+    reasons = {
+        "transforms_on_spark:missing": (
+            "the transform transforms_on_spark:missing can't be imported: AttributeError: "
+            "module 'transforms_on_spark' has no attribute 'missing'"
+        ),
+        "transforms_on_spark:SECONDS": (
+            "the transform transforms_on_spark:SECONDS is no function; it must take a DataFrame and give one"
+        ),
+        "transforms_on_spark:no_frame": (
+            "the transform transforms_on_spark:no_frame gave a value of type int; it must give a DataFrame"
+        ),
+        "transforms_on_spark:counted": (
+            "the transform transforms_on_spark:counted can't be used: it gives no _topic, _partition, _offset, "
+            "_timestamp, and they can't be carried through a join or an aggregate; keep them (… .select(…, '_topic', "
+            "'_partition', '_offset', '_timestamp')), or write lineage = false"
+        ),
+    }
+    pipeline = lake.pipeline()
+    for transform, reason in reasons.items():
+        service = TopicService(table=lake.table(), transform=transform)
+        assert opened(pipeline, {topic: service}, {partition: 0}).refused == (
+            Refused((partition,), "transform", reason),
+        )
+    assert not Path(lake.table()).exists()
+
+
+def test_two_topics_go_into_one_table_and_each_keeps_its_place(lake: Lake) -> None:
+    first, second = lake.topic("first", 1), lake.topic("second", 1)
+    lake.write(first, {0: 3})
+    lake.write(second, {0: 4})
+    service = TopicService(table=lake.table())
+    both: dict[TopicPartition, StartFrom] = dict.fromkeys([*of(first, 0), *of(second, 0)], RECOVER)
+    reader = reading(lake.pipeline(), {first: service, second: service}, both)
+    [ended] = reader.until(3, 4)
+    assert ended.records == 7
+    assert lake.rows() == [(first, 0, n) for n in range(3)] + [(second, 0, n) for n in range(4)]
+    assert len(DeltaTable(lake.table()).file_uris()) == 1, "they are read and written together"
+
+
+def test_what_an_aborted_transaction_wrote_is_not_stored(lake: Lake) -> None:
+    topic = lake.topic("transactions", 1)
+    producer = make_producer(lake.kafka, {"transactional.id": lake.prefix})
+    producer.init_transactions(30)
+    for outcome in ("commit", "abort", "commit"):
+        producer.begin_transaction()
+        for number in range(5):
+            producer.produce(topic, f"{outcome} {number}", partition=0)
+        producer.flush(30)
+        producer.commit_transaction(30) if outcome == "commit" else producer.abort_transaction(30)
+    reader = reading(lake.pipeline(), {topic: TopicService(table=lake.table())}, {TopicPartition(topic, 0): 0})
+    reader.until(18)
+    assert [row[0] for row in lake.rows("decode(value)")] == [f"commit {n}" for n in range(5)] * 2
+
+    producer.begin_transaction()
+    producer.produce(topic, "open", partition=0)
+    producer.flush(30)
+    ended = reader.cycle()
+    assert (ended.records, tuple(ended.positions.values())) == (0, (18,)), "it may still be aborted"
+    producer.commit_transaction(30)
+    reader.until(20)
+    assert len(lake.rows()) == 11
+
+
+def deleted_before(lake: Lake, topic: str, offsets: Mapping[int, int]) -> None:
+    client = make_admin_client(lake.kafka)
+    places = [Place(topic, number, offset) for number, offset in offsets.items()]
+    for answer in client.delete_records(places).values():
+        answer.result(30)
+
+
+def test_records_that_were_deleted_before_they_were_read_are_said_counted_and_passed(lake: Lake) -> None:
+    topic = lake.topic("gap", 2)
+    lake.write(topic, {0: 10, 1: 6})
+    reader = reading(lake.pipeline(), {topic: TopicService(table=lake.table())}, dict.fromkeys(of(topic, 0, 1), 1))
+    deleted_before(lake, topic, {0: 4, 1: 6})
+    reader.until(10, 6)
+    assert lake.rows("_partition, _offset") == [(0, offset) for offset in range(4, 10)]
+    assert sorted(lake.said) == [
+        f"{topic}-0: the records from 1 to 3, 3 in all, were deleted before they were read",
+        f"{topic}-1: the records from 1 to 5, 5 in all, were deleted before they were read",
+    ]
+    assert reader.pipeline.missed_records == 8
+    positions = DeltaLake(lake.table(), Writer(lake.prefix, 1, 7), Settings(lake.kafka).table, print)
+    assert positions.positions(of(topic, 0, 1)) == dict(zip(of(topic, 0, 1), (10, 6), strict=True))
+
+
+def test_where_a_gap_is_to_stop_it_the_partition_is_given_up_and_not_opened_again(lake: Lake) -> None:
+    topic = lake.topic("stop", 2)
+    lake.write(topic, {0: 10, 1: 6})
+    service = TopicService(table=lake.table(), on_gap="stop")
+    p0, p1 = of(topic, 0, 1)
+    reader = reading(lake.pipeline(), {topic: service}, {p0: 1, p1: 0})
+    deleted_before(lake, topic, {0: 4})
+    gap = f"{topic}-0: the records from 1 to 3, 3 in all, were deleted before they were read"
+    reason = f'{gap}, and its topic has on_gap = "stop"'
+    ended = reader.cycle()
+    assert ended.dropped == (Refused((p0,), "gap", reason),)
+    assert dict(ended.positions) == {p1: 6}
+    again = opened(lake.pipeline(), {topic: service}, {p0: 1, p1: RECOVER})
+    assert (dict(again.started), again.refused) == ({p1: 6}, (Refused((p0,), "gap", reason),))
+
+
+def test_without_a_table_records_are_counted_and_the_groups_offset_is_the_position(lake: Lake) -> None:
+    topic = lake.topic("counted", 1)
+    [partition] = of(topic, 0)
+    lake.write(topic, {0: 10})
+    reader = reading(lake.pipeline(), {topic: TopicService()}, {partition: RECOVER})
+    [ended] = reader.until(10)
+    assert (ended.records, ended.bytes) == (10, 20)
+    stopped = reader.pipeline.change(ChangeAssignment((partition,), SortedMapping(), SortedMapping()))
+    assert dict(stopped.stopped) == {partition: 10}
+    assert opened(lake.pipeline(), {topic: TopicService()}, {partition: RECOVER}).started == stopped.stopped
+
+
+def test_a_topic_goes_on_where_another_group_was(lake: Lake) -> None:
+    topic = lake.topic("taken-over", 2)
+    p0, p1 = of(topic, 0, 1)
+    lake.write(topic, {0: 10, 1: 10})
+    client = make_consumer(lake.kafka, {"group.id": f"{lake.prefix}-old"})
+    client.commit(offsets=[Place(topic, 0, 6)], asynchronous=False)
+    client.close()
+    service = TopicService(table=lake.table(), start="latest", from_group=f"{lake.prefix}-old")
+    begun = opened(lake.pipeline(), {topic: service}, {p0: RECOVER, p1: RECOVER}).started
+    assert dict(begun) == {p0: 6, p1: 10}

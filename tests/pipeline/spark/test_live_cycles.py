@@ -1,0 +1,231 @@
+"""Cycles of the Spark pipeline on a real Kafka and a real Spark, in this process: how they end, and what is said."""
+
+import time
+from collections.abc import Callable
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+import pytest
+from tests.support.spark.live import CYCLE, Lake, of, reading
+
+from restow.consumer.checkpoint import Stage
+from restow.consumer.events import Refused
+from restow.model import SortedMapping, TopicPartition
+from restow.pipeline.delta.table import DeltaLake
+from restow.pipeline.pipeline import SHARE_OF_GRACE
+from restow.pipeline.table import TableTrouble
+from restow.protocol.messages import RECOVER, StartFrom, TopicService
+from restow.settings import Consumer
+
+
+def test_a_late_consumer_is_refused_drops_what_it_lost_and_goes_on_with_the_rest(lake: Lake) -> None:
+    topic = lake.topic("late", 2)
+    lake.write(topic, {0: 5, 1: 5})
+    p0, p1 = of(topic, 0, 1)
+    service = TopicService(table=lake.table())
+    late = reading(lake.pipeline(consumer=1), {topic: service}, {p0: 0, p1: 0})
+    reading(lake.pipeline(consumer=2), {topic: service}, {p0: RECOVER}).until(5)
+
+    ended = late.cycle()
+    reason = (
+        f"{topic}-0 was to go on at 0, but the table {lake.table()} has it elsewhere: another consumer took it over"
+    )
+    assert ended.dropped == (Refused((p0,), "replaced", reason),)
+    assert (ended.records, dict(ended.positions)) == (0, {p1: 0})
+    assert len(lake.staged()) == 1, "those of the one who was faster"
+    late.until(5)
+    assert sorted(lake.rows("_partition, _offset")) == [(p, offset) for p in (0, 1) for offset in range(5)]
+
+
+def test_where_the_answer_to_a_commit_got_lost_the_table_is_asked_before_anything_goes_on(
+    lake: Lake, monkeypatch: pytest.MonkeyPatch, eventually: Callable[[Callable[[], object]], None]
+) -> None:
+    topic = lake.topic("lost", 1)
+    lake.write(topic, {0: 5})
+    reader = reading(lake.pipeline(), {topic: TopicService(table=lake.table())}, {TopicPartition(topic, 0): 0})
+    commit = DeltaLake.commit
+
+    def commit_and_lose_the_answer(self: DeltaLake, *arguments: Any) -> tuple[TopicPartition, ...]:
+        commit(self, *arguments)
+        raise TableTrouble(f"the table {lake.table()} can't be used: connection reset")
+
+    with monkeypatch.context() as patched:
+        patched.setattr(DeltaLake, "commit", commit_and_lose_the_answer)
+        assert reader.after_a_cycle() == (0,), "nobody said that it was stored"
+    lake.write(topic, {0: 5})
+    eventually(lambda: reader.after_a_cycle() == (10,))
+    assert lake.rows("_offset") == [(offset,) for offset in range(10)]
+    assert lake.said == [
+        f"the table {lake.table()} can't be used: connection reset; it is tried again after a while, others go on",
+        f"the table {lake.table()} is written again",
+    ]
+
+
+@dataclass
+class Notebook:
+    """Plans as a volume keeps them, and all that were ever written."""
+
+    now: tuple[Stage, ...] = ()
+    written: list[tuple[Stage, ...]] = field(default_factory=list)
+
+    def read_plan(self) -> tuple[Stage, ...]:
+        return self.now
+
+    def write_plan(self, stages: tuple[Stage, ...]) -> None:
+        self.now = stages
+        self.written.append(stages)
+
+    def forget_plan(self) -> None:
+        self.now = ()
+
+
+def test_a_plan_is_written_for_each_cycle_that_stores_something_and_forgotten_when_it_has(lake: Lake) -> None:
+    stored, counted = lake.topic("planned", 2), lake.topic("planned-too", 1)
+    services = {stored: TopicService(table=lake.table()), counted: TopicService()}
+    p0, p1, p2 = *of(stored, 0, 1), *of(counted, 0)
+    notebook = Notebook()
+    reader = reading(lake.pipeline(plans=notebook), services, dict.fromkeys((p0, p1, p2), RECOVER))
+    assert reader.after_a_cycle() == (0, 0, 0)
+    assert notebook.written == [], "nothing was there"
+    lake.write(stored, {0: 3})
+    lake.write(counted, {0: 4})
+    reader.until(3, 0, 4)
+    stages = [stage for plan in notebook.written for stage in plan]
+    [directory] = lake.staged()
+    assert sorted(stages, key=lambda stage: stage.table) == [
+        Stage("", "", SortedMapping({p2: 0}), SortedMapping({p2: 4})),
+        Stage(
+            lake.table(), str(Path(directory).relative_to(lake.table())), SortedMapping({p0: 0}), SortedMapping({p0: 3})
+        ),
+    ]
+    assert notebook.now == ()
+
+
+def jobs_so_far() -> int:
+    from pyspark.sql import SparkSession  # noqa: PLC0415
+
+    session = SparkSession.getActiveSession() or SparkSession.builder.getOrCreate()
+    return int(session._jsc.sc().dagScheduler().nextJobId())
+
+
+def test_a_cycle_without_data_starts_no_job_and_ends_at_once_when_somebody_wants_a_word(lake: Lake) -> None:
+    topic = lake.topic("idle", 3)
+    reader = reading(
+        lake.pipeline(settings=Consumer(cycle_s=2.0)),
+        {topic: TopicService(table=lake.table())},
+        dict.fromkeys(of(topic, 0, 1, 2), 0),
+    )
+    jobs, calls = jobs_so_far(), 0
+
+    def listening() -> bool:
+        nonlocal calls
+        calls += 1
+        return False
+
+    before_s = time.process_time()
+    idle = reader.cycle(listening)
+    cpu_s = time.process_time() - before_s
+    wanted = reader.cycle(lambda: True)
+    assert (idle.records, idle.saturated, wanted.records, jobs_so_far()) == (0, False, 0, jobs)
+    assert idle.took_s > 1.9
+    assert wanted.took_s < 1.0
+    assert calls >= 10
+    assert cpu_s < 0.3 * idle.took_s
+
+
+def test_a_cycle_for_a_table_is_one_job_of_spark(lake: Lake) -> None:
+    topic = lake.topic("job", 3)
+    service = TopicService(table=lake.table(), transform="transforms_on_spark:doubled")
+    reader = reading(lake.pipeline(), {topic: service}, dict.fromkeys(of(topic, 0, 1, 2), 0))
+    for count in (5, 2000):  # few records, and so many that Spark writes code for reading them
+        lake.write(topic, {0: count, 1: count, 2: count})
+        jobs = jobs_so_far()
+        assert reader.cycle().records == 3 * count
+        assert jobs_so_far() == jobs + 1
+    assert len(lake.rows()) == 3 * (2 * 3 + 2 * 1000)
+
+
+def test_a_cycle_ends_at_its_limit_fairly_and_tells_that_there_was_more(lake: Lake) -> None:
+    topic = lake.topic("limit", 2)
+    lake.write(topic, {0: 3000, 1: 10})
+    service = TopicService(table=lake.table())
+    settings = Consumer(cycle_s=1.0, cycle_bytes=200_000)
+    reader = reading(lake.pipeline(settings=settings), {topic: service}, dict.fromkeys(of(topic, 0, 1), 0))
+    first = reader.cycle()
+    # Nothing is known of the records before the first of them was seen: each counts as 1000 bytes.
+    assert (tuple(first.positions.values()), first.saturated) == ((190, 10), True)
+    assert tuple(first.lag_records.values()) == (2810, 0)
+    second = reader.cycle()
+    assert (tuple(second.positions.values()), second.saturated) == ((3000, 10), False)
+
+
+def test_a_table_that_cannot_be_written_is_tried_again_while_others_go_on(
+    lake: Lake, eventually: Callable[[Callable[[], object]], None]
+) -> None:
+    stuck, free = lake.topic("stuck", 1), lake.topic("free", 1)
+    services = {stuck: TopicService(table=lake.table("stuck")), free: TopicService(table=lake.table("free"))}
+    starts: dict[TopicPartition, StartFrom] = dict.fromkeys([*of(free, 0), *of(stuck, 0)], RECOVER)
+    reader = reading(lake.pipeline(), services, starts)
+    data = Path(lake.table("stuck"), "data")
+    data.write_text("in the way of the files")
+    lake.write(stuck, {0: 2})
+    lake.write(free, {0: 3})
+    eventually(lambda: reader.after_a_cycle() and len(lake.said) == 1)
+    lake.write(free, {0: 1})
+    eventually(lambda: reader.after_a_cycle() == (4, 0))
+    data.unlink()
+    eventually(lambda: reader.after_a_cycle() == (4, 2))
+    assert lake.rows("_offset", "stuck") == [(0,), (1,)]
+    failed, mended = lake.said
+    assert failed.startswith(f"the records can't be written to the table {lake.table('stuck')}: ")
+    assert failed.endswith("; it is tried again after a while, others go on")
+    assert mended == f"the table {lake.table('stuck')} is written again"
+
+
+def test_a_transform_that_fails_on_a_record_stores_nothing_is_said_once_and_others_go_on(
+    lake: Lake, eventually: Callable[[Callable[[], object]], None]
+) -> None:
+    bad, good = lake.topic("bad", 1), lake.topic("good", 1)
+    services = {
+        bad: TopicService(table=lake.table("bad"), transform="transforms_on_spark:never_seven"),
+        good: TopicService(table=lake.table("good")),
+    }
+    starts: dict[TopicPartition, StartFrom] = dict.fromkeys([*of(bad, 0), *of(good, 0)], RECOVER)
+    reader = reading(lake.pipeline(), services, starts)
+    lake.write(bad, {0: 10})
+    lake.write(good, {0: 10})
+    eventually(lambda: reader.after_a_cycle() == (0, 10))
+    for _ in range(3):
+        reader.cycle()
+    assert lake.rows("*", "bad") == []
+    table = lake.table("bad")
+    [line] = lake.said
+    assert line == (
+        f"what the transform transforms_on_spark:never_seven makes can't be written to the table {table}: "
+        "PythonException: ValueError: a seven; it is tried again after a while, others go on"
+    )
+
+
+def test_a_cycle_that_somebody_waits_for_too_long_is_dropped_and_nothing_of_it_is_stored(lake: Lake) -> None:
+    topic = lake.topic("slow", 1)
+    lake.write(topic, {0: 1})
+    service = TopicService(table=lake.table(), transform="transforms_on_spark:slow")
+    reader = reading(lake.pipeline(), {topic: service}, {TopicPartition(topic, 0): 0})
+    begun_s, calls = time.monotonic(), 0
+
+    def waiting() -> bool:
+        nonlocal calls
+        calls += 1
+        return time.monotonic() > begun_s + 1.0
+
+    ended = reader.cycle(waiting)
+    took_s = time.monotonic() - begun_s
+    assert 1.0 + SHARE_OF_GRACE * CYCLE.grace_s < took_s < 30.0
+    assert calls > 5 * took_s, "several times a second"
+    assert (ended.records, tuple(ended.positions.values())) == (0, (0,))
+    assert lake.rows() == []
+    assert lake.said == [
+        f"a cycle for the table {lake.table()} is dropped before it was stored, since somebody waits for its end"
+    ]
+    assert lake.staged() == [], "nothing is left of it"

@@ -1,0 +1,127 @@
+"""The whole protocol with pods: real controller, real consumers with Spark left out, a real kubelet. Each test is one
+story, because what comes before is the hard part of what comes after.
+"""
+
+import os
+import signal
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+from lightkube import Client
+from tests.support.kubernetes.cluster.control_plane import ControlPlane
+from tests.support.kubernetes.cluster.node import Node
+from tests.support.kubernetes.groups import Place, PodGroup, container, ended, uid_of
+from tests.support.live_groups import Eventually
+
+from restow.controller.effects import CreateConsumer, RestartConsumer
+from restow.kafka.admin import Admin
+from restow.model import SortedMapping, TopicPartition
+from restow.protocol.messages import ConsumerSettings, ServiceUpdate
+from restow.settings import Kafka
+
+Partitions = tuple[TopicPartition, ...]
+
+
+@pytest.fixture
+def group(
+    control_plane: ControlPlane,
+    node: Node,
+    namespace: str,
+    client: Client,
+    kafka: Kafka,
+    admin: Admin,
+    prefix: str,
+    tmp_path: Path,
+    eventually: Eventually,
+) -> Iterator[PodGroup]:
+    place = Place(control_plane, node, namespace, client)
+    group = PodGroup(place, kafka, admin, prefix, tmp_path, eventually)
+    yield group
+    group.end()
+
+
+def test_a_group_grows_without_its_controller_rolls_crashes_and_shrinks_and_stores_everything_once(
+    group: PodGroup,
+) -> None:
+    orders = group.topic("orders", 4)
+    group.produce(orders)
+    group.measure(dict.fromkeys(orders, 0.1))
+    group.apply()
+    group.settle(orders, consumers=1)
+    it_grows_though_its_controller_is_killed_meanwhile(group, orders)
+    consumers_have_names_and_claims(group)
+    it_rolls_one_consumer_at_a_time(group, orders)
+    a_consumer_that_is_killed_goes_on_where_its_volume_says(group, orders)
+    it_shrinks_and_who_goes_ends_cleanly(group, orders)
+    group.produce(orders)
+    group.audit()
+
+
+def it_grows_though_its_controller_is_killed_meanwhile(group: PodGroup, orders: Partitions) -> None:
+    [first] = group.running()
+    process = group.running()[first]
+    os.kill(process, signal.SIGSTOP)  # it lets go of nothing, so that the move is under way until it goes on
+    group.measure(dict.fromkeys(orders, 0.4))
+    group.patiently(lambda: len(group.running()) == 2 and group.stage() == "Manage")
+    group.crash_controller()
+    os.kill(process, signal.SIGCONT)
+    group.produce(orders)
+    group.settle(orders, consumers=2)
+    assert group.stage(controller=0) == "Manage"
+    assert group.running()[first] == process
+    created = [effect for step in group.replayed() for effect in step.effects if isinstance(effect, CreateConsumer)]
+    assert created == []  # the one that was on its way was found
+
+
+def consumers_have_names_and_claims(group: PodGroup) -> None:
+    names = {number: f"{group.name}-consumer-{number}" for number in group.running()}
+    assert {number: group.variable(number, "RESTOW_CONSUMER") for number in names} == names
+    assert group.claims() == dict.fromkeys(names.values(), "Bound")
+    group.patiently(lambda: all(container(group.pod(number)).ready for number in names))
+
+
+def it_rolls_one_consumer_at_a_time(group: PodGroup, orders: Partitions) -> None:
+    before = {number: uid_of(group.pod(number)) for number in group.running()}
+    held = {number: sorted(positions) for number, positions in group.saved().items()}
+    settings = ConsumerSettings(env=SortedMapping({"GREETING": "hello"}))
+    group.update(ServiceUpdate("consumers", consumers=settings))
+    group.produce(orders)
+    group.patiently(lambda: [group.variable(number, "GREETING") for number in before] == ["hello"] * 2)
+    group.settle(orders, consumers=2)
+    assert {number: sorted(positions) for number, positions in group.saved().items()} == held
+    assert not set(before.values()) & {uid_of(group.pod(number)) for number in before}
+    steps = group.replayed()
+    assert max(step.after.rolling for step in steps) == 1
+    effects = [effect for step in steps for effect in step.effects]
+    assert [effect.consumer for effect in effects if isinstance(effect, RestartConsumer)] == list(before)
+    assert [group.returns(number)[-1].clean for number in before] == [True, True]
+
+
+def a_consumer_that_is_killed_goes_on_where_its_volume_says(group: PodGroup, orders: Partitions) -> None:
+    first, *_ = group.running()
+    pod, held, times = group.pod(first), sorted(group.saved()[first]), len(group.returns(first))
+    os.kill(group.running()[first], signal.SIGKILL)
+    group.produce(orders)
+    group.patiently(lambda: len(group.returns(first)) > times)
+    returned = group.returns(first)[-1]
+    assert (returned.clean, sorted(returned.partitions)) == (False, held)
+    group.settle(orders, consumers=2)
+    group.patiently(lambda: container(group.pod(first)).restartCount == 1)  # the kubelet tells it a little later
+    assert uid_of(group.pod(first)) == uid_of(pod)
+
+
+def it_shrinks_and_who_goes_ends_cleanly(group: PodGroup, orders: Partitions) -> None:
+    both = list(group.running())
+    group.hold_pods(*both)
+    group.measure(dict.fromkeys(orders, 0.1))
+    group.patiently(lambda: len(group.running()) == 1)
+    [gone] = set(both) - set(group.running())
+    group.patiently(lambda: ended(group.pod(gone)) is not None)
+    assert ended(group.pod(gone)) == 0
+    assert group.is_clean(gone)
+    assert group.told_gone() == []  # nobody is, while there is a pod
+    group.release_pods()
+    group.patiently(lambda: group.told_gone() == [gone])
+    group.settle(orders, consumers=1)
+    assert list(group.claims().values()) == ["Bound", "Bound"]

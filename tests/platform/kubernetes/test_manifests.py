@@ -1,0 +1,267 @@
+"""What `restow manifests` prints, to the last letter; what it refuses to print; what a real API server makes of it."""
+
+import os
+import subprocess
+import sys
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import pytest
+import yaml
+from lightkube import Client
+from lightkube.resources.apps_v1 import Deployment
+from lightkube.resources.core_v1 import Namespace, Pod
+from tests.support.kubernetes.printing import applied, manifests_of, printed
+
+from restow import __version__
+
+Eventually = Callable[..., None]
+
+GOLDEN = Path(__file__).parent / "golden"
+MODULES = {
+    "orders.py": "from prices import in_euros\n\n\ndef orders(records):\n    return in_euros(records)\n",
+    "prices.py": "def in_euros(records):\n    return records\n",
+    "unused.py": "",
+}
+SMALL = """
+[kafka]
+bootstrap = "127.0.0.1:1"
+[group]
+name = "lake"
+platform = "kubernetes"
+[consumer]
+image = "restow:1"
+[consume.orders]
+table = "s3://lake/orders"
+"""
+
+
+@pytest.fixture
+def write(tmp_path: Path) -> Callable[[str], Path]:
+    """A restow.toml, with modules beside it."""
+    for name, text in MODULES.items():
+        (tmp_path / name).write_text(text)
+
+    def write(text: str) -> Path:
+        (tmp_path / "restow.toml").write_text(text)
+        return tmp_path / "restow.toml"
+
+    return write
+
+
+Write = Callable[[str], Path]
+
+
+def things(text: str) -> dict[tuple[str, str], Any]:
+    return {(each["kind"], each["metadata"]["name"]): each for each in yaml.safe_load_all(text)}
+
+
+def refusal(config: Path) -> str:
+    code, text, notes = printed(config)
+    assert (code, text) == (2, "")
+    return notes.removeprefix("restow: ").rstrip("\n")
+
+
+def test_all_of_it_to_the_last_letter(write: Write) -> None:
+    """Where it is meant to change: `restow manifests --config …/golden/lake.toml`, with MODULES beside it."""
+    text = manifests_of(write((GOLDEN / "lake.toml").read_text()))
+    assert text.replace(f"restow {__version__}:", "restow VERSION:") == (GOLDEN / "lake.yaml").read_text()
+
+
+@pytest.mark.parametrize("seed", ["1", "2"])
+def test_it_is_the_same_on_every_machine(write: Write, seed: str) -> None:
+    config = write((GOLDEN / "lake.toml").read_text())
+    command = [sys.executable, "-m", "restow", "manifests", "--config", str(config)]
+    environment = {**os.environ, "PYTHONHASHSEED": seed, "KAFKA_PASSWORD": "hunter2"}
+    done = subprocess.run(command, capture_output=True, text=True, check=True, env=environment, cwd=config.parent)
+    assert done.stdout == manifests_of(config)
+    assert "hunter2" not in done.stdout
+
+
+@pytest.mark.parametrize(
+    ("more", "told"),
+    [
+        (
+            '[kafka]\nsasl.password = "hunter2"',
+            (
+                "[kafka] sasl.password is written out, which all who may see the ConfigMap could read; write "
+                '"${SASL_PASSWORD}", and give pods that variable from a Secret, as docs/kubernetes.md shows'
+            ),
+        ),
+        (
+            "[spark]\nspark.hadoop.fs.s3a.secret.key = 'hunter2'",
+            (
+                "[spark] spark.hadoop.fs.s3a.secret.key is written out, which all who may see the ConfigMap could "
+                'read; write "${SPARK_HADOOP_FS_S3A_SECRET_KEY}", and give pods that variable from a Secret, as '
+                "docs/kubernetes.md shows"
+            ),
+        ),
+        (
+            "[[kubernetes.pod.spec.containers]]\nname = 'consumer'\nenv = [{ name = 'TOKEN', value = 'hunter2' }]",
+            (
+                "[kubernetes.pod] gives TOKEN a value, which all who may see pods could read; take it from a Secret: "
+                '{ name = "TOKEN", valueFrom = { secretKeyRef = { name = "…", key = "…" } } }'
+            ),
+        ),
+        (
+            "[kubernetes.pod.metadata]\nannotations = { who = '${WHO}' }",
+            (
+                "[kubernetes.pod] refers to ${WHO}, whose value all who may see pods could read; write what is no "
+                "secret out, and take a secret from a Secret, with valueFrom"
+            ),
+        ),
+    ],
+)
+def test_what_nobody_should_see_is_not_printed(write: Write, more: str, told: str) -> None:
+    text = SMALL.replace("[kafka]", more) if more.startswith("[kafka]") else SMALL + more
+    config = write(text)
+    assert refusal(config) == f"{config}: {told}"
+
+
+def test_what_only_sounds_like_a_secret_is_printed(write: Write) -> None:
+    properties = """
+        [spark]
+        spark.hadoop.fs.s3a.aws.credentials.provider = "a.b.Provider"
+        spark.hadoop.fs.s3a.secret.key = "${KEY}"
+        [[kubernetes.pod.spec.containers]]
+        name = "consumer"
+        env = [{ name = "KEY", valueFrom = { secretKeyRef = { name = "s3", key = "secret" } } }]
+    """
+    assert printed(write(SMALL + properties)).code == 0
+
+
+@pytest.mark.parametrize(
+    ("old", "new", "told"),
+    [
+        (
+            'platform = "kubernetes"',
+            "",
+            '{config}: [group] platform = "processes" has no manifests; write platform = "kubernetes"',
+        ),
+        (
+            'image = "restow:1"',
+            "",
+            '[consumer] image is missing; name the image that consumers run, as image = "restow:0.1.0"',
+        ),
+        (
+            '"restow:1"',
+            '"${NO_SUCH_VARIABLE}"',
+            '{config}: [consumer] image = "${{NO_SUCH_VARIABLE}}" can\'t be used; write the image out',
+        ),
+        (
+            '[consume.orders]\ntable = "s3://lake/orders"',
+            "",
+            "{config}: there is nothing to consume; write a table [consume.TOPIC] for each topic",
+        ),
+        (
+            "[consumer]",
+            "[kubernetes]\nkubeconfig = '~/.kube/config'\n[consumer]",
+            (
+                "{config}: [kubernetes] kubeconfig is for a controller that runs outside; the one in the cluster has "
+                "its own credentials: leave it out"
+            ),
+        ),
+        (
+            "127.0.0.1:1",
+            "${NO_SUCH_VARIABLE}",
+            (
+                '{config}: [kafka] bootstrap = "${{NO_SUCH_VARIABLE}}" can\'t be used; it must be one or more '
+                "host:port, separated by commas; set the variable here too, or write its value out"
+            ),
+        ),
+        (
+            "127.0.0.1:1",
+            "${NO_SUCH_VARIABLE}:9092",
+            (
+                "{config} refers to ${{NO_SUCH_VARIABLE}}, which no pod would have; give it from a Secret, in "
+                '[[kubernetes.pod.spec.containers]]: name = "consumer" and '
+                'envFrom = [{{ secretRef = {{ name = "…" }} }}]'
+            ),
+        ),
+        (
+            "[consumer]",
+            "[kubernetes.pod.spec]\nnodeSelectr = { a = 'b' }\n[consumer]",
+            "[kubernetes.pod] has spec.nodeSelectr, which is no field of a pod template",
+        ),
+    ],
+)
+def test_what_would_not_work_in_a_pod_is_told_in_one_line(write: Write, old: str, new: str, told: str) -> None:
+    assert old in SMALL
+    config = write(SMALL.replace(old, new))
+    assert refusal(config) == told.format(config=config)
+
+
+def test_a_group_that_names_no_namespace_has_one_of_its_own(write: Write) -> None:
+    found = things(manifests_of(write(SMALL)))
+    assert {thing["metadata"].get("namespace", name) for (_, name), thing in found.items()} == {"lake"}
+    assert sorted(found) == [
+        ("ConfigMap", "lake-config"),
+        ("Deployment", "lake-controller"),
+        ("Deployment", "lake-monitor"),
+        ("Namespace", "lake"),
+        ("Role", "lake-controller"),
+        ("RoleBinding", "lake-controller"),
+        ("ServiceAccount", "lake-controller"),
+        ("ServiceAccount", "lake-monitor"),
+    ]
+
+
+def test_modules_that_do_not_fit_into_a_config_map_belong_in_the_image(write: Write, tmp_path: Path) -> None:
+    config = write(f'{SMALL}transform = "orders:orders"')
+    assert list(things(manifests_of(config))["ConfigMap", "lake-config"]["data"]) == [
+        "orders.py",
+        "prices.py",
+        "restow.toml",
+    ]
+    (tmp_path / "prices.py").write_text("#" * 1_000_000)
+    assert refusal(config) == (
+        "prices.py and what lies beside it is too much for a ConfigMap (1 MB); put modules in the image"
+    )
+    (tmp_path / "prices.py").write_text("def (")
+    assert refusal(config).startswith(f"{tmp_path}/prices.py can't be read as a module of Python: invalid syntax")
+
+
+def test_a_table_in_a_pods_own_file_system_is_pointed_out(write: Write) -> None:
+    assert printed(write(SMALL.replace("s3://lake", "lake"))).notes == (
+        'restow: [consume.orders] table = "lake/orders" is a place in each consumer\'s own container; name a store\n'
+    )
+
+
+def test_another_restow_toml_restarts_the_controller_and_the_monitor(write: Write) -> None:
+    def annotations(text: str) -> list[str]:
+        found = things(manifests_of(write(text)))
+        pods = [found["Deployment", f"lake-{role}"]["spec"]["template"] for role in ("controller", "monitor")]
+        return [pod["metadata"]["annotations"]["restow/config"] for pod in pods]
+
+    one, other = annotations(SMALL), annotations(SMALL.replace("127.0.0.1:1", "127.0.0.1:2"))
+    assert len({*one}) == len({*other}) == 1
+    assert one != other
+    assert annotations(SMALL) == one
+
+
+def test_a_real_api_server_takes_it(client: Client, namespace: str, write: Write, eventually: Eventually) -> None:
+    text = (GOLDEN / "lake.toml").read_text().replace('"analytics"', f'"{namespace}"')
+    text = text.replace('nodeSelector = { disk = "ssd" }', "")
+    manifests = manifests_of(write(text))
+    applied(client, manifests, dry_run=True)
+    assert list(client.list(Deployment)) == []
+    before = generations(applied(client, manifests))
+    # From here on the namespace takes no pod that asks for more than it needs.
+    restricted = {"metadata": {"labels": {"pod-security.kubernetes.io/enforce": "restricted"}}}
+    client.patch(Namespace, namespace, restricted)
+    for role in ("controller", "monitor"):
+        client.patch(Deployment, f"lake-{role}", {"spec": {"template": {"metadata": {"labels": {"again": "yes"}}}}})
+    eventually(lambda: restarted(client) == {"lake-controller", "lake-monitor"})
+    # Applied once more, it changes nothing.
+    assert generations(applied(client, manifests)) == {name: number + 1 for name, number in before.items()}
+
+
+def generations(made: list[Any]) -> dict[str, int]:
+    """How often what is wanted of a Deployment has changed."""
+    return {thing.metadata.name: thing.metadata.generation for thing in made if thing.kind == "Deployment"}
+
+
+def restarted(client: Client) -> set[str]:
+    """Whose pods there are, of those that were made since."""
+    return {str(pod.spec and pod.spec.serviceAccountName) for pod in client.list(Pod, labels={"again": "yes"})}

@@ -1,0 +1,274 @@
+"""What becomes of consumers and their claims in a cluster, what is refused and what is told, beyond the contract of all
+platforms. Where no node is asked for no pod runs: what the control plane does is all that is seen.
+"""
+
+from collections.abc import Iterator
+from contextlib import ExitStack
+
+import pytest
+from lightkube import Client
+from lightkube.models.apps_v1 import DeploymentSpec
+from lightkube.models.core_v1 import (
+    Container,
+    PersistentVolumeClaimSpec,
+    PodSpec,
+    PodTemplateSpec,
+    ResourceQuotaSpec,
+    VolumeResourceRequirements,
+)
+from lightkube.models.meta_v1 import LabelSelector, ObjectMeta
+from lightkube.resources.apps_v1 import Deployment
+from lightkube.resources.core_v1 import PersistentVolumeClaim, Pod, ResourceQuota
+from lightkube.types import CascadeType
+from tests.support.kubernetes.cluster.control_plane import ControlPlane
+from tests.support.kubernetes.cluster.node import Node
+from tests.support.kubernetes.platforms import ONE, TWO, Eventually, KubernetesMaker, NowhereMaker, behaving
+from tests.support.platform_contract import Watched
+
+from restow.errors import InvalidInput
+from restow.platform.interface import ConsumerFailing, ConsumerGone, ConsumerUp, Listed, PlatformRefusal
+from restow.platform.kubernetes import change_tracker
+
+WELL = behaving("well")
+NAME = "a-consumer-1"
+
+
+@pytest.fixture
+def nowhere(
+    control_plane: ControlPlane, namespace: str, client: Client, eventually: Eventually
+) -> Iterator[NowhereMaker]:
+    with ExitStack() as ending:
+        yield NowhereMaker(control_plane, namespace, client, eventually, ending)
+
+
+@pytest.fixture
+def running(
+    control_plane: ControlPlane, node: Node, namespace: str, client: Client, eventually: Eventually
+) -> Iterator[KubernetesMaker]:
+    node.check()
+    with ExitStack() as ending:
+        yield KubernetesMaker(control_plane, namespace, client, eventually, ending)
+
+
+@pytest.fixture
+def watched(nowhere: NowhereMaker) -> Watched:
+    return Watched(nowhere)
+
+
+def exists(client: Client, kind: type[Deployment] | type[PersistentVolumeClaim]) -> bool:
+    return any(found.metadata is not None and found.metadata.name == NAME for found in client.list(kind))
+
+
+def uid(client: Client, kind: type[Deployment] | type[PersistentVolumeClaim]) -> str:
+    meta = client.get(kind, NAME).metadata
+    assert meta is not None
+    assert meta.uid is not None
+    return meta.uid
+
+
+# When somebody is gone.
+
+
+def test_nobody_is_gone_while_a_pod_object_is_left(watched: Watched, nowhere: NowhereMaker) -> None:
+    watched.platform.create(ONE, WELL)
+    nowhere.hold(ONE)
+    watched.platform.delete(ONE)
+    watched.platform.create(TWO, WELL)
+    watched.platform.delete(TWO)
+    watched.until_told(ConsumerGone(TWO))
+    assert watched.listed() == (Listed(ONE, leaving=True),)
+    nowhere.release(ONE)
+    watched.until_told(ConsumerGone(TWO), ConsumerGone(ONE))
+    assert watched.listed() == ()
+
+
+@pytest.mark.parametrize("cascade", [CascadeType.BACKGROUND, CascadeType.ORPHAN])
+def test_nor_when_another_has_deleted_the_deployment_above_it(
+    watched: Watched, nowhere: NowhereMaker, client: Client, cascade: CascadeType
+) -> None:
+    watched.platform.create(ONE, WELL)
+    nowhere.hold(ONE)
+    client.delete(Deployment, NAME, cascade=cascade)
+    nowhere.advance(lambda: not exists(client, Deployment))
+    assert watched.listed() == (Listed(ONE, leaving=True),)
+    with pytest.raises(PlatformRefusal) as refusal:
+        watched.platform.create(ONE, WELL)
+    assert str(refusal.value).startswith("consumer 1 is still leaving: ")
+    assert f"Pod {NAME}" in str(refusal.value)
+    assert watched.told == []
+    nowhere.release(ONE)
+
+
+def test_a_number_that_was_used_again_is_told_to_be_gone_first(watched: Watched, nowhere: NowhereMaker) -> None:
+    watched.platform.create(ONE, WELL)
+    nowhere.advance(lambda: nowhere.pods(ONE))
+    watched.platform.delete(ONE)
+    nowhere.advance(lambda: watched.listed() == ())
+    watched.platform.create(ONE, WELL)
+    watched.until_told(ConsumerGone(ONE))
+    assert watched.listed() == (Listed(ONE),)
+
+
+# Claims.
+
+
+def test_a_claim_that_is_kept_is_used_again(watched: Watched, client: Client) -> None:
+    claims = []
+    for _ in range(2):
+        watched.platform.create(ONE, WELL)
+        claims.append(uid(client, PersistentVolumeClaim))
+        watched.platform.delete(ONE)
+        watched.until(lambda: watched.listed() == ())
+    assert claims[0] == claims[1] == uid(client, PersistentVolumeClaim)
+
+
+def test_a_claim_that_is_not_kept_goes_before_its_consumer_is_gone(nowhere: NowhereMaker, client: Client) -> None:
+    watched = Watched(nowhere)
+    watched.platform = nowhere.make(more='claims = "delete"')
+    for consumer in (ONE, TWO):
+        watched.platform.create(consumer, WELL)
+    watched.platform.delete(ONE)
+    watched.until_told(ConsumerGone(ONE))
+    assert nowhere.claims() == ["a-consumer-2"]
+    watched.platform.create(ONE, WELL)
+    assert watched.listed() == (Listed(ONE), Listed(TWO))
+    watched.platform.restart(ONE, WELL)
+    assert exists(client, PersistentVolumeClaim)
+
+
+def test_a_claim_that_somebody_made_for_a_consumer_is_used(watched: Watched, client: Client) -> None:
+    wanted = VolumeResourceRequirements(requests={"storage": "2Mi"})
+    spec = PersistentVolumeClaimSpec(accessModes=["ReadWriteOnce"], resources=wanted)
+    client.create(PersistentVolumeClaim(metadata=ObjectMeta(name=NAME), spec=spec))
+    watched.platform.create(ONE, WELL)
+    assert watched.listed() == (Listed(ONE),)
+
+
+# What isn't ours.
+
+
+def test_a_deployment_of_somebody_else_is_left_alone(watched: Watched, client: Client) -> None:
+    labels = {"app": "theirs"}
+    pod = PodTemplateSpec(metadata=ObjectMeta(labels=labels), spec=PodSpec(containers=[Container("x", image="x")]))
+    spec = DeploymentSpec(replicas=0, selector=LabelSelector(matchLabels=labels), template=pod)
+    client.create(Deployment(metadata=ObjectMeta(name=NAME), spec=spec))
+    theirs = uid(client, Deployment)
+    with pytest.raises(PlatformRefusal) as refusal:
+        watched.platform.create(ONE, WELL)
+    assert str(refusal.value) == f"there is a Deployment {NAME} that is none of group a; delete it"
+    watched.platform.delete(ONE)
+    assert watched.listed() == ()
+    assert uid(client, Deployment) == theirs
+
+
+# What is told of those that don't come up.
+
+
+def test_a_consumer_whose_pod_is_refused_is_failing(watched: Watched, client: Client) -> None:
+    client.create(ResourceQuota(metadata=ObjectMeta(name="none"), spec=ResourceQuotaSpec(hard={"pods": "0"})))
+    watched.platform.create(ONE, WELL)
+    watched.until(lambda: watched.told)
+    [failing] = watched.told
+    assert isinstance(failing, ConsumerFailing)
+    assert failing.consumer == ONE
+    assert failing.reason.startswith("its pod is refused: ")
+    assert "exceeded quota: none" in failing.reason
+
+
+def test_a_consumer_that_no_node_can_take_is_waited_for_and_people_are_told_once(
+    watched: Watched, nowhere: NowhereMaker, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(change_tracker, "SAID_AFTER_S", 0.0)
+    watched.platform.create(ONE, WELL)
+    watched.until(lambda: nowhere.said)
+    assert watched.told == []
+    assert nowhere.said[0].startswith("consumer 1 waits for a node: ")
+    watched.platform.create(TWO, WELL)
+    watched.until(lambda: len(nowhere.said) == 2)
+    assert nowhere.said[1].startswith("consumer 2 waits for a node: ")
+
+
+def test_a_consumer_whose_image_is_not_to_be_had_is_failing(running: KubernetesMaker) -> None:
+    watched = Watched(running)
+    watched.platform = running.make(container='imagePullPolicy = "Never"')
+    watched.platform.create(ONE, behaving("well", image="restow.test/nothing:1"))
+    watched.until(lambda: watched.told)
+    [failing] = watched.told
+    assert isinstance(failing, ConsumerFailing)
+    assert failing.reason.startswith("ErrImageNeverPull: ")
+    assert "restow.test/nothing:1" in failing.reason
+
+
+def test_a_consumer_that_falls_is_told_with_the_end_of_its_log(running: KubernetesMaker) -> None:
+    watched = Watched(running)
+    watched.platform.create(ONE, running.failing)
+    watched.until(lambda: any(isinstance(change, ConsumerFailing) for change in watched.told))
+    words = "CrashLoopBackOff: it ended with code 3; its log ends: no table at hand"
+    assert watched.told[-1] == ConsumerFailing(ONE, words)
+
+
+# What a pod is like.
+
+QUICK_PROBES = """
+livenessProbe = { initialDelaySeconds = 1, periodSeconds = 1, failureThreshold = 1 }
+readinessProbe = { periodSeconds = 1 }
+"""
+
+
+def is_ready(pods: list[Pod]) -> bool:
+    conditions = [each for pod in pods if pod.status for each in pod.status.conditions or ()]
+    return any(each.type == "Ready" and each.status == "True" for each in conditions)
+
+
+def test_a_pod_knows_its_name_may_do_nothing_and_comes_back_on_its_volume_when_it_hangs(
+    running: KubernetesMaker, client: Client
+) -> None:
+    watched = Watched(running)
+    watched.platform = running.make(container=QUICK_PROBES)
+    watched.platform.create(ONE, WELL)
+    process = watched.until_works(ONE)
+    assert isinstance(process, str)
+    name, creation, _ = process.split()
+    meta = client.get(Deployment, NAME).metadata
+    assert meta is not None
+    assert (name, creation) == (NAME, (meta.labels or {})["restow/creation"])
+    watched.until(lambda: is_ready(running.pods(ONE)))
+    assert (running.volume(ONE) / "rights").read_text() == "user 10001, root read-only\n"
+    (running.volume(ONE) / "hang").touch()
+    again = watched.until_works(ONE, instead_of=process)
+    assert isinstance(again, str)
+    assert again.split()[:2] == [name, creation], "the same consumer, on its own volume"
+    watched.until_told(ConsumerUp(ONE), ConsumerUp(ONE))
+
+
+# Settings.
+
+
+def test_another_pod_template_than_they_run_by_is_seen_in_the_list(nowhere: NowhereMaker) -> None:
+    nowhere.make().create(ONE, WELL)
+    platform = nowhere.make(more="alive_within_s = 99.0")
+    [listed] = platform.list()
+    assert listed.settings == f"{WELL.fingerprint}, and other pod settings than [kubernetes] has now"
+    platform.restart(ONE, WELL)
+    assert platform.list() == (Listed(ONE, settings=WELL.fingerprint),)
+
+
+def test_extra_pod_settings_are_taken_by_the_server_and_wrong_ones_are_told_before_anybody_waits(
+    nowhere: NowhereMaker, client: Client
+) -> None:
+    platform = nowhere.make(
+        pod='tolerations = [{ key = "lake", operator = "Exists" }]\nnodeSelector = { disk = "ssd" }',
+        container='env = [{ name = "P", valueFrom = { secretKeyRef = { name = "kafka", key = "p" } } }]',
+    )
+    platform.create(ONE, WELL)
+    spec = client.get(Deployment, NAME).spec
+    assert spec is not None
+    pod = spec.template.spec
+    assert pod is not None
+    assert pod.nodeSelector == {"disk": "ssd"}
+    assert [toleration.key for toleration in pod.tolerations or ()] == ["lake"]
+    assert "P" in [variable.name for variable in pod.containers[0].env or ()]
+    with pytest.raises(InvalidInput) as refusal:
+        nowhere.make(pod='tolerations = [{ key = "lake", operator = "Perhaps" }]')
+    assert str(refusal.value).startswith("Kubernetes can't take consumers as restow.toml describes them: ")
+    assert 'Unsupported value: "Perhaps"' in str(refusal.value)

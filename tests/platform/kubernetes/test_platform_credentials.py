@@ -1,0 +1,162 @@
+"""Which cluster, and as whom: kubeconfigs, programs that print a token, and a pod's own service account."""
+
+import json
+from pathlib import Path
+from typing import Any
+from urllib.parse import urlsplit
+
+import pytest
+from lightkube import Client
+from lightkube.config.kubeconfig import SingleConfig
+from lightkube.models.meta_v1 import ObjectMeta
+from lightkube.resources.core_v1 import Pod, ServiceAccount
+from tests.support.kubernetes.cluster.control_plane import ControlPlane
+
+from restow.errors import InvalidInput
+from restow.platform.kubernetes import credentials
+from restow.platform.kubernetes.api import Answered, Api, Unreachable
+from restow.platform.kubernetes.credentials import cluster_of, is_local
+from restow.settings import Kubernetes
+
+CONTEXTS = [
+    {"name": "here", "context": {"cluster": "one", "user": "me", "namespace": "lake"}},
+    {"name": "there", "context": {"cluster": "two", "user": "me"}},
+    {"name": "nobody", "context": {"cluster": "two"}},
+    {"name": "stranger", "context": {"cluster": "two", "user": "unknown"}},
+]
+CONFIG: dict[str, Any] = {
+    "clusters": [
+        {"name": "one", "cluster": {"server": "https://one:6443"}},
+        {"name": "two", "cluster": {"server": "https://127.0.0.1:6443"}},
+    ],
+    "users": [{"name": "me", "user": {"token": "hush-hush"}}],
+    "contexts": CONTEXTS,
+    "current-context": "here",
+}
+
+
+@pytest.fixture
+def kubeconfig(tmp_path: Path) -> Path:
+    path = tmp_path / "config"
+    path.write_text(json.dumps(CONFIG))
+    return path
+
+
+def asked(cluster: SingleConfig, namespace: str) -> tuple[Pod, ...]:
+    """Of the cluster itself."""
+    api = Api(cluster, namespace, connections=2)
+    try:
+        return api.list(Pod, "").items
+    finally:
+        api.close()
+
+
+def who_is_refused(cluster: SingleConfig, namespace: str) -> str:
+    """Whom the cluster takes us for, as the refusal tells."""
+    with pytest.raises(Answered) as refusal:
+        asked(cluster, namespace)
+    assert refusal.value.code == 403
+    return str(refusal.value).split('"')[1]
+
+
+def test_the_current_context_of_a_kubeconfig_is_taken_or_the_one_that_is_named(kubeconfig: Path) -> None:
+    current = cluster_of(Kubernetes(kubeconfig=str(kubeconfig)), {})
+    assert (current.cluster.server, current.namespace) == ("https://one:6443", "lake")
+    named = cluster_of(Kubernetes(kubeconfig=str(kubeconfig), context="there"), {})
+    assert (named.cluster.server, named.namespace) == ("https://127.0.0.1:6443", "default")
+    assert (is_local(current), is_local(named)) == (False, True)
+
+
+def test_where_no_kubeconfig_is_named_the_environment_names_it(kubeconfig: Path) -> None:
+    assert cluster_of(Kubernetes(), {"KUBECONFIG": str(kubeconfig)}).namespace == "lake"
+
+
+@pytest.mark.parametrize(
+    ("context", "told"),
+    [
+        ("nowhere", "the credentials for Kubernetes can't be used: Context 'nowhere' not found"),
+        ("nobody", "the context nobody of the kubeconfig names no user; it must name one"),
+        ("stranger", "the credentials for Kubernetes can't be used: it has no 'unknown'"),
+    ],
+)
+def test_a_context_that_is_none_is_told(kubeconfig: Path, context: str, told: str) -> None:
+    with pytest.raises(InvalidInput) as refusal:
+        cluster_of(Kubernetes(kubeconfig=str(kubeconfig), context=context), {})
+    assert str(refusal.value) == told
+
+
+@pytest.mark.parametrize("text", ["", "clusters: 3", "{", '{"contexts": [], "clusters": []}'])
+def test_a_file_that_is_no_kubeconfig_is_told_in_one_line(tmp_path: Path, text: str) -> None:
+    path = tmp_path / "config"
+    path.write_text(text)
+    with pytest.raises(InvalidInput) as refusal:
+        cluster_of(Kubernetes(kubeconfig=str(path)), {})
+    assert str(refusal.value).startswith("the credentials for Kubernetes can't be used: ")
+    assert "\n" not in str(refusal.value)
+
+
+def test_a_file_that_is_not_there_and_several_files_are_told(tmp_path: Path) -> None:
+    for settings, environment, told in (
+        (Kubernetes(kubeconfig=f"{tmp_path}/no"), {}, f"[Errno 2] No such file or directory: '{tmp_path}/no'"),
+        (Kubernetes(), {"KUBECONFIG": "a:b"}, "KUBECONFIG names several files; name one as [kubernetes] kubeconfig"),
+    ):
+        with pytest.raises(InvalidInput) as refusal:
+            cluster_of(settings, environment)
+        assert str(refusal.value) == f"the credentials for Kubernetes can't be used: {told}"
+
+
+def test_nothing_of_a_secret_is_in_what_is_told(kubeconfig: Path) -> None:
+    broken = {**CONFIG, "users": [{"name": "me", "user": {"token": ["hush-hush"]}}]}
+    kubeconfig.write_text(json.dumps(broken))
+    with pytest.raises(InvalidInput) as refusal:
+        cluster_of(Kubernetes(kubeconfig=str(kubeconfig)), {})
+    assert "hush-hush" not in str(refusal.value)
+
+
+@pytest.mark.parametrize("version", ["v1", "v1beta1"])
+def test_a_program_that_prints_a_token_is_asked_for_it(
+    control_plane: ControlPlane, namespace: str, tmp_path: Path, version: str
+) -> None:
+    original = json.loads(control_plane.kubeconfig.read_text())
+    program = tmp_path / "program"
+    answer = {"status": {"token": original["users"][0]["user"]["token"]}}
+    (tmp_path / "answer").write_text(json.dumps(answer))
+    program.write_text(f'#!/bin/sh\nprintf %s "$KUBERNETES_EXEC_INFO" > {tmp_path}/asked\ncat {tmp_path}/answer\n')
+    program.chmod(0o755)
+    api_version = f"client.authentication.k8s.io/{version}"
+    original["users"][0]["user"] = {"exec": {"apiVersion": api_version, "command": str(program)}}
+    kubeconfig = tmp_path / "config"
+    kubeconfig.write_text(json.dumps(original))
+    assert asked(cluster_of(Kubernetes(kubeconfig=str(kubeconfig)), {}), namespace) == ()
+    if version == "v1":
+        told = json.loads((tmp_path / "asked").read_text())
+        assert told == {"apiVersion": api_version, "kind": "ExecCredential", "spec": {"interactive": False}}
+
+
+def test_a_program_that_prints_something_else_is_told_in_one_line(tmp_path: Path) -> None:
+    user = {"exec": {"apiVersion": "client.authentication.k8s.io/v1", "command": "echo", "args": ["hello\nthere"]}}
+    kubeconfig = tmp_path / "config"
+    kubeconfig.write_text(json.dumps({**CONFIG, "users": [{"name": "me", "user": user}]}))
+    with pytest.raises(Unreachable) as refusal:
+        asked(cluster_of(Kubernetes(kubeconfig=str(kubeconfig), context="there"), {}), "lake")
+    assert str(refusal.value).startswith("Kubernetes at https://127.0.0.1:6443 doesn't answer: ")
+    assert "\n" not in str(refusal.value)
+
+
+def test_a_pod_is_its_service_account_also_after_the_token_was_renewed(
+    control_plane: ControlPlane, client: Client, namespace: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    client.create(ServiceAccount(metadata=ObjectMeta(name="controller")))
+    config = json.loads(control_plane.service_account("controller", namespace).read_text())
+    token = config["users"][0]["user"]["token"]
+    (tmp_path / "token").write_text("of an hour ago")
+    (tmp_path / "namespace").write_text(namespace)
+    (tmp_path / "ca.crt").write_bytes(control_plane.place.authority.root.certificate.read_bytes())
+    server = urlsplit(control_plane.place.api)
+    monkeypatch.setattr(credentials, "SERVICE_ACCOUNT", str(tmp_path))
+    monkeypatch.setenv("KUBERNETES_SERVICE_HOST", str(server.hostname))
+    monkeypatch.setenv("KUBERNETES_SERVICE_PORT", str(server.port))
+    cluster = cluster_of(Kubernetes())
+    assert cluster.namespace == namespace
+    (tmp_path / "token").write_text(token)
+    assert who_is_refused(cluster, namespace) == f"system:serviceaccount:{namespace}:controller"

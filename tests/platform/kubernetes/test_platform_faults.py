@@ -1,0 +1,212 @@
+"""An API server that throttles, conflicts, forgets, breaks off, stays silent or restarts: nothing is lost by it, and
+nothing is told that isn't so, and whoever waits is told why. No pod runs here: none has a node.
+"""
+
+import time
+from collections.abc import Iterator
+from contextlib import ExitStack
+from pathlib import Path
+
+import pytest
+from lightkube import Client
+from lightkube.models.meta_v1 import ObjectMeta
+from lightkube.resources.apps_v1 import Deployment
+from lightkube.resources.core_v1 import ConfigMap
+from tests.support.kubernetes.cluster.control_plane import ControlPlane
+from tests.support.kubernetes.faults import Door, Fault, opened
+from tests.support.kubernetes.platforms import ONE, TWO, Eventually, NowhereMaker, behaving
+from tests.support.platform_contract import Watched
+
+from restow.model import ConsumerId
+from restow.platform.interface import ConsumerGone, Create, Listed, PlatformRefusal, Refused
+from restow.platform.kubernetes import api
+
+WELL, STUBBORN = behaving("well"), behaving("stubborn")
+NAME = "a-consumer-1"
+BOOKMARK = (
+    b'{"type":"BOOKMARK","object":{"kind":"Pod","apiVersion":"v1","metadata":{"resourceVersion":"%s",'
+    b'"creationTimestamp":null},"spec":{"containers":null},"status":{}}}\n'
+)
+"""As a server sends it after a minute or so."""
+
+
+@pytest.fixture
+def door(control_plane: ControlPlane, tmp_path: Path) -> Iterator[Door]:
+    with opened(control_plane, tmp_path) as door:
+        yield door
+
+
+@pytest.fixture
+def place(
+    control_plane: ControlPlane, door: Door, namespace: str, client: Client, eventually: Eventually
+) -> Iterator[NowhereMaker]:
+    """Platforms that are made there go through the door."""
+    with ExitStack() as ending:
+        place = NowhereMaker(control_plane, namespace, client, eventually, ending)
+        place.kubeconfig = door.kubeconfig
+        yield place
+
+
+@pytest.fixture
+def watched(place: NowhereMaker, door: Door) -> Watched:
+    watched = Watched(place)
+    watched.until(lambda: door.count("WATCH", "pods") and door.count("WATCH", "deployments"))
+    door.passed.clear()
+    return watched
+
+
+def annotations(client: Client) -> dict[str, str]:
+    meta = client.get(Deployment, NAME).metadata
+    assert meta is not None
+    return meta.annotations or {}
+
+
+def note(client: Client, word: str) -> None:
+    """Somebody else writes to the Deployment."""
+    client.patch(Deployment, NAME, {"metadata": {"annotations": {"somebody": word}}})
+
+
+def test_a_request_that_is_throttled_is_made_again_when_the_server_said(watched: Watched, door: Door) -> None:
+    door.faults.append(
+        Fault(lambda request: request.does("POST", "deployments"), code=429, headers={"Retry-After": "1"})
+    )
+    begun_s = time.monotonic()
+    watched.platform.create(ONE, WELL)
+    assert time.monotonic() - begun_s >= 1.0
+    assert door.count("POST", "deployments") == 2
+    assert watched.listed() == (Listed(ONE),)
+
+
+def test_a_wish_is_refused_when_that_lasts(watched: Watched, door: Door) -> None:
+    door.faults.append(Fault(lambda request: request.does("POST", "deployments"), times=1000, code=429))
+    with pytest.raises(PlatformRefusal) as refusal:
+        watched.platform.create(ONE, WELL)
+    assert str(refusal.value) == "the door is shut (429)"
+    assert 2 <= door.count("POST", "deployments") <= 10, "tried again, and not like a storm"
+    assert watched.listed() == ()
+    door.faults.clear()
+    watched.platform.create(ONE, WELL)
+    assert watched.listed() == (Listed(ONE),)
+
+
+def test_nothing_is_done_where_nobody_tells_what_is_there(watched: Watched, door: Door) -> None:
+    door.faults.append(Fault(lambda request: request.method == "GET" and not request.is_watch, times=1000, code=503))
+    wishes = (Create(ONE, WELL), Create(TWO, WELL))
+    assert watched.platform.take(wishes) == tuple(Refused(wish, "the door is shut (503)") for wish in wishes)
+    assert door.count("POST", "deployments") == 0
+    with pytest.raises(PlatformRefusal, match=r"^the door is shut \(503\)$"):
+        watched.platform.list()
+
+
+def test_a_creation_that_was_accepted_and_nobody_heard_of_it_is_no_second_one(
+    watched: Watched, door: Door, client: Client
+) -> None:
+    door.faults.append(Fault(lambda request: request.does("POST", "deployments"), code=504, passed_on=True))
+    watched.platform.create(ONE, WELL)
+    assert door.count("POST", "deployments") == 2, "the second was answered with a conflict"
+    assert len(list(client.list(Deployment))) == 1
+    assert watched.listed() == (Listed(ONE),)
+
+
+def test_a_restart_goes_through_though_others_write_meanwhile(watched: Watched, door: Door, client: Client) -> None:
+    watched.platform.create(ONE, WELL)
+    words = iter(("one", "two"))
+    door.faults.append(
+        Fault(lambda request: request.does("PUT", "deployments"), times=2, before=lambda: note(client, next(words)))
+    )
+    watched.platform.restart(ONE, STUBBORN)
+    assert door.count("PUT", "deployments") >= 3, "two conflicts at least, and then it was taken"
+    assert annotations(client)["somebody"] == "two", "what others wrote stays"
+    assert watched.settings() == {ONE: STUBBORN.fingerprint}
+
+
+def test_a_restart_of_what_is_deleted_meanwhile_is_refused(watched: Watched, door: Door, place: NowhereMaker) -> None:
+    watched.platform.create(ONE, WELL)
+    place.hold(ONE)
+    door.faults.append(
+        Fault(lambda request: request.does("PUT", "deployments"), before=lambda: place.make().delete(ONE))
+    )
+    with pytest.raises(PlatformRefusal, match=r"^consumer 1 can't be restarted: it is leaving: Deployment "):
+        watched.platform.restart(ONE, STUBBORN)
+    place.release(ONE)
+    watched.until(lambda: ConsumerGone(ONE) in watched.told)
+
+
+def test_a_watch_that_breaks_off_goes_on_where_it_was(watched: Watched, door: Door) -> None:
+    watched.platform.create(ONE, WELL)
+    lists = door.count("GET", "pods")
+    door.cut_watches()
+    watched.until(lambda: min(door.count("WATCH", kind) for kind in ("pods", "deployments")) >= 1)
+    assert door.count("GET", "pods") == lists, "without looking at everything again"
+    watched.platform.delete(ONE)
+    watched.until_told(ConsumerGone(ONE))
+
+
+def test_a_bookmark_is_where_a_watch_goes_on(watched: Watched, door: Door, client: Client, place: NowhereMaker) -> None:
+    newer = client.create(ConfigMap(metadata=ObjectMeta(name="newer"))).metadata
+    assert newer is not None
+    version = str(newer.resourceVersion)
+    door.faults.append(Fault(lambda request: request.does("WATCH", "pods"), line=BOOKMARK % version.encode()))
+
+    def goes_on_from_there() -> bool:
+        door.cut_watches()
+        return any(f"resourceVersion={version}&" in request.query for request in [*door.passed])
+
+    watched.until(goes_on_from_there)
+    assert not any("can't be read" in line for line in place.said)
+
+
+def test_what_happened_while_a_watch_was_expired_is_found(
+    watched: Watched, door: Door, client: Client, place: NowhereMaker
+) -> None:
+    watched.platform.create(ONE, WELL)
+    watched.until(lambda: place.pods(ONE))
+    watching = Fault(lambda request: request.is_watch, times=1000, code=503)
+    door.faults.append(watching)
+    door.cut_watches()
+    client.delete(Deployment, NAME)
+    place.advance(lambda: not place.pods(ONE) and not list(client.list(Deployment)))
+    assert watched.told == []
+    watching.code, watching.times = 410, 2
+    watched.until_told(ConsumerGone(ONE))
+
+
+def test_a_watch_in_which_nothing_comes_any_more_is_given_up(
+    place: NowhereMaker, door: Door, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(api, "SILENT_FOR_S", 0.5)
+    door.faults.append(Fault(lambda request: request.is_watch, times=2, silent=True))
+    watched = Watched(place)
+    watched.platform.create(ONE, WELL)
+    watched.platform.delete(ONE)
+    watched.until_told(ConsumerGone(ONE))
+
+
+def test_an_api_server_that_restarts_is_waited_for(
+    watched: Watched, place: NowhereMaker, control_plane: ControlPlane
+) -> None:
+    watched.platform.create(ONE, WELL)
+    watched.until(lambda: place.pods(ONE))
+    control_plane.stop_api_server()
+    with pytest.raises(PlatformRefusal) as refusal:
+        watched.platform.list()
+    assert str(refusal.value).startswith(f"Kubernetes at {place.server} doesn't answer: ")
+    with pytest.raises(PlatformRefusal):
+        watched.platform.delete(ONE)
+    watched.until(lambda: any("can't be watched" in line for line in place.said))
+    assert watched.told == [], "nobody is gone because nobody answers"
+    control_plane.start_api_server()
+    watched.until(lambda: any("pods are watched again" in line for line in place.said))
+    assert watched.listed() == (Listed(ONE),)
+    watched.platform.delete(ONE)
+    watched.until_told(ConsumerGone(ONE))
+
+
+def test_requests_are_made_in_parallel_and_never_more_than_allowed(place: NowhereMaker, door: Door) -> None:
+    platform = place.make(more="requests_at_once = 4")
+    assert platform.at_once == 4
+    wishes = [Create(ConsumerId(number), WELL) for number in range(1, 25)]
+    door.most_at_once = 0
+    assert platform.take(wishes) == ()
+    assert 2 <= door.most_at_once <= 4
+    assert [listed.consumer for listed in platform.list()] == [wish.consumer for wish in wishes]

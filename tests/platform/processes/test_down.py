@@ -1,0 +1,150 @@
+"""`restow down` as a person runs it: whatever of a group runs on this machine, afterwards nothing does."""
+
+import signal
+import subprocess
+import sys
+from collections.abc import Callable, Iterator
+from contextlib import ExitStack
+from pathlib import Path
+
+import pytest
+from tests.platform.processes.conftest import ProcessMaker, behaving
+
+from restow.cli import main
+from restow.model import ConsumerId
+from restow.platform.processes.files import MARK
+from restow.platform.processes.linux import marked, process
+from restow.platform.processes.roles import Role, RunningRole, running_roles
+
+ONE, TWO = ConsumerId(1), ConsumerId(2)
+
+ROLE = """
+import pathlib, signal, sys, time
+from restow.platform.processes.roles import RunningRole
+
+signal.signal(signal.SIGTERM, signal.SIG_IGN if sys.argv[3] == "stubborn" else lambda *_: sys.exit(0))
+with RunningRole("a", pathlib.Path(sys.argv[1]), sys.argv[2]):
+    print("working", flush=True)
+    time.sleep(1000)
+"""
+
+Start = Callable[[str, str], "subprocess.Popen[str]"]
+
+
+@pytest.fixture
+def down(processes: ProcessMaker, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> Callable[..., list[str]]:
+    """Runs it, and gives the lines that it printed."""
+    config = tmp_path / "restow.toml"
+    config.write_text(f"""
+        kafka.bootstrap = "127.0.0.1:9092"
+        group.name = "a"
+        consumer.grace_s = 0.5
+        processes.directory = "{processes.directory}"
+        """)
+
+    def run(*arguments: str) -> list[str]:
+        assert main(["down", "--config", str(config), *arguments]) == 0
+        printed = capsys.readouterr()
+        assert printed.err == ""
+        return printed.out.splitlines()
+
+    return run
+
+
+@pytest.fixture
+def start(processes: ProcessMaker) -> Iterator[Start]:
+    """A process with a role in the group, when it is at its work."""
+    with ExitStack() as stack:
+
+        def start(role: str, behaviour: str) -> "subprocess.Popen[str]":
+            command = [sys.executable, "-c", ROLE, str(processes.directory), role, behaviour]
+            started = stack.enter_context(subprocess.Popen(command, stdout=subprocess.PIPE, text=True))
+            stack.callback(started.kill)
+            assert started.stdout
+            assert started.stdout.readline() == "working\n"
+            return started
+
+        yield start
+
+
+def test_it_ends_controllers_monitors_and_consumers_and_says_so(
+    processes: ProcessMaker, down: Callable[..., list[str]], start: Start
+) -> None:
+    controller, stopped = start("controller", "well"), start("controller", "stubborn")
+    monitor = start("monitor", "well")
+    stopped.send_signal(signal.SIGSTOP)
+    platform = processes.make()
+    platform.create(ONE, behaving("parent", ORPHAN=str(processes.directory / "orphan")))
+    platform.create(TWO, processes.stubborn)
+    for consumer in (ONE, TWO):
+        processes.until_works(consumer)
+    assert sorted(down()) == sorted(
+        [
+            f"ended controller (process {controller.pid})",
+            f"ended controller (process {stopped.pid})",
+            f"ended monitor (process {monitor.pid})",
+            "ended a-consumer-1",
+            "ended a-consumer-2",
+        ]
+    )
+    assert [one.wait(0) for one in (controller, stopped, monitor)] == [0, -signal.SIGKILL, 0]
+    for consumer in (ONE, TWO):
+        assert marked(MARK, str(processes.directory / f"run/a/a-consumer-{consumer}")) == ()
+    assert processes.make().list() == ()
+    assert running_roles("a", processes.directory) == ()
+
+
+def test_it_leaves_volumes_unless_told_otherwise_and_other_groups_always(
+    processes: ProcessMaker, down: Callable[..., list[str]]
+) -> None:
+    processes.make().create(ONE, processes.well)
+    other = processes.make("a-consumer-1")
+    other.create(ONE, processes.well)
+    processes.until_works(ONE)
+    assert down() == ["ended a-consumer-1"]
+    assert processes.volume(ONE).is_dir()
+    assert down("--volumes") == [f"removed {processes.volume(ONE)}"]
+    assert not processes.volume(ONE).exists()
+    processes.advance(lambda: processes.volume(ONE, "a-consumer-1").is_dir())
+    assert other.list() != ()
+
+
+def test_it_works_when_nothing_runs(processes: ProcessMaker, down: Callable[..., list[str]]) -> None:
+    for arguments in ((), ("--volumes",)):
+        assert down(*arguments) == [f"nothing of group a runs in {processes.directory}"]
+    assert not processes.directory.exists()
+
+
+def test_what_is_failing_is_ended_too(processes: ProcessMaker, down: Callable[..., list[str]]) -> None:
+    processes.make().create(ONE, processes.failing)
+    assert down() == ["ended a-consumer-1"]
+    assert down() == [f"nothing of group a runs in {processes.directory}"]
+
+
+def test_a_role_is_recorded_while_it_is_played(tmp_path: Path) -> None:
+    with RunningRole("a", tmp_path, "monitor"), RunningRole("a", tmp_path, "controller"):
+        assert [role.name for role in running_roles("a", tmp_path)] == ["controller", "monitor"]
+        assert running_roles("b", tmp_path) == ()
+    assert running_roles("a", tmp_path) == ()
+
+
+def test_a_record_of_a_role_that_died_is_not_believed(processes: ProcessMaker, start: Start) -> None:
+    controller = start("controller", "well")
+    known = process(controller.pid)
+    assert known
+    assert running_roles("a", processes.directory) == (Role("controller", known),)
+    [record] = (processes.directory / "run/a/roles").iterdir()
+    record.write_text(record.read_text().replace(str(known.started), str(known.started + 1)))
+    assert running_roles("a", processes.directory) == ()
+    assert list(record.parent.iterdir()) == []
+
+
+def test_consumers_that_are_pods_are_left_alone_and_it_is_said_how_they_go(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    config = tmp_path / "restow.toml"
+    config.write_text('kafka.bootstrap = "127.0.0.1:9092"\ngroup.name = "a"\ngroup.platform = "kubernetes"\n')
+    assert main(["down", "--config", str(config)]) == 0
+    nothing, pods = capsys.readouterr().out.splitlines()
+    assert nothing.startswith("nothing of group a runs in ")
+    assert pods.startswith("its consumers are pods, and go on; when no controller runs any more: kubectl delete ")

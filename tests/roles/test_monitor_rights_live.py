@@ -1,0 +1,165 @@
+"""The monitor on a Kafka that asks who one is: what it may not have is said, and the rest goes on."""
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+
+import pytest
+from confluent_kafka.admin import (
+    AclBinding,
+    AclBindingFilter,
+    AclOperation,
+    AclPermissionType,
+    AdminClient,
+    ResourcePatternType,
+    ResourceType,
+)
+from tests.support.monitor_watching import LOOKS, Watch, created
+
+from restow.kafka import record_sizes
+from restow.kafka.admin import Admin
+from restow.kafka.clients import make_admin_client
+from restow.kafka.embedded.broker import EmbeddedKafka
+from restow.kafka.sampler import Interest, Sampler
+from restow.monitor.speeds import Meter
+from restow.settings import ClientProperties, Kafka
+
+USERS = 'user_owner="open-sesame" user_restow="read-only"'
+PRINCIPAL = "User:restow"
+JAAS = "org.apache.kafka.common.security.plain.PlainLoginModule required"
+
+
+@pytest.fixture(scope="module")
+def guarded() -> Iterator[tuple[Kafka, Kafka]]:
+    """A Kafka that asks who one is: as the owner, who may do everything, and as restow, who may do what it is given."""
+    server = {
+        "listener.security.protocol.map": "CLIENTS:SASL_PLAINTEXT,NODES:PLAINTEXT,QUORUM:PLAINTEXT",
+        "listener.name.clients.sasl.enabled.mechanisms": "PLAIN",
+        "listener.name.clients.plain.sasl.jaas.config": f"{JAAS} {USERS};",
+        "authorizer.class.name": "org.apache.kafka.metadata.authorizer.StandardAuthorizer",
+        "super.users": "User:ANONYMOUS;User:owner",
+    }
+    with EmbeddedKafka(server=server) as broker:
+        common = {"security.protocol": "SASL_PLAINTEXT", "sasl.mechanism": "PLAIN"}
+        owner = {**common, "sasl.username": "owner", "sasl.password": "open-sesame"}
+        restow = {**common, "sasl.username": "restow", "sasl.password": "read-only"}
+        yield Kafka(broker.bootstrap, ClientProperties(owner)), Kafka(broker.bootstrap, ClientProperties(restow))
+
+
+@dataclass
+class Rights:
+    client: AdminClient
+
+    def grant(self, kind: ResourceType, name: str, right: AclOperation) -> None:
+        literal, allow = ResourcePatternType.LITERAL, AclPermissionType.ALLOW
+        [done] = self.client.create_acls([AclBinding(kind, name, literal, PRINCIPAL, "*", right, allow)]).values()
+        done.result()
+
+    def revoke(self, kind: ResourceType, name: str, right: AclOperation) -> None:
+        literal, allow = ResourcePatternType.LITERAL, AclPermissionType.ALLOW
+        [done] = self.client.delete_acls([AclBindingFilter(kind, name, literal, PRINCIPAL, "*", right, allow)]).values()
+        done.result()
+
+
+def test_a_size_that_may_not_be_read_is_estimated_from_the_records(guarded: tuple[Kafka, Kafka], prefix: str) -> None:
+    owner, restow = guarded
+    rights = Rights(make_admin_client(owner))
+    with Admin(owner) as admin, Admin(restow) as as_restow:
+        partition = created(admin, prefix)
+        rights.grant(ResourceType.TOPIC, prefix, AclOperation.DESCRIBE)
+        rights.grant(ResourceType.TOPIC, prefix, AclOperation.DESCRIBE_CONFIGS)
+        rights.grant(ResourceType.BROKER, "kafka-cluster", AclOperation.DESCRIBE)
+        watch = Watch.of(owner, admin, prefix)
+        watch.sampler = Sampler(as_restow, Interest([prefix]), watch.said.append)
+        watch.look_until(lambda speeds: partition in speeds)
+        for _ in range(3):
+            watch.write({partition: 50})
+            assert not watch.look()[partition].estimated
+        rights.revoke(ResourceType.BROKER, "kafka-cluster", AclOperation.DESCRIBE)
+        watch.look_until(lambda speeds: speeds[partition].size_bytes is None)
+        watch.write({partition: 50})
+        estimate = watch.look()[partition]
+        assert (estimate.size_bytes, estimate.estimated, estimate.end_offset) == (None, True, 200)
+        assert [line.partition(";")[0] for line in watch.said] == [
+            "can't read the sizes of logs: the right Describe on the cluster is missing"
+        ]
+        assert watch.said[0].endswith("; until then speeds are estimated from the records")
+
+
+def test_where_no_size_was_ever_told_records_are_read_to_learn_theirs(
+    guarded: tuple[Kafka, Kafka], prefix: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(record_sizes, "AGAIN_AFTER_S", 0.0)
+    owner, restow = guarded
+    rights = Rights(make_admin_client(owner))
+    with Admin(owner) as admin, Admin(restow) as as_restow:
+        partition = created(admin, prefix, 2)
+        rights.grant(ResourceType.TOPIC, prefix, AclOperation.DESCRIBE)
+        rights.grant(ResourceType.TOPIC, prefix, AclOperation.DESCRIBE_CONFIGS)
+        watch = Watch.of(owner, admin, prefix)
+        watch.sampler = Sampler(as_restow, Interest([prefix]), watch.said.append)
+        watch.look_until(lambda speeds: partition in speeds)
+        watch.write({partition: 50})
+        refused = f"can't read records of {prefix} to learn their size: the right Read on the topic {prefix} is missing"
+        for _ in range(LOOKS):
+            watch.sampler.sample()
+            if len(watch.said) > 1:
+                break
+        assert [line.partition(";")[0] for line in watch.said] == [
+            "can't read the sizes of logs: the right Describe on the cluster is missing",
+            refused,
+        ]
+        rights.grant(ResourceType.TOPIC, prefix, AclOperation.READ)
+        for _ in range(LOOKS):
+            watch.write({partition: 1})
+            if watch.sampler.sample().record_bytes:
+                break
+        watch.meter = Meter()  # what it took in before, it could not know
+        watch.look()
+        watch.write({partition: 50})
+        speed = watch.look()[partition]
+        assert speed.bytes_per_s > 0
+        assert (speed.size_bytes, speed.estimated) == (None, True)
+        assert watch.said[2:] == ["the size of records: back again"]
+
+
+def test_a_topic_one_may_not_see_is_said_and_the_others_go_on(guarded: tuple[Kafka, Kafka], prefix: str) -> None:
+    owner, restow = guarded
+    rights = Rights(make_admin_client(owner))
+    said: list[str] = []
+    with Admin(owner) as admin, Admin(restow) as as_restow:
+        seen, hidden = created(admin, f"{prefix}-seen"), created(admin, f"{prefix}-hidden")
+        rights.grant(ResourceType.TOPIC, seen.topic, AclOperation.DESCRIBE)
+        rights.grant(ResourceType.TOPIC, seen.topic, AclOperation.DESCRIBE_CONFIGS)
+        rights.grant(ResourceType.BROKER, "kafka-cluster", AclOperation.DESCRIBE)
+        sampler = Sampler(as_restow, Interest([seen.topic, hidden.topic]), said.append)
+        for _ in range(LOOKS):
+            if sampler.sample().partitions == (seen,):
+                break
+        assert sampler.sample().partitions == (seen,)
+        assert said[-1] == f"there is no topic {hidden.topic}, or the right Describe on it is missing; others go on"
+
+
+def test_a_cleanup_policy_one_may_not_read_is_said_once_and_the_monitor_goes_on(
+    guarded: tuple[Kafka, Kafka], prefix: str
+) -> None:
+    owner, restow = guarded
+    rights = Rights(make_admin_client(owner))
+    with Admin(owner) as admin, Admin(restow) as as_restow:
+        compacted = {"cleanup.policy": "compact,delete"}
+        partitions = [created(admin, f"{prefix}-{name}", settings=compacted) for name in ("a", "b")]
+        for partition in partitions:
+            rights.grant(ResourceType.TOPIC, partition.topic, AclOperation.DESCRIBE)
+        rights.grant(ResourceType.BROKER, "kafka-cluster", AclOperation.DESCRIBE)
+        watch = Watch.of(owner, admin)
+        watch.sampler = Sampler(as_restow, Interest([f"^{prefix}-.*"]), watch.said.append)
+        watch.look_until(lambda speeds: list(speeds) == partitions)
+        watch.write(dict.fromkeys(partitions, 50))
+        assert [speed.end_offset for speed in watch.look().values()] == [50, 50]
+        assert watch.last is not None
+        assert watch.last.compacted.tolist() == [False, False]
+        first = partitions[0].topic
+        missing = f"can't read the cleanup.policy of {first}: the right DescribeConfigs on the topic {first} is missing"
+        assert watch.said == [
+            f"{missing}; grant it to the principal in [kafka] (and so for 1 more); what compaction hides is not seen",
+        ]
+        assert admin.cleanup_policies([f"{prefix}-a"]) == {f"{prefix}-a": "compact,delete"}

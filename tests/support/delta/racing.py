@@ -1,0 +1,99 @@
+"""What a process does in a race for a table: `python -m tests.support.delta.racing WHAT ROOT CONSUMER COUNT`.
+
+All wait for the starting gun, a file beside the table. What they have to tell is the one line of JSON that they print.
+"""
+
+import json
+import os
+import signal
+import sys
+import time
+from collections.abc import Callable
+from contextlib import suppress
+from pathlib import Path
+
+from deltalake.exceptions import CommitFailedError
+from tests.support.delta.lake import COLUMNS, P0, lake, schema, store, write
+
+from restow.model import TopicPartition
+from restow.pipeline.delta.compaction import compact
+from restow.pipeline.delta.ledger import Ledger
+from restow.pipeline.table import Span
+
+NEXT_TABLE_S = 0.1
+
+
+def gun(root: Path) -> Path:
+    return root.with_suffix(".go")
+
+
+def append(root: Path, consumer: int, count: int) -> object:
+    """Batches of three rows, to a partition of its own."""
+    table, own = lake(root, consumer), TopicPartition("orders", consumer)
+    wait(root)
+    table.begin({own: 0}, COLUMNS)
+    return [store(table, {own: Span(3 * batch, 3 * batch + 3)}) for batch in range(count)]
+
+
+def make(root: Path, consumer: int, count: int) -> object:
+    """Tables that aren't there, each at the same moment as all others, and with a column of its own."""
+    own = schema(("offset", "long"), (f"of_{consumer}", "long"))
+    wait(root)
+    begun_s = gun(root).stat().st_mtime
+    for number in range(count):
+        table = lake(root / str(number), consumer)
+        time.sleep(max(0.0, begun_s + NEXT_TABLE_S * (number + 1) - time.time()))
+        table.begin({TopicPartition("orders", consumer): 0}, own)
+    return None
+
+
+def compete(root: Path, consumer: int, count: int) -> object:
+    """Everybody wants to store the same ranges of the same partitions, each where the table has them."""
+    table, ours, partitions = lake(root, consumer), 0, [P0, TopicPartition("clicks", 9)]
+    wait(root)
+    while (at := table.positions(partitions))[P0] < count:
+        ours += not store(table, {p: Span(at[p], at[p] + 1) for p in partitions})
+    return ours
+
+
+def begin(root: Path, consumer: int, count: int) -> object:
+    """Each with an opinion of its own; the table makes up one mind."""
+    table, partitions = lake(root, consumer), [TopicPartition("orders", number) for number in range(count)]
+    wait(root)
+    table.begin(dict.fromkeys(partitions, consumer), COLUMNS)
+    return [table.positions(partitions)[partition] for partition in partitions]
+
+
+def compact_often(root: Path, consumer: int, count: int) -> object:
+    ledger, done = Ledger(str(root)), 0
+    wait(root)
+    while gun(root).exists():
+        ledger.refresh()
+        if len(ledger.table.file_uris()) >= count:
+            with suppress(CommitFailedError):
+                compact(ledger, 2**20, consumer)
+                done += 1
+        time.sleep(0.01)
+    return done
+
+
+def die_before_the_commit(root: Path, consumer: int, count: int) -> object:
+    table = lake(root, consumer)
+    table.begin({P0: 0}, COLUMNS)
+    write(table, {P0: Span(0, count)})
+    os.kill(os.getpid(), signal.SIGKILL)
+    return None
+
+
+def wait(root: Path) -> None:
+    while not gun(root).exists():
+        time.sleep(0.001)
+
+
+RACES: dict[str, Callable[[Path, int, int], object]] = {
+    race.__name__: race for race in (append, make, compete, begin, compact_often, die_before_the_commit)
+}
+
+if __name__ == "__main__":
+    what, root, consumer, count = sys.argv[1:]
+    print(json.dumps(RACES[what](Path(root), int(consumer), int(count))))

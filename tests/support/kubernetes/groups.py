@@ -1,0 +1,223 @@
+"""A whole group in the tests' own cluster, set up as an operator would: what `restow manifests` prints is applied, and
+the controller makes pods. Kafka runs on this machine, whose network pods use.
+"""
+
+import json
+import os
+import signal
+from collections.abc import Callable, Iterable
+from functools import partial
+from pathlib import Path
+from typing import Any, NamedTuple
+
+from lightkube import Client
+from lightkube.codecs import load_all_yaml
+from lightkube.models.core_v1 import ContainerStatus
+from lightkube.resources.apps_v1 import Deployment
+from lightkube.resources.core_v1 import PersistentVolumeClaim, Pod
+from lightkube.types import CascadeType, PatchType
+from tests.support.kubernetes.cluster.control_plane import ControlPlane
+from tests.support.kubernetes.cluster.node import Node
+from tests.support.kubernetes.printing import OPERATOR, manifests_of
+from tests.support.live_groups import Eventually, Group
+
+from restow.controller.events import Received
+from restow.kafka.admin import Admin
+from restow.kafka.embedded.ports import LOOPBACK
+from restow.model import ConsumerId
+from restow.platform.interface import ConsumerGone
+from restow.platform.kubernetes.pods import is_recent
+from restow.protocol.messages import ConsumerReady
+from restow.settings import Kafka
+
+WHERE = """
+[kubernetes]
+namespace = "{namespace}"
+service_account = "{group}-consumer"
+access_mode = "ReadWriteOnce"
+[kubernetes.pod.spec]
+hostNetwork = true
+volumes = [{{ name = "lake", hostPath = {{ path = "{lake}", type = "Directory" }} }}]
+[[kubernetes.pod.spec.containers]]
+name = "consumer"
+volumeMounts = [{{ name = "lake", mountPath = "{lake}" }}]
+resources.requests.cpu = "10m"
+livenessProbe = {{ exec.command = ["sh", "-c", '{is_alive}'], periodSeconds = 20, timeoutSeconds = 60 }}
+env = [
+    {{ name = "KUBERNETES_SERVICE_HOST", value = "{host}" }},
+    {{ name = "KUBERNETES_SERVICE_PORT", value = "{port}" }},
+]
+"""
+"""Nothing leads to the address that a cluster gives its API server here, so pods are told where it is. And on a machine
+that runs several test suites, a look at a pod may take longer than on any node that is fit for work."""
+
+HELD = "restow.test/held"
+
+Labels = dict[str, Any]
+
+
+class Place(NamedTuple):
+    control_plane: ControlPlane
+    node: Node
+    namespace: str
+    client: Client
+
+
+class PodGroup(Group):
+    """Its controller is a pod, and so are its consumers. Tables are at the same place for them and for the test."""
+
+    platform = "kubernetes"
+    consumer = f'pipeline = "light"\nimage = "{Node.restow}"\nmemory_mb = 256'
+    patience_s = 300.0
+    """A pod is ready in seconds, though not while others use this machine's processors."""
+    is_measured = False
+    """Whether a monitor runs. Where none does, the test says how fast partitions are written."""
+
+    def __init__(
+        self, place: Place, kafka: Kafka, admin: Admin, prefix: str, directory: Path, eventually: Eventually
+    ) -> None:
+        super().__init__(kafka, admin, prefix, directory, eventually)
+        self._place, self._client = place, place.client
+        self._volumes: dict[int, Path] = {}
+        self._controller: Pod | None = None
+        self.lake = directory / "lake"
+        self.lake.mkdir()
+        os.chown(self.lake, place.node.user, place.node.user)
+        self.table = self.lake / "table.db"
+        self.begin()
+
+    def where(self) -> str:
+        place = self._place
+        return WHERE.format(
+            namespace=place.namespace,
+            group=self.name,
+            lake=self.lake,
+            is_alive=is_recent("alive", self.patience_s),
+            host=LOOPBACK,
+            port=place.control_plane.place.api_port,
+        )
+
+    def patiently(self, condition: Callable[[], object]) -> None:
+        self.eventually(condition, within_s=self.patience_s)
+
+    # What an operator does.
+
+    def apply(self) -> None:
+        """By these settings nobody is restarted for being slow: who is restarted was to be, or crashed."""
+        most_s = self.patience_s
+        self.write_settings(silent_after_s=most_s, ready_within_s=most_s, answer_within_s=most_s / 2)
+        things: list[Any] = list(load_all_yaml(manifests_of(self.config)))
+        for thing in things:
+            if self.is_measured or not isinstance(thing, Deployment) or name_of(thing) != f"{self.name}-monitor":
+                self._client.apply(thing, field_manager=OPERATOR)
+        self.patiently(lambda: self.pods("controller"))
+        [self._controller] = self.pods("controller")
+
+    def delete(self, deployment: str) -> None:
+        self._client.delete(Deployment, deployment, cascade=CascadeType.FOREGROUND)
+
+    # What happens to it.
+
+    def crash_controller(self) -> None:
+        """As the kernel would end it. Its kubelet starts it again."""
+        [pod] = self.pods("controller")
+        os.kill(self._place.node.processes(pod, "controller")[0], signal.SIGKILL)
+
+    def hold_pods(self, *consumers: int) -> None:
+        """When they are deleted they end, but their objects stay until they are released."""
+        for consumer in consumers:
+            self._set_finalizers(self.pod(consumer), [HELD])
+
+    def release_pods(self) -> None:
+        for pod in self.pods("consumer"):
+            if pod.metadata and pod.metadata.finalizers:
+                self._set_finalizers(pod, [])
+
+    def _set_finalizers(self, pod: Pod, finalizers: list[str]) -> None:
+        patch = {"metadata": {"finalizers": finalizers}}
+        self._client.patch(Pod, name_of(pod), patch, patch_type=PatchType.MERGE)
+
+    # What is seen of it.
+
+    def pods(self, component: str) -> list[Pod]:
+        return list(self._client.list(Pod, labels=self._labels(component)))
+
+    def pod(self, consumer: int) -> Pod:
+        [pod] = self._client.list(Pod, labels={"restow/group": self.name, "restow/consumer": str(consumer)})
+        return pod
+
+    def claims(self) -> dict[str, str | None]:
+        found = self._client.list(PersistentVolumeClaim, labels={"restow/group": self.name})
+        return {name_of(claim): claim.status.phase if claim.status else None for claim in found}
+
+    def is_clean(self, consumer: int) -> bool:
+        """Whether its volume says that it ended as it should."""
+        return bool(json.loads((self.volume(consumer) / "state.json").read_text())["saved"]["clean"])
+
+    def returns(self, consumer: int) -> list[ConsumerReady]:
+        """How a consumer came up each time, as the newest controller was told."""
+        received = [event for event in self.events("ConsumerReady") if isinstance(event, Received)]
+        messages = [heard.message for event in received for heard in event.heard]
+        return [each for each in messages if isinstance(each, ConsumerReady) and each.consumer == consumer]
+
+    def told_gone(self) -> list[ConsumerId]:
+        """Of whom the platform said so to the newest controller."""
+        return [event.consumer for event in self.events("ConsumerGone") if isinstance(event, ConsumerGone)]
+
+    def volume(self, consumer: int) -> Path:
+        if consumer not in self._volumes:
+            claim = f"{self.name}-consumer-{consumer}"
+            self._volumes[consumer] = self._place.control_plane.volume(claim, self._place.namespace)
+        return self._volumes[consumer]
+
+    def log(self, controller: int = -1) -> Path:
+        """The newest one's, and with 0 that of the one before it."""
+        if self._controller is None:
+            return self.directory / "nothing"
+        directory = self._place.node.empty_dir(self._controller, "volume")
+        return directory / ("events.jsonl.1" if controller == 0 else "events.jsonl")
+
+    def said(self, controller: int = -1) -> str:
+        files = self._place.node.printed(self._controller, "controller") if self._controller else ()
+        return files[controller].read_text() if files else ""
+
+    def told(self) -> Iterable[Path]:
+        return [file for pod in self.pods("consumer") for file in self._place.node.printed(pod, "consumer")]
+
+    def end_all(self) -> None:
+        """The controller first, or it would make anew what is deleted."""
+        self.release_pods()
+        for component in ("controller", "monitor", "consumer"):
+            for deployment in self._client.list(Deployment, labels=self._labels(component)):
+                self.delete(name_of(deployment))
+            self.patiently(partial(self.is_gone, component))
+
+    def is_gone(self, component: str) -> bool:
+        return not self.pods(component)
+
+    def _labels(self, component: str) -> Labels:
+        return {"restow/group": self.name, "app.kubernetes.io/component": component}
+
+
+def container(pod: Pod) -> ContainerStatus:
+    assert pod.status is not None
+    [status] = pod.status.containerStatuses or []
+    return status
+
+
+def ended(pod: Pod) -> int | None:
+    """The exit code of its container, when that has ended for good."""
+    state = container(pod).state
+    return state.terminated.exitCode if state and state.terminated else None
+
+
+def name_of(thing: Pod | Deployment | PersistentVolumeClaim) -> str:
+    assert thing.metadata is not None
+    assert thing.metadata.name is not None
+    return thing.metadata.name
+
+
+def uid_of(pod: Pod) -> str:
+    assert pod.metadata is not None
+    assert pod.metadata.uid is not None
+    return pod.metadata.uid

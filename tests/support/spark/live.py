@@ -1,0 +1,130 @@
+"""Topics, tables and pipelines on a real Kafka and a real Spark in this process, for tests of the Spark pipeline."""
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+from tests.support.spark.project import rows_of
+
+from restow.consumer.effects import ChangeAssignment, RunCycle
+from restow.consumer.events import AssignmentChanged, CycleEnded
+from restow.consumer.pipeline import Meanwhile, Plans
+from restow.kafka.admin import Admin
+from restow.kafka.clients import make_producer
+from restow.kafka.topics import wait_until_shown
+from restow.model import SortedMapping, TopicPartition
+from restow.pipeline.delta.staging import Writer
+from restow.pipeline.delta.table import DeltaLake
+from restow.pipeline.pipeline import SparkPipeline
+from restow.pipeline.spark.engine import Engine
+from restow.pipeline.spark.session import Resources
+from restow.protocol.messages import Offsets, StartFrom, TopicService
+from restow.settings import ClientProperties, Consumer, Group, Kafka, Settings, Spark
+
+QUICK = Spark(properties=ClientProperties({"spark.driver.extraJavaOptions": "-XX:TieredStopAtLevel=1"}))
+"""A session that is up soon and never becomes as fast as it could: right for a few small cycles."""
+CYCLE = Consumer(cycle_s=0.3, cycle_bytes=1_000_000, grace_s=4.0)
+
+
+class Borrowed(Engine):
+    """The session is the module's: it outlives this one."""
+
+    def close(self) -> None:
+        self._worker.close()
+
+
+@dataclass
+class Lake:
+    """Topics of a test's own, what becomes of them, and pipelines that read them."""
+
+    kafka: Kafka
+    admin: Admin
+    prefix: str
+    directory: Path
+    said: list[str] = field(default_factory=list)
+    pipelines: list[SparkPipeline] = field(default_factory=list)
+
+    def __post_init__(self) -> None:
+        # Idempotent: else a batch that has to be sent again comes after those that were sent after it.
+        self._producer = make_producer(self.kafka, {"enable.idempotence": True})
+
+    def topic(self, name: str, partitions: int) -> str:
+        topic = f"{self.prefix}-{name}"
+        self.admin.create_topic(topic, partitions)
+        wait_until_shown(self.admin, {topic: partitions})
+        return topic
+
+    def table(self, name: str = "table") -> str:
+        return str(self.directory / name)
+
+    def write(self, topic: str, counts: Mapping[int, int]) -> None:
+        for partition, count in counts.items():
+            for number in range(count):
+                self._producer.produce(topic, str(number), partition=partition, key="k", headers={"h": b"1"})
+        assert self._producer.flush(30) == 0
+
+    def pipeline(self, consumer: int = 1, settings: Consumer = CYCLE, plans: Plans | None = None) -> SparkPipeline:
+        whole = Settings(self.kafka, group=Group(self.prefix), consumer=settings, spark=QUICK)
+        writer = Writer(self.prefix, consumer, 7)
+        pipeline = SparkPipeline(
+            whole,
+            Borrowed(whole, Resources(cores=1.0), self.said.append),
+            lambda uri: DeltaLake(uri, writer, whole.table, self.said.append),
+            self.said.append,
+            plans,
+        )
+        self.pipelines.append(pipeline)
+        return pipeline
+
+    def staged(self, name: str = "table") -> list[str]:
+        """The directories of cycles below the table: of stored ones, and of others."""
+        return sorted(str(path) for path in Path(self.table(name)).glob("data/*/*/*"))
+
+    def rows(self, columns: str = "_topic, _partition, _offset", name: str = "table") -> list[tuple[Any, ...]]:
+        return rows_of(self.table(name), columns)
+
+
+@dataclass
+class Reading:
+    """A pipeline that holds partitions, as a consumer's machine would have it."""
+
+    pipeline: SparkPipeline
+    topics: SortedMapping[str, TopicService]
+    at: Offsets
+
+    def cycle(self, meanwhile: Meanwhile = lambda: False) -> CycleEnded:
+        ended = self.pipeline.cycle(RunCycle(self.at, self.topics), meanwhile)
+        self.at = ended.positions
+        return ended
+
+    def after_a_cycle(self) -> tuple[int, ...]:
+        """Where its partitions are then, in order."""
+        return tuple(self.cycle().positions.values())
+
+    def until(self, *ends: int) -> list[CycleEnded]:
+        """Cycles until the partitions, in order, are there."""
+        cycles: list[CycleEnded] = []
+        for _ in range(40):
+            if tuple(self.at.values()) == ends:
+                return cycles
+            cycles.append(self.cycle())
+        raise AssertionError(f"the partitions are at {self.at}, and not at {ends}")
+
+
+def opened(
+    pipeline: SparkPipeline, services: Mapping[str, TopicService], starts: Mapping[TopicPartition, StartFrom]
+) -> AssignmentChanged:
+    return pipeline.change(ChangeAssignment((), SortedMapping(starts), SortedMapping(services)))
+
+
+def reading(
+    pipeline: SparkPipeline, services: Mapping[str, TopicService], starts: Mapping[TopicPartition, StartFrom]
+) -> Reading:
+    changed = opened(pipeline, services, starts)
+    assert changed.refused == ()
+    return Reading(pipeline, SortedMapping(services), changed.started)
+
+
+def of(topic: str, *numbers: int) -> list[TopicPartition]:
+    return [TopicPartition(topic, number) for number in numbers]
