@@ -24,7 +24,8 @@ class Layer:
 
 LAYERS = (  # from the ground up: a module imports from its own layer and from those above it in this list
     Layer("compiler", ("restow.packing.compiler",)),  # reads the sources of what it compiles
-    Layer("model", ("restow", "restow.errors", "restow.model", "restow.text"), pure=True),
+    Layer("model", ("restow", "restow.errors", "restow.model", "restow.text", "restow.backoff"), pure=True),
+    Layer("durable", ("restow.durable",)),
     Layer(
         "machines",
         (
@@ -58,7 +59,7 @@ LAYERS = (  # from the ground up: a module imports from its own layer and from t
                 "restow.platform.kubernetes.*",
                 "restow.pipeline.*",
             ),
-            *("restow.lifeline", "restow.health"),
+            *("restow.lifeline", "restow.health", "restow.logs"),
         ),
     ),
     Layer(

@@ -161,7 +161,7 @@ def test_an_item_of_a_list_is_checked_by_itself(item: str) -> None:
             MINIMAL + "[x]",
             (
                 "there is no table [x]; known are consume, "
-                "consumer, controller, group, kafka, kubernetes, monitor, processes, spark, table, topics"
+                "consumer, controller, group, kafka, kubernetes, log, monitor, processes, spark, table, topics"
             ),
         ),
         (MINIMAL + "[monitor]\nwindow = 3", "[monitor] there is no setting 'window'; did you mean 'window_s'?"),

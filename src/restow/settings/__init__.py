@@ -1,7 +1,7 @@
 """restow.toml -> frozen settings, checked once. Every process is given a `Settings` and reads nothing else.
 
-groups.py       the settings: a dataclass for each table of the file, a documented field for each key
-free.py         a table that is passed on as it is written
+schema.py       the settings: a dataclass for each table of the file, a documented field for each key
+passthrough.py  a table that is passed on as it is written
 properties.py   what a person passes on to the Kafka clients, with its secrets kept out of sight
 reader.py       the one reader, which the fields of the dataclasses drive
 exposure.py     whether a file can be shown to others
@@ -16,6 +16,7 @@ from restow.settings.schema import (
     Group,
     Kafka,
     Kubernetes,
+    Log,
     Monitor,
     Processes,
     Settings,
@@ -32,6 +33,7 @@ __all__ = [
     "Group",
     "Kafka",
     "Kubernetes",
+    "Log",
     "Monitor",
     "Processes",
     "Settings",

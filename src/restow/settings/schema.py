@@ -343,6 +343,18 @@ class Table:
 
 
 @dataclass(frozen=True, slots=True)
+class Log:
+    """`[log]`: the log lines of every process, on stderr."""
+
+    format: Annotated[str, one_of("text", "json")] = "text"
+    """"text" is for people: UTC time, level, role, words. "json" is for collectors: an object a line, with time, level,
+    role, logger and message."""
+
+    level: Annotated[str, one_of("debug", "info", "warning", "error")] = "info"
+    """The least important lines that are written. Libraries' lines are written from "warning" on."""
+
+
+@dataclass(frozen=True, slots=True)
 class Settings:
     """All of restow.toml."""
 
@@ -356,6 +368,7 @@ class Settings:
     kubernetes: Kubernetes = field(default_factory=Kubernetes)
     spark: Spark = field(default_factory=Spark)
     table: Table = field(default_factory=Table)
+    log: Log = field(default_factory=Log)
     consume: SortedMapping[TOPIC_OR_PATTERN, TopicService] = field(default_factory=SortedMapping)
     """`[consume.NAME]`: what becomes of a topic's records, by its name, or by a regular expression that starts with ^
     and must match a whole name. A name counts more than an expression."""

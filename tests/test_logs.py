@@ -1,0 +1,72 @@
+import json
+import logging
+from collections.abc import Iterator
+from datetime import UTC, datetime
+
+import pytest
+
+from restow.logs import configure
+from restow.settings import Log
+
+log = logging.getLogger("restow.somewhere")
+
+
+@pytest.fixture(autouse=True)
+def _as_before() -> Iterator[None]:
+    root, ours = logging.getLogger(), logging.getLogger("restow")
+    before = root.handlers[:], root.level, ours.level
+    yield
+    root.handlers[:], root.level, ours.level = before
+    logging.captureWarnings(False)
+
+
+def test_a_line_has_utc_time_level_role_and_words(capsys: pytest.CaptureFixture[str]) -> None:
+    configure("consumer-3", Log())
+    log.info("stored %s records", "1,000")
+    time, rest = capsys.readouterr().err.split(" ", 1)
+    assert rest == "INFO    consumer-3  stored 1,000 records\n"
+    assert time.endswith("Z")
+    assert abs((datetime.now(UTC) - datetime.fromisoformat(time)).total_seconds()) < 60
+
+
+def test_json_on_request_one_object_a_line(capsys: pytest.CaptureFixture[str]) -> None:
+    configure("controller", Log(format="json"))
+    log.warning("no speeds for 30 s\nsecond line, “quoted”")
+    [line] = capsys.readouterr().err.splitlines()
+    found = json.loads(line)
+    assert datetime.fromisoformat(found.pop("time")).tzinfo == UTC
+    assert found == {
+        "level": "WARNING",
+        "role": "controller",
+        "logger": "restow.somewhere",
+        "message": "no speeds for 30 s\nsecond line, “quoted”",
+    }
+
+
+@pytest.mark.parametrize("form", ["text", "json"])
+def test_an_exception_comes_with_its_traceback(form: str, capsys: pytest.CaptureFixture[str]) -> None:
+    configure("monitor", Log(format=form))
+    try:
+        raise ValueError("broken")
+    except ValueError:
+        log.exception("it failed")
+    text = capsys.readouterr().err
+    assert "it failed" in text
+    assert "ValueError: broken" in text
+
+
+def test_the_level_is_restows_own_and_libraries_only_warn(capsys: pytest.CaptureFixture[str]) -> None:
+    configure("monitor", Log(level="debug"))
+    library = logging.getLogger("some.library")
+    log.debug("ours")
+    library.info("theirs")
+    library.warning("their warning")
+    lines = capsys.readouterr().err.splitlines()
+    assert [line.split("  ")[-1] for line in lines] == ["ours", "their warning"]
+
+
+def test_a_higher_level_hides_lower_lines(capsys: pytest.CaptureFixture[str]) -> None:
+    configure("monitor", Log(level="error"))
+    log.warning("hidden")
+    log.error("shown")
+    assert capsys.readouterr().err.endswith("ERROR   monitor  shown\n")
