@@ -6,7 +6,7 @@ log_dirs.py   the one question librdkafka can't ask: bytes on disk
 topics.py     the four topics of restow: made when missing, grown when needed
 mailbox.py    a consumer's own partitions of these topics, and its voice
 reading.py    data, for the light consumer
-positions.py  where it begins
+offsets.py    offsets of logs, and the group's committed ones
 errors.py     what can be wrong with a cluster, each a line that a person can act on
 broker.py     the embedded broker: real Apache Kafka, one to three nodes
 node.py       one node of it: a Java process that never outlives its owner

@@ -1,17 +1,17 @@
 """Reads data for the light consumer: committed records of the partitions it is told, from the offsets it is told.
 
 One client for all partitions, assigned by hand. What it fetches ahead is limited to about a cycle, so that a partition
-with a long backlog doesn't keep the others waiting for longer than that. The group's offsets are committed with it too.
+with a long backlog doesn't keep the others waiting for longer than that.
 """
 
-from collections.abc import Callable, Iterable, Mapping, Sequence
-from typing import Any, Final, NamedTuple
+from collections.abc import Callable, Iterable, Mapping
+from typing import Final, NamedTuple
 
 from confluent_kafka import TIMESTAMP_NOT_AVAILABLE, KafkaError, KafkaException, Message
 from confluent_kafka import TopicPartition as Place
 
 from restow.kafka.clients import make_consumer
-from restow.kafka.errors import UNKNOWN, cause, explained
+from restow.kafka.errors import UNKNOWN
 from restow.model import TopicPartition
 from restow.protocol.messages import Gap
 from restow.settings import Kafka
@@ -24,10 +24,6 @@ FETCHED_AHEAD: Final = 1000
 FULL_FOR_MS: Final = 10
 """When as much is fetched ahead as may be, no partition is asked for until this has passed. The usual second would keep
 those waiting that have little."""
-
-
-COMMIT_WITHIN_MS: Final = 6000
-"""With 45 seconds, the library's own, a consumer could not end in its grace time while brokers are away."""
 
 
 class Record(NamedTuple):
@@ -47,8 +43,7 @@ class Record(NamedTuple):
 
 class Reader:
     def __init__(self, kafka: Kafka, group: str, ahead_bytes: int, say: Callable[[str], None]) -> None:
-        self._kafka, self._say = kafka, say
-        self._commits_fail = False
+        self._say = say
         self._next: dict[TopicPartition, int] = {}
         self._passed: dict[TopicPartition, Gap] = {}
         self._gaps: list[Gap] = []
@@ -66,9 +61,6 @@ class Reader:
                 "queued.max.messages.kbytes": max(ahead_bytes, 2 * at_once) >> 10,
                 "fetch.message.max.bytes": at_once,
                 "fetch.queue.backoff.ms": FULL_FOR_MS,
-                # A commit waits as long for a broker that is away. We are no member of a group: it means nothing else.
-                "session.timeout.ms": COMMIT_WITHIN_MS,
-                "on_commit": self._committed,
             },
         )
 
@@ -116,26 +108,8 @@ class Reader:
         found, self._gaps = tuple(self._gaps), []
         return found
 
-    def commit(self, offsets: Mapping[TopicPartition, int], wait: bool = False) -> None:
-        """For those who look at the group's lag; a failure is said, and stops nothing."""
-        if not offsets:
-            return
-        places = [Place(*partition, offset) for partition, offset in sorted(offsets.items())]
-        try:
-            if wait:
-                self._client.commit(offsets=places, asynchronous=False)
-            else:
-                self._client.commit(offsets=places, asynchronous=True)
-        except KafkaException as exception:
-            self._committed(cause(exception), places)
-
     def close(self) -> None:
         self._client.close()
-
-    @property
-    def client(self) -> Any:
-        """For `positions.py`, which asks with it where partitions begin."""
-        return self._client
 
     def _note(self, partition: TopicPartition, error: KafkaError) -> None:
         code = error.code()
@@ -168,15 +142,6 @@ class Reader:
         """Nothing is stored of a gap, so that a position stays before it until there is a record after it."""
         gap = self._passed.get(partition)
         return gap.next if gap and gap.first <= position < gap.next else position
-
-    def _committed(self, error: KafkaError | None, places: Sequence[Place]) -> None:
-        failed = error or next((place.error for place in places if place.error), None)
-        if failed and not self._commits_fail:
-            right = "Read on the group and its topics"
-            self._say(f"{explained(failed, 'commit offsets', right, self._kafka.bootstrap)}; the data goes on")
-        elif not failed and self._commits_fail:
-            self._say("offsets are committed again")
-        self._commits_fail = bool(failed)
 
 
 def _record(partition: TopicPartition, offset: int, message: Message) -> Record:

@@ -6,7 +6,7 @@ from typing import Final
 
 from restow.consumer.planning import Range
 from restow.errors import RestowError
-from restow.kafka.extents import Extents
+from restow.kafka.offsets import LogOffsets
 from restow.model import TopicPartition
 from restow.pipeline.spark.engine import Engine, Work
 from restow.pipeline.spark.session import Resources
@@ -37,7 +37,7 @@ class Tried:
 
 class Checker:
     def __init__(self, settings: Settings, say: Callable[[str], None]) -> None:
-        self._extents = Extents(settings.kafka)
+        self._log_offsets = LogOffsets(settings.kafka)
         self._engine = Engine(settings, Resources("restow-check", cores=1.0), say)
 
     def close(self) -> None:
@@ -53,7 +53,8 @@ class Checker:
 
     def _newest(self, partitions: Iterable[TopicPartition]) -> dict[TopicPartition, Range]:
         wanted = sorted(partitions)[:PARTITIONS_OF_A_TOPIC]
-        (firsts, trouble), (ends, more_trouble) = self._extents.firsts(wanted), self._extents.ends(wanted)
+        firsts, trouble = self._log_offsets.first(wanted)
+        ends, more_trouble = self._log_offsets.last_stable(wanted)
         if trouble or more_trouble:
             raise trouble or more_trouble or RestowError()
         begins = {p: max(firsts[p], ends[p] - RECORDS_OF_A_PARTITION) for p in wanted}

@@ -14,9 +14,7 @@ from restow.consumer.events import AssignmentChanged, CycleEnded, Refused
 from restow.consumer.pipeline import Meanwhile, Plans
 from restow.consumer.planning import Pace, Plan, Waiting, plan
 from restow.errors import RestowError
-from restow.kafka.extents import Extents
-from restow.kafka.positions import Positions
-from restow.kafka.reading import Reader as GroupClient
+from restow.kafka.offsets import GroupOffsets, LogOffsets
 from restow.model import SortedMapping, TopicPartition
 from restow.pipeline.cycle import Outcome, Storing
 from restow.pipeline.in_flight import NoPlans, UnderWay
@@ -48,9 +46,9 @@ class SparkPipeline:
         plans: Plans | None = None,
     ) -> None:
         self._limits, self._say = settings.consumer, say
-        self._group = GroupClient(settings.kafka, settings.group.name, 0, say)
-        self._extents = Extents(settings.kafka)
-        self._opener = Opener(settings.kafka, Positions(settings.kafka, self._group.client), self._extents)
+        self._group = GroupOffsets(settings.kafka, settings.group.name)
+        self._log_offsets = LogOffsets(settings.kafka)
+        self._opener = Opener(settings.kafka, self._group, self._log_offsets)
         self._sinks = Sinks(open_table)
         self._under_way = UnderWay(plans or NoPlans(), self._sinks, say)
         self._engine = engine
@@ -116,7 +114,6 @@ class SparkPipeline:
 
     def _ended(self, outcome: Outcome, is_cut: bool, took_s: float) -> CycleEnded:
         self._group.commit(outcome.stored)
-        self._group.take(1, 0.0)  # hears how the last commits went
         self._under_way.end()
         lost = {partition for refused in outcome.dropped for partition in refused.partitions}
         self._at = {partition: at for partition, at in outcome.at.items() if partition not in lost}
@@ -171,12 +168,12 @@ class SparkPipeline:
             time.sleep(SLICE_S)
 
     def _plan(self, at: Mapping[TopicPartition, int], awake: Iterable[TopicPartition]) -> Plan:
-        ends, trouble = self._extents.ends(at)
+        ends, trouble = self._log_offsets.last_stable(at)
         self._ends |= ends
         some = [p for p in awake if p in ends and ends[p] != at[p]]
         firsts: Mapping[TopicPartition, int] = {}
         if some:
-            firsts, unknown = self._extents.firsts(some)
+            firsts, unknown = self._log_offsets.first(some)
             trouble = trouble or unknown
         self._rests_of_brokers(trouble)
         waiting = {

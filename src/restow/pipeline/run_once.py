@@ -9,7 +9,7 @@ from dataclasses import dataclass
 
 from restow.consumer.effects import ChangeAssignment, RunCycle
 from restow.errors import RestowError
-from restow.kafka.extents import Extents
+from restow.kafka.offsets import LogOffsets
 from restow.model import SortedMapping, TopicPartition
 from restow.pipeline.pipeline import SparkPipeline
 from restow.protocol.messages import RECOVER, StartFrom, TopicService
@@ -41,7 +41,7 @@ def run_once(
     changed = pipeline.change(ChangeAssignment((), SortedMapping(starts), topics))
     for refused in changed.refused:
         raise RestowError(refused.reason)
-    ends, trouble = Extents(settings.kafka).ends(starts)
+    ends, trouble = LogOffsets(settings.kafka).last_stable(starts)
     if trouble:
         raise trouble
     at, records, cycles, failures = changed.started, 0, 0, 0

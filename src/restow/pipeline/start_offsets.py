@@ -8,9 +8,7 @@ from collections.abc import Callable, Iterable, Mapping
 from contextlib import closing
 from typing import NamedTuple
 
-from restow.kafka.clients import make_consumer
-from restow.kafka.extents import Extents
-from restow.kafka.positions import Positions
+from restow.kafka.offsets import GroupOffsets, LogOffsets
 from restow.model import TopicPartition
 from restow.pipeline.sinks import Nowhere, Sink, TableSink
 from restow.pipeline.table import Table
@@ -65,8 +63,8 @@ class Sinks:
 
 
 class Opener:
-    def __init__(self, kafka: Kafka, positions: Positions, extents: Extents) -> None:
-        self._kafka, self._positions, self._extents = kafka, positions, extents
+    def __init__(self, kafka: Kafka, group: GroupOffsets, log_offsets: LogOffsets) -> None:
+        self._kafka, self._group, self._log_offsets = kafka, group, log_offsets
 
     def open(
         self, wanted: Mapping[TopicPartition, StartFrom], service: TopicService, sink: Sink, schema: str
@@ -74,11 +72,11 @@ class Opener:
         """Raises RestowError: nothing was opened then, though the table may know it from now on."""
         known = sink.positions(wanted)
         begins = {p: start for p, start in wanted.items() if p not in known and start != RECOVER}
-        begins |= self._positions.committed(set(wanted) - set(known) - set(begins))
+        begins |= self._group.committed(set(wanted) - set(known) - set(begins))
         if service.from_group is not None:
             begins |= self._committed_by(service.from_group, set(wanted) - set(known) - set(begins))
         for partition in sorted(set(wanted) - set(known) - set(begins)):
-            begins[partition] = self._positions.start(partition, service.start)
+            begins[partition] = self._group.start(partition, service.start)
         sink.begin(begins, schema)
         # Somebody may have begun the same partition a moment before us: what the sink says now is what counts.
         found = known | begins | sink.positions(begins)
@@ -86,11 +84,11 @@ class Opener:
         return Opened({p: at for p, at in found.items() if p not in refused}, refused)
 
     def _committed_by(self, group: str, partitions: Iterable[TopicPartition]) -> Offsets:
-        with closing(make_consumer(self._kafka, {"group.id": group, "enable.auto.commit": False})) as client:
-            return Positions(self._kafka, client).committed(partitions)
+        with closing(GroupOffsets(self._kafka, group)) as other:
+            return other.committed(partitions)
 
     def _gaps(self, positions: Offsets) -> dict[TopicPartition, str]:
-        firsts, trouble = self._extents.firsts(positions)
+        firsts, trouble = self._log_offsets.first(positions)
         if trouble:
             raise trouble
         return {p: refusal_line(Gap(p, at, firsts[p])) for p, at in sorted(positions.items()) if firsts[p] > at}

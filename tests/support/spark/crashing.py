@@ -17,7 +17,7 @@ from restow.cli import main
 from restow.consumer.checkpoint import Stage
 from restow.consumer.volume import Volume
 from restow.kafka.channels.consumer import Mailbox
-from restow.kafka.reading import Reader
+from restow.kafka.offsets import GroupOffsets
 from restow.model import TopicPartition
 from restow.pipeline import sinks
 from restow.pipeline.delta.table import DeltaLake
@@ -44,7 +44,7 @@ def come_to(point: str) -> None:
 
 def install() -> None:
     write_plan, write_files, take = Volume.write_plan, writing.write_files, DeltaLake.commit
-    commit_offsets, send = Reader.commit, Mailbox.send
+    commit_offsets, send = GroupOffsets.commit, Mailbox.send
 
     def planning(self: Volume, stages: tuple[Stage, ...]) -> None:
         write_plan(self, stages)
@@ -60,7 +60,7 @@ def install() -> None:
         come_to(TABLE_COMMITTED)
         return replaced
 
-    def committing_offsets(self: Reader, offsets: Mapping[TopicPartition, int], wait: bool = False) -> None:
+    def committing_offsets(self: GroupOffsets, offsets: Mapping[TopicPartition, int], wait: bool = False) -> None:
         of_a_cycle = bool(offsets) and not wait
         commit_offsets(self, offsets, wait or of_a_cycle)
         if of_a_cycle:
@@ -74,7 +74,7 @@ def install() -> None:
     Volume.write_plan = planning  # type: ignore[method-assign]
     vars(sinks)["write_files"] = writing_files
     DeltaLake.commit = committing  # type: ignore[assignment]
-    Reader.commit = committing_offsets  # type: ignore[method-assign]
+    GroupOffsets.commit = committing_offsets  # type: ignore[method-assign]
     Mailbox.send = sending  # type: ignore[method-assign]
 
 

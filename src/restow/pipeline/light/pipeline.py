@@ -15,7 +15,7 @@ from restow.consumer.effects import ChangeAssignment, RunCycle
 from restow.consumer.events import AssignmentChanged, CycleEnded, Refused
 from restow.consumer.pipeline import Meanwhile
 from restow.errors import RestowError
-from restow.kafka.positions import Positions
+from restow.kafka.offsets import GroupOffsets
 from restow.kafka.reading import Reader, Record, total_size
 from restow.model import SortedMapping, TopicPartition
 from restow.pipeline.light.stores import Stores
@@ -43,7 +43,7 @@ class LightPipeline:
     def __init__(self, settings: Settings, say: Callable[[str], None]) -> None:
         self._limits = settings.consumer
         self._reader = Reader(settings.kafka, settings.group.name, settings.consumer.cycle_bytes, say)
-        self._positions = Positions(settings.kafka, self._reader.client)
+        self._group = GroupOffsets(settings.kafka, settings.group.name)
         self._stores = Stores(settings.group.name, say)
         self._at: dict[TopicPartition, int] = {}
         self._record_bytes = 1000.0
@@ -56,11 +56,12 @@ class LightPipeline:
 
     def close(self) -> None:
         self._reader.close()
+        self._group.close()
         self._stores.keep(())
 
     def change(self, change: ChangeAssignment) -> AssignmentChanged:
         stopped = {partition: self._at.pop(partition) for partition in change.stop}
-        self._reader.commit(stopped, wait=True)
+        self._group.commit(stopped, wait=True)
         started: dict[TopicPartition, int] = {}
         refused: list[Refused] = []
         for topic in sorted({partition.topic for partition in change.start}):
@@ -73,7 +74,7 @@ class LightPipeline:
                 refused.append(Refused(tuple(wanted), "table", str(error)))
         self._at |= started
         self._stores.keep(service.table for service in change.topics.values())
-        self._reader.commit(started, wait=True)
+        self._group.commit(started, wait=True)
         return AssignmentChanged(SortedMapping(started), SortedMapping(stopped), tuple(refused))
 
     def cycle(self, cycle: RunCycle, meanwhile: Meanwhile) -> CycleEnded:
@@ -83,7 +84,7 @@ class LightPipeline:
         taken = self._take(meanwhile)
         stored, dropped = self._store(cycle, taken.records)
         self._at = {p: stored.get(p, at) for p, at in cycle.positions.items() if p not in _partitions_of(dropped)}
-        self._reader.commit(stored)
+        self._group.commit(stored)
         records = [record for partition in stored for record in taken.records[partition]]
         lag_records = {p: self._reader.lag(p, at) for p, at in self._at.items()}
         return CycleEnded(
@@ -102,11 +103,11 @@ class LightPipeline:
         table = self._stores.table(service.table) if service.table is not None else None
         known = table.positions(wanted) if table else {}
         begins = {p: start for p, start in wanted.items() if p not in known and start != RECOVER}
-        committed = self._positions.committed(set(wanted) - set(known) - set(begins))
+        committed = self._group.committed(set(wanted) - set(known) - set(begins))
         begins |= committed
         for partition in wanted:
             if partition not in known and partition not in begins:
-                begins[partition] = self._positions.start(partition, service.start)
+                begins[partition] = self._group.start(partition, service.start)
         if table and begins:
             table.begin(begins)
         return known | begins

@@ -11,7 +11,7 @@ from typing import Final
 from pyspark.sql import DataFrame, functions
 
 from restow.consumer.planning import Range
-from restow.kafka.extents import Extents
+from restow.kafka.offsets import LogOffsets
 from restow.model import TopicPartition
 from restow.pipeline.sinks import Batch
 from restow.pipeline.spark.writing import write_files
@@ -32,8 +32,8 @@ def parsed(records: DataFrame) -> DataFrame:
 
 def records_for(settings: Settings) -> dict[TopicPartition, Range]:
     """A few of the controller topic's, which it has as soon as there was a controller."""
-    partition, extents = TopicPartition(settings.topics.controller, 0), Extents(settings.kafka)
-    (firsts, _), (ends, _) = extents.firsts([partition]), extents.ends([partition])
+    partition, offsets = TopicPartition(settings.topics.controller, 0), LogOffsets(settings.kafka)
+    (firsts, _), (ends, _) = offsets.first([partition]), offsets.last_stable([partition])
     if partition not in firsts or partition not in ends:
         return {}
     end = ends[partition]
