@@ -1,10 +1,10 @@
-"""Signs of life of a role's process, for whoever looks after it from outside: files in the directory RESTOW_SIGNS.
+"""Liveness and readiness of a role's process, as files in the directory that RESTOW_SIGNS names.
 
-    alive   touched when its loop turns, at most every second: its age says whether the process hangs
-    ready   there from when it does its work (a consumer: when it has said so) until it is told to end
+    alive   touched as the main loop turns, at most once a second; a hung process lets it grow old
+    ready   exists while the role does its work: a consumer's from its ConsumerReady until it is asked to end
 
-Probes look at them where roles are pods (platform/kubernetes/pods.py). A file needs no open port, works on a machine's
-own network too, and costs the loop nothing. Where no directory is given, nothing is written.
+Kubernetes probes read them (platform/kubernetes/pods.py). Files need no open port, which would have to be unique where
+pods share their node's network, and cost the loop next to nothing. Without RESTOW_SIGNS nothing is written.
 """
 
 import time
@@ -17,9 +17,9 @@ from restow.errors import InvalidInput
 TOUCH_EVERY_S: Final = 1.0
 
 
-class Signs:
+class Health:
     def __init__(self, directory: str | None = None) -> None:
-        """A process that was here before may have left its own."""
+        """Clears what a previous process left there. Raises InvalidInput if the directory can't be written."""
         self._directory = Path(directory) if directory else None
         self._touched_s = 0.0
         if self._directory is not None:
@@ -35,7 +35,7 @@ class Signs:
         now_s = time.monotonic()
         if self._directory is not None and now_s - self._touched_s >= TOUCH_EVERY_S:
             self._touched_s = now_s
-            with suppress(OSError):  # whoever looks will notice
+            with suppress(OSError):  # the liveness probe will notice
                 (self._directory / "alive").touch()
 
     def ready(self) -> None:

@@ -22,7 +22,7 @@ from confluent_kafka.admin import (
 )
 
 from restow.controller.journal import Journal
-from restow.health import Signs
+from restow.health import Health
 from restow.kafka.acls import Acl, acls, literal_start
 from restow.kafka.admin import Admin
 from restow.kafka.clients import make_admin_client, make_producer
@@ -147,13 +147,13 @@ class Running:
 
     def _measure(self) -> None:
         with Monitor(self._settings["monitor"], self.said.append) as monitor:
-            monitor.run(self._over["monitor"].wait, Signs(None))
+            monitor.run(self._over["monitor"].wait, Health(None))
 
     def _control(self) -> None:
         with Journal(self._directory / "events.jsonl") as journal:
             platform = LocalProcesses("lake", self._directory, self._command, 5.0)
             controller = ControllerProcess(
-                self._settings["controller"], platform, journal, Signs(None), self.said.append
+                self._settings["controller"], platform, journal, Health(None), self.said.append
             )
             controller.run(self._over["controller"].wait)
 

@@ -12,7 +12,7 @@ from restow.cli.support.config import add_config, settings_of
 from restow.cli.support.logging_lines import say
 from restow.cli.support.stopping import Stop
 from restow.errors import InvalidInput
-from restow.health import Signs
+from restow.health import Health
 from restow.model import ConsumerId
 from restow.settings import Settings
 
@@ -72,7 +72,7 @@ def run(args: argparse.Namespace) -> int:
     from restow.kafka.channels.consumer import Mailbox
     from restow.roles.consumer import ConsumerProcess
 
-    stop, signs = Stop(), Signs(os.environ.get("RESTOW_SIGNS"))
+    stop, signs = Stop(), Health(os.environ.get("RESTOW_SIGNS"))
     sender = f"{args.name}@{socket.gethostname()}:{os.getpid()}"
     with (
         Volume(args.volume, settings.group.name, consumer, say, os.environ.get("RESTOW_CREATION", "")) as volume,

@@ -16,7 +16,7 @@ from restow.cli.support.consumers_config import noting_config
 from restow.cli.support.logging_lines import say
 from restow.cli.support.stopping import Stop
 from restow.errors import InvalidInput
-from restow.health import Signs
+from restow.health import Health
 from restow.model import ConsumerId
 from restow.protocol.messages import ConsumerSettings
 from restow.settings import Settings
@@ -76,7 +76,7 @@ def run(args: argparse.Namespace) -> int:
     from restow.controller.journal import Journal
     from restow.roles.controller import ControllerProcess
 
-    stop, signs, group = Stop(), Signs(os.environ.get("RESTOW_SIGNS")), settings.group.name
+    stop, signs, group = Stop(), Health(os.environ.get("RESTOW_SIGNS")), settings.group.name
     log: Path = args.log or default_log(settings)
     with ExitStack() as ending:
         platform = platform_of(settings, args.config, ending)
@@ -112,7 +112,7 @@ def platform_of(settings: Settings, config: Path, ending: ExitStack) -> "Platfor
     if settings.group.platform == "kubernetes":
         from restow.platform.kubernetes.platform import KubernetesPlatform
 
-        return ending.enter_context(KubernetesPlatform(noting_config(settings, config), say))
+        return ending.enter_context(KubernetesPlatform(noting_config(settings, config)))
     from restow.platform.processes.roles import RunningRole
 
     directory = _directory(settings)

@@ -9,7 +9,7 @@ from restow.cli.support.common import Subparsers, note
 from restow.cli.support.config import add_config, settings_of
 from restow.cli.support.stopping import Stop
 from restow.errors import InvalidInput
-from restow.health import Signs
+from restow.health import Health
 from restow.settings import Settings
 
 DESCRIPTION = """\
@@ -58,7 +58,7 @@ def run(args: argparse.Namespace) -> int:
     # Kafka's client takes longer to load than most commands to run: only who wants a monitor waits for it.
     from restow.roles.monitor import Monitor
 
-    stop, signs = Stop(), Signs(os.environ.get("RESTOW_SIGNS"))
+    stop, signs = Stop(), Health(os.environ.get("RESTOW_SIGNS"))
     with recorded(settings), Monitor(settings, note) as monitor:
         note(f"measuring {', '.join(settings.topics_of_interest)} at {settings.kafka.bootstrap}")
         monitor.run(stop.wait, signs)

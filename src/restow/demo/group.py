@@ -125,11 +125,10 @@ class DemoGroup:
         """In a session of its own, so that a terminal's Ctrl-C reaches us alone."""
         assert self._lifeline is not None
         pipe = self._lifeline[0]
-        keep = [sys.executable, "-I", "-S", lifeline.__file__, str(pipe), str(doomed or "")]
         command = [sys.executable, "-m", "restow", role, "--config", str(self.config), *arguments]
         with (self.directory / f"{role}.txt").open("wb") as said:
             self._roles[role] = subprocess.Popen(
-                [*keep, *command],
+                lifeline.command(pipe, doomed, command),
                 stdin=subprocess.DEVNULL,
                 stdout=said,
                 stderr=said,
@@ -145,7 +144,7 @@ class DemoGroup:
             try:
                 role.wait(GRACE_S)
             except subprocess.TimeoutExpired:
-                role.send_signal(signal.SIGUSR1)  # the keeper kills it
+                role.send_signal(signal.SIGUSR1)  # the lifeline kills it
                 role.wait(GRACE_S)
         end_group(GROUP, self.processes, GRACE_S, lambda _: None)
         for end in self._lifeline or ():

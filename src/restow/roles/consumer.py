@@ -16,7 +16,7 @@ from restow.consumer.machine import begin, step
 from restow.consumer.pipeline import Pipeline
 from restow.consumer.volume import Volume
 from restow.errors import RestowError
-from restow.health import Signs
+from restow.health import Health
 from restow.kafka.admin import Admin
 from restow.kafka.channels.consumer import Mailbox
 from restow.kafka.topics import ensure_topics, grow_topics
@@ -53,7 +53,7 @@ class ConsumerProcess:
         volume: Volume,
         pipeline: Pipeline,
         mailbox: Mailbox,
-        signs: Signs,
+        signs: Health,
         say: Callable[[str], None],
         told_to_stop: ToldToStop,
     ) -> None:

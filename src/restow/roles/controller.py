@@ -38,7 +38,7 @@ from restow.controller.events import (
 from restow.controller.journal import Journal
 from restow.controller.machine import begin, step
 from restow.controller.state import Rules, State
-from restow.health import Signs
+from restow.health import Health
 from restow.kafka.admin import Admin
 from restow.kafka.channels.controller import Addressed, ControllerChannel, Read, Replaced, Say
 from restow.kafka.topics import ensure_topics, grow_topics
@@ -65,7 +65,7 @@ ACTIONS: Final[dict[type[Wish], PlatformAction]] = {Create: "create", Delete: "d
 
 
 class ControllerProcess:
-    def __init__(self, settings: Settings, platform: Platform, journal: Journal, signs: Signs, say: Say) -> None:
+    def __init__(self, settings: Settings, platform: Platform, journal: Journal, signs: Health, say: Say) -> None:
         self._settings, self._platform, self._journal = settings, platform, journal
         self._signs, self._say = signs, say
         self._admin = Admin(settings.kafka)

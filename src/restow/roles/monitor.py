@@ -12,7 +12,7 @@ from types import TracebackType
 from typing import Final, Self
 
 from restow.errors import RestowError
-from restow.health import Signs
+from restow.health import Health
 from restow.kafka.admin import Admin
 from restow.kafka.channels.publisher import Publisher
 from restow.kafka.channels.services import Services
@@ -58,7 +58,7 @@ class Monitor:
             self._services.close()
         self._admin.close()
 
-    def run(self, told_to_stop: Callable[[float], bool], signs: Signs) -> None:
+    def run(self, told_to_stop: Callable[[float], bool], signs: Health) -> None:
         """Until it is told to stop, for which `told_to_stop` is asked and waits so many seconds after each look."""
         pause_s = 0.0
         while not told_to_stop(pause_s):

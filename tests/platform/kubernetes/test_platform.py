@@ -176,16 +176,16 @@ def test_a_consumer_whose_pod_is_refused_is_failing(watched: Watched, client: Cl
 
 
 def test_a_consumer_that_no_node_can_take_is_waited_for_and_people_are_told_once(
-    watched: Watched, nowhere: NowhereMaker, monkeypatch: pytest.MonkeyPatch
+    watched: Watched, caplog: pytest.LogCaptureFixture, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(change_tracker, "SAID_AFTER_S", 0.0)
     watched.platform.create(ONE, WELL)
-    watched.until(lambda: nowhere.said)
+    watched.until(lambda: caplog.messages)
     assert watched.told == []
-    assert nowhere.said[0].startswith("consumer 1 waits for a node: ")
+    assert caplog.messages[0].startswith("consumer 1 waits for a node: ")
     watched.platform.create(TWO, WELL)
-    watched.until(lambda: len(nowhere.said) == 2)
-    assert nowhere.said[1].startswith("consumer 2 waits for a node: ")
+    watched.until(lambda: len(caplog.messages) == 2)
+    assert caplog.messages[1].startswith("consumer 2 waits for a node: ")
 
 
 def test_a_consumer_whose_image_is_not_to_be_had_is_failing(running: KubernetesMaker) -> None:

@@ -2,6 +2,7 @@
 nothing is told that isn't so, and whoever waits is told why. No pod runs here: none has a node.
 """
 
+import logging
 import time
 from collections.abc import Iterator
 from contextlib import ExitStack
@@ -142,7 +143,9 @@ def test_a_watch_that_breaks_off_goes_on_where_it_was(watched: Watched, door: Do
     watched.until_told(ConsumerGone(ONE))
 
 
-def test_a_bookmark_is_where_a_watch_goes_on(watched: Watched, door: Door, client: Client, place: NowhereMaker) -> None:
+def test_a_bookmark_is_where_a_watch_goes_on(
+    watched: Watched, door: Door, client: Client, caplog: pytest.LogCaptureFixture
+) -> None:
     newer = client.create(ConfigMap(metadata=ObjectMeta(name="newer"))).metadata
     assert newer is not None
     version = str(newer.resourceVersion)
@@ -153,7 +156,7 @@ def test_a_bookmark_is_where_a_watch_goes_on(watched: Watched, door: Door, clien
         return any(f"resourceVersion={version}&" in request.query for request in [*door.passed])
 
     watched.until(goes_on_from_there)
-    assert not any("can't be read" in line for line in place.said)
+    assert not any("can't be read" in line for line in caplog.messages)
 
 
 def test_what_happened_while_a_watch_was_expired_is_found(
@@ -183,20 +186,21 @@ def test_a_watch_in_which_nothing_comes_any_more_is_given_up(
 
 
 def test_an_api_server_that_restarts_is_waited_for(
-    watched: Watched, place: NowhereMaker, control_plane: ControlPlane
+    watched: Watched, place: NowhereMaker, control_plane: ControlPlane, caplog: pytest.LogCaptureFixture
 ) -> None:
     watched.platform.create(ONE, WELL)
     watched.until(lambda: place.pods(ONE))
+    caplog.set_level(logging.INFO, "restow")
     control_plane.stop_api_server()
     with pytest.raises(PlatformRefusal) as refusal:
         watched.platform.list()
     assert str(refusal.value).startswith(f"Kubernetes at {place.server} doesn't answer: ")
     with pytest.raises(PlatformRefusal):
         watched.platform.delete(ONE)
-    watched.until(lambda: any("can't be watched" in line for line in place.said))
+    watched.until(lambda: any("can't be watched" in line for line in caplog.messages))
     assert watched.told == [], "nobody is gone because nobody answers"
     control_plane.start_api_server()
-    watched.until(lambda: any("pods are watched again" in line for line in place.said))
+    watched.until(lambda: any("pods are watched again" in line for line in caplog.messages))
     assert watched.listed() == (Listed(ONE),)
     watched.platform.delete(ONE)
     watched.until_told(ConsumerGone(ONE))

@@ -94,12 +94,11 @@ class KubernetesMaker:
         self.control_plane, self.namespace, self.client = control_plane, namespace, client
         self._eventually, self._ending = eventually, ending
         self.kubeconfig = control_plane.kubeconfig
-        self.said: list[str] = []
         client.create(ConfigMap(metadata=ObjectMeta(name="settings"), data={"restow.toml": "# of the test"}))
 
     def make(self, group: str = GROUP, more: str = "", pod: str = "", container: str = "") -> KubernetesPlatform:
         settings = settings_of(self.kubeconfig, self.namespace, group, more, pod, container)
-        return self._ending.enter_context(KubernetesPlatform(settings, self.said.append))
+        return self._ending.enter_context(KubernetesPlatform(settings))
 
     @property
     def server(self) -> str:

@@ -144,7 +144,7 @@ def _on_kubernetes(settings: Settings) -> Iterator[tuple[Settings, Platform]]:
     from restow.platform.kubernetes.platform import KubernetesPlatform
 
     settings = replace(settings, kubernetes=replace(settings.kubernetes, claims="delete"))
-    with KubernetesPlatform(settings, note) as platform:
+    with KubernetesPlatform(settings) as platform:
         yield settings, platform
 
 

@@ -4,7 +4,6 @@ import os
 import re
 import signal
 import subprocess
-import sys
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -89,10 +88,9 @@ class Node:
         """Starts the node in a process group of its own, so that a terminal's Ctrl-C doesn't reach it before us."""
         assert not self.is_running
         command = (*self.command, "kafka.Kafka", str(self._configuration))
-        keep = (sys.executable, "-I", "-S", lifeline.__file__, str(pipe), str(self.doomed or ""))
         with self.log.open("ab") as log:
             self.process = subprocess.Popen(
-                [*keep, *command],
+                lifeline.command(pipe, self.doomed, command),
                 stdin=subprocess.DEVNULL,
                 stdout=log,
                 stderr=log,
@@ -115,9 +113,7 @@ class Node:
         """Ends the node at once, as a power cut would."""
         if self.process is None or self.process.poll() is not None:
             return
-        self.process.send_signal(
-            signal.SIGUSR1
-        )  # the keeper ends after Java has: then nothing holds its files any more
+        self.process.send_signal(signal.SIGUSR1)  # the lifeline ends after Java: then no process holds its files
         try:
             self.process.wait(KILL_WITHIN_S)
         except subprocess.TimeoutExpired:

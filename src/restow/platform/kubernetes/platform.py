@@ -4,11 +4,12 @@ Its own state is the caller's thread's alone. Watchers hand over what they see i
 threads, and the caller waits for them. See __init__.py.
 """
 
+import logging
 import queue
 import time
 import uuid
 from collections import defaultdict
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from concurrent.futures import Future, ThreadPoolExecutor
 from types import TracebackType
 from typing import Final, Self
@@ -40,6 +41,8 @@ from restow.platform.kubernetes.watching import ROOM, Watcher
 from restow.protocol.messages import ConsumerSettings
 from restow.settings import Settings
 
+log = logging.getLogger(__name__)
+
 BESIDE_REQUESTS: Final = 3
 """Connections that two watches and a look in the background need."""
 LOOK_AGAIN_AFTER_S: Final = 0.3
@@ -51,9 +54,9 @@ Numbered = tuple[int, Wish]
 
 
 class KubernetesPlatform:
-    def __init__(self, settings: Settings, say: Callable[[str], None]) -> None:
+    def __init__(self, settings: Settings) -> None:
         """Raises InvalidInput or PlatformRefusal where the cluster can't be used."""
-        self._settings, self._group, self._say = settings, settings.group.name, say
+        self._settings, self._group = settings, settings.group.name
         self.at_once = settings.kubernetes.requests_at_once
         cluster = cluster_of(settings.kubernetes)
         self.namespace = settings.kubernetes.namespace or cluster.namespace
@@ -69,10 +72,8 @@ class KubernetesPlatform:
         self._requests = ThreadPoolExecutor(self.at_once, "request")
         self._background = ThreadPoolExecutor(1, "look")
         labels = selector(self._group)
-        self._deployments = Watcher(
-            Deployment, "deployments", deployment_seen, self._api, labels, self._news, self._say
-        )
-        self._pods = Watcher(Pod, "pods", pod_seen, self._api, labels, self._news, self._say)
+        self._deployments = Watcher(Deployment, "deployments", deployment_seen, self._api, labels, self._news)
+        self._pods = Watcher(Pod, "pods", pod_seen, self._api, labels, self._news)
         self._teller = self._begin()
 
     def __enter__(self) -> Self:
@@ -136,7 +137,7 @@ class KubernetesPlatform:
         self._look_for_the_missing()
         told = self._teller.tell()
         for line in self._teller.lines(time.monotonic()):
-            self._say(line)
+            log.warning(line)
         return told
 
     def _begin(self) -> Teller:

@@ -4,6 +4,7 @@ A watch that ends goes on where it ended; one that has expired starts again from
 away it is tried after growing pauses, and people are told once.
 """
 
+import logging
 import queue
 import threading
 from collections.abc import Callable
@@ -13,6 +14,8 @@ from restow.platform.kubernetes.api import Answered, Api, Found, Kind, Trouble
 from restow.platform.kubernetes.change_tracker import All, Changed, Kinds, News, Removed
 from restow.platform.kubernetes.retry import EXPIRED, SHORTEST_PAUSE_S, pause_s
 from restow.platform.kubernetes.status import Seen, uid_of
+
+log = logging.getLogger(__name__)
 
 ROOM: Final = 10_000
 """News that wait to be heard. When there are more, the watch stands still, and the server ends it."""
@@ -28,12 +31,11 @@ class Watcher(Generic[Kind]):
         api: Api,
         labels: str,
         news: "queue.Queue[News]",
-        say: Callable[[str], None],
     ) -> None:
         self._kind: type[Kind] = kind
         self._name: Kinds = name
         self._seen: Callable[[Kind], Seen | None] = seen
-        self._api, self._labels, self._news, self._say = api, labels, news, say
+        self._api, self._labels, self._news = api, labels, news
         self._over = threading.Event()
         self._version = ""
         self._tries = 0
@@ -85,13 +87,13 @@ class Watcher(Generic[Kind]):
             self._version = ""
         elif not self._complained and not self._over.is_set():
             self._complained = True
-            self._say(f"{self._name} can't be watched: {trouble}; tries go on")
+            log.warning("%s can't be watched: %s; retrying", self._name, trouble)
         self._over.wait(pause_s(self._tries, trouble))
         self._tries += 1
 
     def _well(self) -> None:
         if self._complained:
-            self._say(f"{self._name} are watched again")
+            log.info("%s are watched again", self._name)
         self._tries, self._complained = 0, False
 
     def _put(self, news: News) -> None:

@@ -4,7 +4,6 @@ import os
 import re
 import signal
 import subprocess
-import sys
 import time
 from collections.abc import Callable
 from pathlib import Path
@@ -23,11 +22,11 @@ TOLD_LINES = 15
 
 
 class Program:
-    """One process, and what it logs. It ends when whoever holds the other end of `lifeline` does, however that ends."""
+    """One process and its log. It ends when the owner of the pipe's write end does, however that ends."""
 
-    def __init__(self, name: str, command: tuple[str, ...], home: Path, lifeline: int) -> None:
+    def __init__(self, name: str, command: tuple[str, ...], home: Path, pipe: int) -> None:
         self.name, self.log = name, home / f"{name}.log"
-        self._command, self._home, self._lifeline = command, home, lifeline
+        self._command, self._home, self._pipe = command, home, pipe
         self._process: subprocess.Popen[bytes] | None = None
 
     @property
@@ -36,14 +35,13 @@ class Program:
 
     def start(self) -> None:
         assert not self.is_running
-        keep = (sys.executable, "-I", "-S", lifeline.__file__, str(self._lifeline), str(self._home))
         with self.log.open("ab") as log:
             self._process = subprocess.Popen(
-                [*keep, *self._command],
+                lifeline.command(self._pipe, self._home, self._command),
                 stdin=subprocess.DEVNULL,
                 stdout=log,
                 stderr=log,
-                pass_fds=(self._lifeline,),
+                pass_fds=(self._pipe,),
                 start_new_session=True,
             )
 
@@ -54,7 +52,7 @@ class Program:
     def kill(self) -> None:
         """As a power cut would."""
         if self.is_running and self._process is not None:
-            self._process.send_signal(signal.SIGUSR1)  # the keeper ends when the program has
+            self._process.send_signal(signal.SIGUSR1)  # the lifeline ends when the program has
         self.wait_for_stop()
 
     def wait_for_stop(self, within_s: float = STOP_WITHIN_S) -> None:
