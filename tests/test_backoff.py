@@ -1,4 +1,4 @@
-from restow.backoff import Backoff, Retries
+from restow.backoff import Backoff, News, Retries
 
 BACKOFF = Backoff(first_s=0.5, longest_s=3.0)
 
@@ -45,3 +45,17 @@ def test_a_forgotten_target_starts_anew() -> None:
     assert not retries.is_waiting("orders", 0.1)
     assert retries.is_waiting("clicks", 0.1)
     assert retries.failed("orders", 0.0, "full")
+
+
+def test_a_line_is_new_until_it_is_repeated_and_again_when_it_changes() -> None:
+    news = News()
+    lines = [("orders-0", "gap"), ("orders-0", "gap"), ("orders-1", "gap"), ("orders-0", "lost"), ("orders-0", "gap")]
+    assert [news.is_new(subject, line) for subject, line in lines] == [True, False, True, True, True]
+
+
+def test_the_end_of_a_condition_is_news_once() -> None:
+    news = News()
+    assert not news.is_over("brokers")
+    news.is_new("brokers", "no answer")
+    assert [news.is_over("brokers"), news.is_over("brokers")] == [True, False]
+    assert news.is_new("brokers", "no answer")

@@ -1,7 +1,7 @@
 """Exponential backoff: how long to wait after repeated failures, and when a problem is news.
 
 Pure: callers pass the time in and do the waiting and the logging. `Backoff` is the curve; `Retries` applies it to each
-target (a table, a broker, a consumer) on its own.
+target (a table, a broker, a consumer) on its own; `News` keeps a lasting condition from being logged twice.
 """
 
 from collections.abc import Hashable, Iterable
@@ -63,3 +63,20 @@ class Retries:
         """Forgets all other targets."""
         kept = set(targets)
         self._failing = {target: failing for target, failing in self._failing.items() if target in kept}
+
+
+class News:
+    """Tells a new line about a subject from a repeated one, so that a lasting condition is logged once."""
+
+    def __init__(self) -> None:
+        self._last: dict[Hashable, str] = {}
+
+    def is_new(self, subject: Hashable, line: str) -> bool:
+        """Returns whether the last line about this subject was another one, or there was none; remembers this one."""
+        is_new = self._last.get(subject) != line
+        self._last[subject] = line
+        return is_new
+
+    def is_over(self, subject: Hashable) -> bool:
+        """Forgets the subject. Returns whether there was a line about it: its end should be logged."""
+        return self._last.pop(subject, None) is not None

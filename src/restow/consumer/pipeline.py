@@ -1,9 +1,10 @@
-"""What a consumer process asks of whatever reads, transforms and stores for it. `light.py` is one without Spark.
+"""The interface between a consumer process and its pipeline, which reads, transforms and stores records.
 
-Two things make a table safe, and every pipeline keeps them. What is stored carries the next offset of its partitions,
-and is taken if and only if the table's own offsets are those that the cycle began at: a consumer that was replaced is
-refused. And a partition that is opened is known to its table from then on: a consumer that crashes before it has stored
-anything goes on at the same offset, even where that was `latest` once.
+There are two pipelines: pipeline/pipeline.py on Spark and Delta, and pipeline/light/pipeline.py on SQLite. Both keep
+two promises. A batch is stored together with the next offset of each of its partitions, and the table takes both if and
+only if its own offsets are those at which the cycle began: a consumer that was replaced is refused. And opening a
+partition records its start offset in the table: a consumer that crashes before it stored anything starts at the same
+offset, even if that was `latest` once.
 """
 
 from collections.abc import Callable
@@ -13,34 +14,35 @@ from restow.consumer.checkpoint import Stage
 from restow.consumer.effects import ChangeAssignment, RunCycle
 from restow.consumer.events import AssignmentChanged, CycleEnded
 
-Meanwhile = Callable[[], bool]
-"""To be called several times a second while something takes long. It listens for commands, and tells whether somebody
-waits for the cycle to end: then nothing more is waited for."""
+ShouldEnd = Callable[[], bool]
+"""Returns whether the running work should end soon: a command waits for it, or the process is to exit. Pipelines call
+it several times a second during long work, because it also polls for commands and sends heartbeats."""
 
 
 class Plans(Protocol):
-    """Where a pipeline writes what it is about to do, for the process after it: the consumer's volume."""
+    """Stores the plan of the running cycle for the next process of this consumer. The consumer's volume implements
+    it."""
 
     def read_plan(self) -> tuple[Stage, ...]:
-        """Of the cycle that was under way when the process before ended; nothing where none was."""
+        """Returns the plan of the cycle that was running when the previous process ended; empty if there was none."""
 
     def write_plan(self, stages: tuple[Stage, ...]) -> None:
-        """When this returns it is on the disk. Raises RestowError."""
+        """Returns when the plan is on disk. Raises RestowError."""
 
     def forget_plan(self) -> None:
-        """Nothing of it is half done any more."""
+        """Removes the plan: its cycle is over. Raises RestowError."""
 
 
 class Pipeline(Protocol):
-    def warm_up(self, is_to_end: Meanwhile) -> None:
-        """Until the first cycle would be as quick as the next ones; then the consumer tells that it is ready."""
+    def warm_up(self, should_end: ShouldEnd) -> None:
+        """Prepares until the first cycle would be as fast as later ones; then the consumer reports that it is ready."""
 
     def change(self, change: ChangeAssignment) -> AssignmentChanged:
-        """Closes and opens partitions, within a limited time. The position of one that is opened is its table's, else
-        where it is told to begin, else the group's committed offset, else the topic's start setting."""
+        """Closes and opens partitions, in bounded time. A partition starts at its table's offset, else at the offset
+        in the command, else at the group's committed offset, else at the topic's start setting."""
 
-    def cycle(self, cycle: RunCycle, meanwhile: Meanwhile) -> CycleEnded:
-        """Reads, stores and commits up to the limits of a cycle, or waits for data as long. A table that can't be
-        written is tried again in a later cycle; the others go on."""
+    def cycle(self, cycle: RunCycle, should_end: ShouldEnd) -> CycleEnded:
+        """Reads, stores and commits up to the limits of a cycle, or waits that long for data. A table that can't be
+        written is retried in a later cycle; the other tables continue."""
 
     def close(self) -> None: ...

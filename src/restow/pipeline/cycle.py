@@ -11,7 +11,7 @@ from functools import partial
 from typing import Final
 
 from restow.consumer.events import Refused
-from restow.consumer.pipeline import Meanwhile
+from restow.consumer.pipeline import ShouldEnd
 from restow.consumer.planning import Range
 from restow.errors import RestowError
 from restow.model import TopicPartition
@@ -67,24 +67,24 @@ class Storing:
         ranges: Mapping[TopicPartition, Range],
         topics: Mapping[str, TopicService],
         outcome: Outcome,
-        meanwhile: Meanwhile,
+        should_end: ShouldEnd,
     ) -> None:
         undertakings = self._undertakings(_without_refused_gaps(ranges, topics, outcome), topics)
         if undertakings:
             self._under_way.begin(undertakings)
         for undertaking in undertakings:
-            if outcome.stored and meanwhile():
+            if outcome.stored and should_end():
                 break  # the others are taken by the next cycle
-            self._store(undertaking, outcome, meanwhile)
-        self.settle(outcome, meanwhile)
+            self._store(undertaking, outcome, should_end)
+        self.settle(outcome, should_end)
 
-    def settle(self, outcome: Outcome, meanwhile: Meanwhile) -> None:
+    def settle(self, outcome: Outcome, should_end: ShouldEnd) -> None:
         """What did not end as planned, where its table may be asked again: nothing is stored there before that."""
         for undertaking in self._under_way.doubted():
             if self._rests.is_resting(undertaking.target):
                 continue
             try:
-                is_stored = self._engine.aside(partial(self._under_way.settle, undertaking), meanwhile)
+                is_stored = self._engine.aside(partial(self._under_way.settle, undertaking), should_end)
             except RestowError as error:
                 self._rests.failed(undertaking.target, str(error))
                 continue
@@ -100,13 +100,13 @@ class Storing:
             found.append(Undertaking(target, {p: ranges[p] for p in partitions}, sink, sink.staging()))
         return found
 
-    def _store(self, undertaking: Undertaking, outcome: Outcome, meanwhile: Meanwhile) -> None:
+    def _store(self, undertaking: Undertaking, outcome: Outcome, should_end: ShouldEnd) -> None:
         target, ranges, sink = undertaking.target, undertaking.ranges, undertaking.sink
         for gap in _gaps(ranges):
             self._once.say(gap.partition, str(gap))  # a cycle that is tried again finds the same
         work = Work(target, ranges, self._size(ranges), sink, undertaking.staging)
         try:
-            done = self._engine.run(work, meanwhile, self._patience_s)
+            done = self._engine.run(work, should_end, self._patience_s)
         except SparkEnded:
             raise
         except RestowError as error:
@@ -124,7 +124,7 @@ class Storing:
             return
         self._has_stored(ranges, outcome)
         self._count(done, outcome)
-        self._engine.aside(sink.tidy, meanwhile)
+        self._engine.aside(sink.tidy, should_end)
 
     def _has_stored(self, ranges: Mapping[TopicPartition, Range], outcome: Outcome) -> None:
         stored = {p: taken.next for p, taken in ranges.items() if outcome.at.get(p) == taken.position}

@@ -11,7 +11,7 @@ from typing import Final
 
 from restow.consumer.effects import ChangeAssignment, RunCycle
 from restow.consumer.events import AssignmentChanged, CycleEnded, Refused
-from restow.consumer.pipeline import Meanwhile, Plans
+from restow.consumer.pipeline import Plans, ShouldEnd
 from restow.consumer.planning import Pace, Plan, Waiting, plan
 from restow.errors import RestowError
 from restow.kafka.offsets import GroupOffsets, LogOffsets
@@ -68,10 +68,10 @@ class SparkPipeline:
         """Of all partitions: what was deleted before it was read."""
         return self._storing.missed_records
 
-    def warm_up(self, is_to_end: Meanwhile) -> None:
-        self._engine.start(is_to_end)
-        if not is_to_end():
-            self._engine.aside(self._under_way.recover, is_to_end)
+    def warm_up(self, should_end: ShouldEnd) -> None:
+        self._engine.start(should_end)
+        if not should_end():
+            self._engine.aside(self._under_way.recover, should_end)
 
     def close(self) -> None:
         self._engine.close()
@@ -99,15 +99,15 @@ class SparkPipeline:
         self._group.commit(started, wait=True)
         return AssignmentChanged(SortedMapping(started), SortedMapping(stopped), tuple(refused))
 
-    def cycle(self, cycle: RunCycle, meanwhile: Meanwhile) -> CycleEnded:
+    def cycle(self, cycle: RunCycle, should_end: ShouldEnd) -> CycleEnded:
         outcome = Outcome(dict(cycle.positions))
-        self._storing.settle(outcome, meanwhile)
+        self._storing.settle(outcome, should_end)
         waited_s = time.monotonic()
-        planned = self._wait_for_data(outcome.at, cycle.topics, meanwhile)
+        planned = self._wait_for_data(outcome.at, cycle.topics, should_end)
         if not planned.ranges:
             return self._ended(outcome, is_cut=False, took_s=time.monotonic() - waited_s)
         self._begun_s = begun_s = time.monotonic()
-        self._storing.store(planned.ranges, cycle.topics, outcome, meanwhile)
+        self._storing.store(planned.ranges, cycle.topics, outcome, should_end)
         took_s = time.monotonic() - begun_s
         self._pace = self._pace.after(outcome.bytes, took_s)
         return self._ended(outcome, planned.is_cut, took_s)
@@ -147,7 +147,7 @@ class SparkPipeline:
     # What is taken.
 
     def _wait_for_data(
-        self, at: Mapping[TopicPartition, int], topics: Mapping[str, TopicService], meanwhile: Meanwhile
+        self, at: Mapping[TopicPartition, int], topics: Mapping[str, TopicService], should_end: ShouldEnd
     ) -> Plan:
         """What the cycle takes; nothing when nothing came in time, or somebody wants a word. A cycle that is not full
         begins no sooner than `cycle_s` after the one before: it would be many small ones."""
@@ -163,7 +163,7 @@ class SparkPipeline:
             may_begin = planned.is_cut or now_s >= self._begun_s + self._limits.cycle_s
             if planned.ranges and may_begin:
                 return planned
-            if meanwhile() or now_s >= give_up_s:
+            if should_end() or now_s >= give_up_s:
                 return Plan(SortedMapping(), 0.0, is_cut=False)
             time.sleep(SLICE_S)
 

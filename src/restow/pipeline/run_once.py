@@ -33,11 +33,11 @@ def run_once(
     pipeline: SparkPipeline,
     partitions: Iterable[TopicPartition],
     services: Mapping[str, TopicService],
-    is_to_end: Callable[[], bool],
+    should_end: Callable[[], bool],
 ) -> Run:
     starts: dict[TopicPartition, StartFrom] = dict.fromkeys(partitions, RECOVER)
     topics = SortedMapping(services)
-    pipeline.warm_up(is_to_end)
+    pipeline.warm_up(should_end)
     changed = pipeline.change(ChangeAssignment((), SortedMapping(starts), topics))
     for refused in changed.refused:
         raise RestowError(refused.reason)
@@ -45,8 +45,8 @@ def run_once(
     if trouble:
         raise trouble
     at, records, cycles, failures = changed.started, 0, 0, 0
-    while not is_to_end() and any(at[p] < end for p, end in ends.items() if p in at):
-        ended = pipeline.cycle(RunCycle(at, topics), is_to_end)
+    while not should_end() and any(at[p] < end for p, end in ends.items() if p in at):
+        ended = pipeline.cycle(RunCycle(at, topics), should_end)
         for refused in ended.dropped:
             raise RestowError(refused.reason)
         failures = 0 if ended.positions != at else failures + 1

@@ -9,7 +9,7 @@ from tests.support.spark.project import rows_of
 
 from restow.consumer.effects import ChangeAssignment, RunCycle
 from restow.consumer.events import AssignmentChanged, CycleEnded
-from restow.consumer.pipeline import Meanwhile, Plans
+from restow.consumer.pipeline import Plans, ShouldEnd
 from restow.kafka.admin import Admin
 from restow.kafka.clients import make_producer
 from restow.kafka.topics import wait_until_shown
@@ -93,8 +93,8 @@ class Reading:
     topics: SortedMapping[str, TopicService]
     at: Offsets
 
-    def cycle(self, meanwhile: Meanwhile = lambda: False) -> CycleEnded:
-        ended = self.pipeline.cycle(RunCycle(self.at, self.topics), meanwhile)
+    def cycle(self, should_end: ShouldEnd = lambda: False) -> CycleEnded:
+        ended = self.pipeline.cycle(RunCycle(self.at, self.topics), should_end)
         self.at = ended.positions
         return ended
 

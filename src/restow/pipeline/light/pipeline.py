@@ -13,7 +13,7 @@ from typing import Final
 
 from restow.consumer.effects import ChangeAssignment, RunCycle
 from restow.consumer.events import AssignmentChanged, CycleEnded, Refused
-from restow.consumer.pipeline import Meanwhile
+from restow.consumer.pipeline import ShouldEnd
 from restow.errors import RestowError
 from restow.kafka.offsets import GroupOffsets
 from restow.kafka.reading import Reader, Record, total_size
@@ -51,7 +51,7 @@ class LightPipeline:
         self._free_at_s = 0.0
         """When the limit of speed allows the next record."""
 
-    def warm_up(self, is_to_end: Meanwhile) -> None:
+    def warm_up(self, should_end: ShouldEnd) -> None:
         pass
 
     def close(self) -> None:
@@ -77,11 +77,11 @@ class LightPipeline:
         self._group.commit(started, wait=True)
         return AssignmentChanged(SortedMapping(started), SortedMapping(stopped), tuple(refused))
 
-    def cycle(self, cycle: RunCycle, meanwhile: Meanwhile) -> CycleEnded:
+    def cycle(self, cycle: RunCycle, should_end: ShouldEnd) -> CycleEnded:
         begun_s = time.monotonic()
         resting = {topic for topic, service in cycle.topics.items() if self._stores.is_resting(service.table)}
         self._reader.read_from({p: at for p, at in cycle.positions.items() if p.topic not in resting})
-        taken = self._take(meanwhile)
+        taken = self._take(should_end)
         stored, dropped = self._store(cycle, taken.records)
         self._at = {p: stored.get(p, at) for p, at in cycle.positions.items() if p not in _partitions_of(dropped)}
         self._group.commit(stored)
@@ -112,10 +112,10 @@ class LightPipeline:
             table.begin(begins)
         return known | begins
 
-    def _take(self, meanwhile: Meanwhile) -> Taken:
+    def _take(self, should_end: ShouldEnd) -> Taken:
         """Up to the limits; with nothing there it waits as long, unless somebody wants a word."""
         records: dict[TopicPartition, list[Record]] = {}
-        self._wait_until_free(meanwhile)
+        self._wait_until_free(should_end)
         size, limit, deadline_s = 0, self._limit_bytes(), time.monotonic() + self._limits.cycle_s
         while True:
             most = min(max(1, round((limit - size) / self._record_bytes)), MOST_AT_ONCE)
@@ -123,7 +123,7 @@ class LightPipeline:
             for record in some:
                 records.setdefault(TopicPartition(record.topic, record.partition), []).append(record)
             size += self._count(some)
-            if meanwhile() or size >= limit or time.monotonic() >= deadline_s or (records and not is_full):
+            if should_end() or size >= limit or time.monotonic() >= deadline_s or (records and not is_full):
                 return Taken(records, size, hit_a_limit=is_full)
 
     def _store(self, cycle: RunCycle, records: Records) -> tuple[dict[TopicPartition, int], tuple[Refused, ...]]:
@@ -147,8 +147,8 @@ class LightPipeline:
 
         return {} if file is None else self._stores.write(file, spans)
 
-    def _wait_until_free(self, meanwhile: Meanwhile) -> None:
-        while (left_s := self._free_at_s - time.monotonic()) > 0 and not meanwhile():
+    def _wait_until_free(self, should_end: ShouldEnd) -> None:
+        while (left_s := self._free_at_s - time.monotonic()) > 0 and not should_end():
             time.sleep(min(SLICE_S, left_s))
 
     def _limit_bytes(self) -> float:

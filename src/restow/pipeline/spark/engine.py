@@ -10,7 +10,7 @@ from typing import Final, TypeVar
 
 from pyspark.sql import DataFrame, SparkSession
 
-from restow.consumer.pipeline import Meanwhile
+from restow.consumer.pipeline import ShouldEnd
 from restow.consumer.planning import Range, tasks
 from restow.errors import RestowError
 from restow.model import TopicPartition
@@ -63,9 +63,9 @@ class Engine:
         self._session: SparkSession | None = None
         self._kafka: Reader | None = None
 
-    def start(self, is_to_end: Meanwhile) -> None:
+    def start(self, should_end: ShouldEnd) -> None:
         """The session is up and has done its first work, so that the next is quick."""
-        self._worker.do_until(self._start, is_to_end)
+        self._worker.do_until(self._start, should_end)
 
     def close(self) -> None:
         if self._session is not None and not self._worker.is_busy:
@@ -80,12 +80,12 @@ class Engine:
 
         return self._worker.do(schema)
 
-    def run(self, work: Work, meanwhile: Meanwhile, patience_s: float) -> Done | None:
+    def run(self, work: Work, should_end: ShouldEnd, patience_s: float) -> Done | None:
         """Nothing: it was dropped, since somebody waited for its end for too long. Raises RestowError where it failed,
         and SparkEnded where there is no session any more."""
         self._dropped.clear()
         try:
-            return self._worker.do_while(lambda: self._do(work), meanwhile, patience_s, self._drop)
+            return self._worker.do_while(lambda: self._do(work), should_end, patience_s, self._drop)
         except RestowError:
             raise
         except Exception as error:  # noqa: BLE001  Spark, a person's function in it, or a store: all are told alike
@@ -95,9 +95,9 @@ class Engine:
             what = f"what the transform {work.target.transform} makes" if work.target.transform else "the records"
             raise RestowError(f"{what} can't be written to {work.sink.name}: {told(error)}") from None
 
-    def aside(self, work: Callable[[], T], meanwhile: Meanwhile) -> T:
+    def aside(self, work: Callable[[], T], should_end: ShouldEnd) -> T:
         """What is done between two jobs of Spark, and may take a while."""
-        return self._worker.do_while(work, meanwhile, 0.0, lambda: None)
+        return self._worker.do_while(work, should_end, 0.0, lambda: None)
 
     # In the worker's thread.
 

@@ -12,7 +12,7 @@ from queue import SimpleQueue
 from threading import Thread
 from typing import Any, Final, TypeVar
 
-from restow.consumer.pipeline import Meanwhile
+from restow.consumer.pipeline import ShouldEnd
 
 T = TypeVar("T")
 
@@ -33,7 +33,7 @@ class Worker:
     def do(self, work: Callable[[], T]) -> T:
         return self._begin(work).result()
 
-    def do_until(self, work: Callable[[], T], is_enough: Meanwhile) -> T | None:
+    def do_until(self, work: Callable[[], T], is_enough: ShouldEnd) -> T | None:
         """Nothing: it goes on, and nobody waits for it any more."""
         under_way = self._begin(work)
         while not wait([under_way], SLICE_S).done:
@@ -41,12 +41,12 @@ class Worker:
                 return None
         return under_way.result()
 
-    def do_while(self, work: Callable[[], T], meanwhile: Meanwhile, patience_s: float, drop: Callable[[], None]) -> T:
+    def do_while(self, work: Callable[[], T], should_end: ShouldEnd, patience_s: float, drop: Callable[[], None]) -> T:
         """When somebody has waited longer than our patience for the end, it is dropped, and fails soon after."""
         under_way = self._begin(work)
         impatient_since_s: float | None = None
         while not wait([under_way], SLICE_S).done:
-            if not meanwhile():
+            if not should_end():
                 impatient_since_s = None
             elif impatient_since_s is None:
                 impatient_since_s = time.monotonic()
