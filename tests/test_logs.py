@@ -1,11 +1,14 @@
 import json
 import logging
+import subprocess
+import sys
+import threading
 from collections.abc import Iterator
 from datetime import UTC, datetime
 
 import pytest
 
-from restow.logs import configure
+from restow.logs import configure, to_terminal
 from restow.settings import Log
 
 log = logging.getLogger("restow.somewhere")
@@ -14,9 +17,10 @@ log = logging.getLogger("restow.somewhere")
 @pytest.fixture(autouse=True)
 def _as_before() -> Iterator[None]:
     root, ours = logging.getLogger(), logging.getLogger("restow")
-    before = root.handlers[:], root.level, ours.level
+    before, hooks = (root.handlers[:], root.level, ours.level), (sys.excepthook, threading.excepthook)
     yield
     root.handlers[:], root.level, ours.level = before
+    sys.excepthook, threading.excepthook = hooks
     logging.captureWarnings(False)
 
 
@@ -62,11 +66,46 @@ def test_the_level_is_restows_own_and_libraries_only_warn(capsys: pytest.Capture
     library.info("theirs")
     library.warning("their warning")
     lines = capsys.readouterr().err.splitlines()
-    assert [line.split("  ")[-1] for line in lines] == ["ours", "their warning"]
+    assert [line.split("  ")[-1].strip() for line in lines] == ["ours", "their warning"]
 
 
 def test_a_higher_level_hides_lower_lines(capsys: pytest.CaptureFixture[str]) -> None:
     configure("monitor", Log(level="error"))
     log.warning("hidden")
     log.error("shown")
-    assert capsys.readouterr().err.endswith("ERROR   monitor  shown\n")
+    assert capsys.readouterr().err.endswith("ERROR   monitor     shown\n")
+
+
+def test_an_uncaught_exception_is_a_line_of_the_log_too() -> None:
+    program = """
+from restow.logs import configure, to_terminal
+from restow.settings import Log
+with to_terminal():
+    configure("monitor", Log(format="json"))
+    raise ValueError("broken")
+"""
+    ended = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True, check=False)
+    [line] = ended.stderr.splitlines()
+    found = json.loads(line)
+    assert (ended.returncode, found["level"], found["role"]) == (1, "CRITICAL", "monitor")
+    assert found["message"].startswith("ended by an unexpected error\nTraceback")
+    assert found["message"].endswith("ValueError: broken")
+
+
+def test_a_command_at_the_terminal_logs_without_time_and_leaves_logging_as_it_was(
+    capsys: pytest.CaptureFixture[str],
+) -> None:
+    handlers = logging.getLogger().handlers[:]
+    with to_terminal():
+        log.info("fetching Kafka once")
+        logging.getLogger("some.library").warning("slow disk")
+    assert capsys.readouterr().err == "restow: fetching Kafka once\nsome: slow disk\n"
+    assert logging.getLogger().handlers == handlers
+
+
+def test_a_process_logs_each_line_once_in_its_own_form(capsys: pytest.CaptureFixture[str]) -> None:
+    with to_terminal():
+        configure("monitor", Log())
+        log.info("once")
+    [line] = capsys.readouterr().err.splitlines()
+    assert line.endswith("INFO    monitor     once")

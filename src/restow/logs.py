@@ -1,32 +1,68 @@
 """Logging of a process: one line an event, the same form in every role, as text or as JSON.
 
     2026-11-16T06:57:09.514Z INFO    consumer-1  stored 1,000 records in 1 cycle
+    2026-11-16T06:57:11.020Z WARNING controller  no speeds for more than 30 s; nothing is scaled until they come
 
-The command line calls `configure` once; every other module has `log = logging.getLogger(__name__)` and nothing more.
-Lines go to stderr, where systemd, Kubernetes and the process platform collect them. Libraries' warnings come out in the
-same form; the pure machines log nothing.
+A long-running command calls `configure` once; any other command logs to the person at its terminal (`to_terminal`).
+Every other module has `log = logging.getLogger(__name__)` and nothing more. Lines go to stderr, where systemd,
+Kubernetes and the process platform collect them. Libraries' warnings come out in the same form; the pure machines log
+nothing.
 """
 
 import json
 import logging
 import sys
+import threading
+from collections.abc import Iterator
+from contextlib import contextmanager
 from datetime import UTC, datetime
+from types import TracebackType
 from typing import Any, Final
 
 from restow.settings import Log
 
 LEVELS: Final = {"debug": logging.DEBUG, "info": logging.INFO, "warning": logging.WARNING, "error": logging.ERROR}
+ROLE_WIDTH: Final = len("controller")
+"""Aligns the words of all roles, for consumers up to number 9."""
+
+log = logging.getLogger("restow")
 
 
 def configure(role: str, settings: Log) -> None:
-    """From now on this process logs as `role`: "monitor", "controller", "consumer-3"."""
-    handler = logging.StreamHandler(sys.stderr)
-    handler.setFormatter(JsonFormatter(role) if settings.format == "json" else TextFormatter(role))
-    root = logging.getLogger()
-    root.handlers[:] = [handler]
-    root.setLevel(logging.WARNING)
-    logging.getLogger("restow").setLevel(LEVELS[settings.level])
+    """Logs as `role` ("monitor", "controller", "consumer-3") until the process ends, uncaught exceptions included."""
+    _use(JsonFormatter(role) if settings.format == "json" else TextFormatter(role), LEVELS[settings.level])
     logging.captureWarnings(True)
+    sys.excepthook = _log_uncaught
+    threading.excepthook = lambda uncaught: _log_uncaught(
+        uncaught.exc_type, uncaught.exc_value or uncaught.exc_type(), uncaught.exc_traceback
+    )
+
+
+@contextmanager
+def to_terminal() -> Iterator[None]:
+    """Logs as `restow: words`, until `configure` is called. Then restores the logging there was before, for callers
+    that run several commands in one process. After an exception it doesn't: the process has yet to log it."""
+    root, ours = logging.getLogger(), logging.getLogger("restow")
+    before = root.handlers[:], root.level, ours.level
+    _use(TerminalFormatter(), logging.INFO)
+    yield
+    root.handlers[:], root.level, ours.level = before
+
+
+class StderrHandler(logging.Handler):
+    """Writes to what `sys.stderr` is at that moment."""
+
+    def emit(self, record: logging.LogRecord) -> None:
+        try:
+            sys.stderr.write(f"{self.format(record)}\n")
+            sys.stderr.flush()
+        except Exception:  # noqa: BLE001  as logging's own handlers do
+            self.handleError(record)
+
+
+class TerminalFormatter(logging.Formatter):
+    def format(self, record: logging.LogRecord) -> str:
+        return f"{record.name.partition('.')[0]}: {_words(self, record)}"
 
 
 class TextFormatter(logging.Formatter):
@@ -35,7 +71,7 @@ class TextFormatter(logging.Formatter):
         self._role = role
 
     def format(self, record: logging.LogRecord) -> str:
-        return f"{_time(record)} {record.levelname:<7} {self._role}  {_words(self, record)}"
+        return f"{_time(record)} {record.levelname:<7} {self._role:<{ROLE_WIDTH}}  {_words(self, record)}"
 
 
 class JsonFormatter(logging.Formatter):
@@ -52,6 +88,19 @@ class JsonFormatter(logging.Formatter):
             "message": _words(self, record),
         }
         return json.dumps(line, ensure_ascii=False)
+
+
+def _use(formatter: logging.Formatter, level: int) -> None:
+    handler = StderrHandler()
+    handler.setFormatter(formatter)
+    root = logging.getLogger()
+    root.handlers[:] = [*(other for other in root.handlers if not isinstance(other, StderrHandler)), handler]
+    root.setLevel(logging.WARNING)
+    logging.getLogger("restow").setLevel(level)
+
+
+def _log_uncaught(kind: type[BaseException], error: BaseException, trace: TracebackType | None) -> None:
+    log.critical("ended by an unexpected error", exc_info=(kind, error, trace))
 
 
 def _time(record: logging.LogRecord) -> str:

@@ -43,7 +43,8 @@ def test_it_publishes_until_it_is_told_to_stop_and_then_exits_0(
         finally:
             process.kill()
     assert (process.returncode, out) == (0, "")
-    assert err == f"restow: measuring ^{prefix}-ord.* at {kafka.bootstrap}\n"
+    assert err.endswith(f"Z INFO    monitor     measuring ^{prefix}-ord.* at {kafka.bootstrap}\n")
+    assert err.count("\n") == 1
 
 
 def test_without_topics_of_interest_there_is_nothing_to_measure(

@@ -116,9 +116,9 @@ def test_a_second_process_on_one_volume_refuses_to_start(group: Group) -> None:
     first, _ = group.ready(1)
     assert group.start(1).wait(20) == 1
     last = group.log(1).splitlines()[-1]
-    assert last == (
-        f"restow: the volume {group.volume(1)} is in use by process {first.pid}; a volume has one process: end that "
-        "one, or name another volume"
+    assert last.endswith(
+        f"ERROR   consumer-1  the volume {group.volume(1)} is in use by process {first.pid}; a volume has one process: "
+        "end that one, or name another volume"
     )
     assert first.poll() is None
 

@@ -192,7 +192,9 @@ def ready_again_s(kills: list[Kill], logs: dict[str, str]) -> Iterator[float]:
     """Of each kill after which the same consumer was ready again, and not killed before."""
     for index, kill in enumerate(kills):
         log = logs.get(f"{GROUP}-consumer-{kill.consumer}", "")
-        moments = [datetime.fromisoformat(found[1]) for found in re.finditer(r"(?m)^(\S+) consumer \d+ is ready", log)]
+        moments = [
+            datetime.fromisoformat(found[1]) for found in re.finditer(r"(?m)^(\S+) .*\bconsumer \d+ is ready", log)
+        ]
         next_kill = min((other.at for other in kills[index + 1 :] if other.consumer == kill.consumer), default=None)
         ready = min((moment for moment in moments if moment > kill.at), default=None)
         if ready and (next_kill is None or ready < next_kill):

@@ -51,8 +51,8 @@ def test_how_long_a_consumer_was_away_is_counted_from_its_last_kill() -> None:
     kills = [Kill(consumer, NOON + timedelta(seconds=at), True) for consumer, at in ((1, 0), (1, 8), (2, 9), (1, 60))]
     logs = {
         "demo-consumer-1": (
-            "2026-03-01T11:59:00.000Z consumer 1 is ready, as incarnation 3\n"
-            "2026-03-01T12:00:20.500Z consumer 1 is ready, as incarnation 9\n"
+            "2026-03-01T11:59:00.000Z INFO    consumer-1  consumer 1 is ready, as incarnation 3\n"
+            "2026-03-01T12:00:20.500Z INFO    consumer-1  consumer 1 is ready, as incarnation 9\n"
         )
     }
     assert list(ready_again_s(kills, logs)) == [12.5]

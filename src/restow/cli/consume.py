@@ -1,18 +1,21 @@
 """`restow consume --topics … --once`: the pipeline over what is there now, for trying a transform."""
 
 import argparse
+import logging
 import os
 import re
 
 from restow.cli.support.common import Subparsers, list_of, print_json
 from restow.cli.support.config import add_config, settings_of
-from restow.cli.support.logging_lines import say
 from restow.cli.support.stopping import Stop
 from restow.cli.support.transforms_path import let_transforms_be_found
 from restow.errors import InvalidInput
+from restow.logs import configure
 from restow.protocol.messages import TopicService
 from restow.settings import Settings
 from restow.text import counted
+
+log = logging.getLogger(__name__)
 
 DESCRIPTION = """\
 Reads what is on some topics now, from where their tables stand, runs their transforms on Spark, writes their tables,
@@ -46,6 +49,7 @@ def add(commands: "Subparsers[argparse.ArgumentParser]") -> None:
 def run(args: argparse.Namespace) -> int:
     settings = settings_of(args)
     services = {topic: service_of(settings, topic, args.config) for topic in args.topics}
+    configure("consume", settings.log)
     let_transforms_be_found(args.config)
     stop = Stop()
     from restow.kafka.admin import Admin
@@ -58,7 +62,7 @@ def run(args: argparse.Namespace) -> int:
             if topic not in cluster.leaders:
                 raise InvalidInput(f"--topics {topic}: there is no such topic on {settings.kafka.bootstrap}")
         partitions = cluster.partitions_of(args.topics)
-    pipeline = spark_pipeline(settings, "restow-consume", NO_CONSUMER, os.environ, say)
+    pipeline = spark_pipeline(settings, "restow-consume", NO_CONSUMER, os.environ, log.info)
     try:
         done = run_once(settings, pipeline, partitions, services, lambda: stop.wait(0.0))
     finally:
@@ -67,7 +71,7 @@ def run(args: argparse.Namespace) -> int:
         print_json({"records": done.records, "missed_records": done.missed_records, "whole": done.is_whole})
     else:
         did = "stored" if done.is_whole else "stopped after"
-        say(f"{did} {counted(done.records, 'record')} in {counted(done.cycles, 'cycle')}")
+        log.info("%s %s in %s", did, counted(done.records, "record"), counted(done.cycles, "cycle"))
     return 0 if done.is_whole else 1
 
 

@@ -1,6 +1,7 @@
 """`restow consumer`: reads the partitions it is told and stores them, until it is told to end."""
 
 import argparse
+import logging
 import os
 import re
 import socket
@@ -9,15 +10,17 @@ from typing import TYPE_CHECKING
 
 from restow.cli.support.common import Subparsers
 from restow.cli.support.config import add_config, settings_of
-from restow.cli.support.logging_lines import say
 from restow.cli.support.stopping import Stop
 from restow.errors import InvalidInput
 from restow.health import Health
+from restow.logs import configure
 from restow.model import ConsumerId
 from restow.settings import Settings
 
 if TYPE_CHECKING:
     from restow.consumer.pipeline import Pipeline, Plans
+
+log = logging.getLogger(__name__)
 
 DESCRIPTION = """\
 Runs one consumer of the group: it tells the controller that it is ready, reads the partitions it is told, stores what
@@ -67,6 +70,7 @@ def add(commands: "Subparsers[argparse.ArgumentParser]") -> None:
 def run(args: argparse.Namespace) -> int:
     settings = settings_of(args)
     consumer = number_in(args.name, settings.group.name)
+    configure(f"consumer-{consumer}", settings.log)
     # Kafka's client takes longer to load than most commands to run: only who wants a consumer waits for it.
     from restow.consumer.volume import Volume
     from restow.kafka.channels.consumer import Mailbox
@@ -75,12 +79,12 @@ def run(args: argparse.Namespace) -> int:
     stop, signs = Stop(), Health(os.environ.get("RESTOW_SIGNS"))
     sender = f"{args.name}@{socket.gethostname()}:{os.getpid()}"
     with (
-        Volume(args.volume, settings.group.name, consumer, say, os.environ.get("RESTOW_CREATION", "")) as volume,
-        Mailbox(settings, consumer, sender, say) as mailbox,
+        Volume(args.volume, settings.group.name, consumer, log.info, os.environ.get("RESTOW_CREATION", "")) as volume,
+        Mailbox(settings, consumer, sender, log.info) as mailbox,
     ):
         pipeline = pipeline_of(settings, args, volume)
         try:
-            ConsumerProcess(settings, consumer, volume, pipeline, mailbox, signs, say, stop.wait).run()
+            ConsumerProcess(settings, consumer, volume, pipeline, mailbox, signs, log.info, stop.wait).run()
         finally:
             pipeline.close()
     return 0
@@ -90,13 +94,13 @@ def pipeline_of(settings: Settings, args: argparse.Namespace, plans: "Plans") ->
     if settings.consumer.pipeline == "light":
         from restow.pipeline.light.pipeline import LightPipeline
 
-        return LightPipeline(settings, say)
+        return LightPipeline(settings, log.info)
     from restow.cli.support.transforms_path import let_transforms_be_found
     from restow.pipeline.assembly import spark_pipeline
 
     let_transforms_be_found(args.config)
     consumer = number_in(args.name, settings.group.name)
-    return spark_pipeline(settings, args.name, consumer, os.environ, say, plans)
+    return spark_pipeline(settings, args.name, consumer, os.environ, log.info, plans)
 
 
 def number_in(name: str, group: str) -> ConsumerId:

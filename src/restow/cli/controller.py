@@ -1,6 +1,7 @@
 """`restow controller`: decides how many consumers there are and what each reads, until told to stop."""
 
 import argparse
+import logging
 import os
 import sys
 import tempfile
@@ -13,10 +14,10 @@ from typing import TYPE_CHECKING, Final
 from restow.cli.support.common import Subparsers
 from restow.cli.support.config import add_config, settings_of
 from restow.cli.support.consumers_config import noting_config
-from restow.cli.support.logging_lines import say
 from restow.cli.support.stopping import Stop
 from restow.errors import InvalidInput
 from restow.health import Health
+from restow.logs import configure
 from restow.model import ConsumerId
 from restow.protocol.messages import ConsumerSettings
 from restow.settings import Settings
@@ -24,6 +25,8 @@ from restow.settings import Settings
 if TYPE_CHECKING:
     from restow.platform.interface import Platform
     from restow.platform.processes.platform import LocalProcesses
+
+log = logging.getLogger(__name__)
 
 SAID_AFTER_S: Final = 3.0
 """Loading what is compiled takes half a second."""
@@ -73,17 +76,18 @@ def run(args: argparse.Namespace) -> int:
     settings = settings_of(args)
     if not settings.consume:
         raise InvalidInput(f"{args.config}: there is nothing to consume; write a table [consume.TOPIC] for each topic")
+    configure("controller", settings.log)
     from restow.controller.journal import Journal
     from restow.roles.controller import ControllerProcess
 
     stop, signs, group = Stop(), Health(os.environ.get("RESTOW_SIGNS")), settings.group.name
-    log: Path = args.log or default_log(settings)
+    event_log: Path = args.log or default_log(settings)
     with ExitStack() as ending:
         platform = platform_of(settings, args.config, ending)
-        journal = ending.enter_context(Journal(log))
-        say(f"the controller of group {group} starts; its event log is {log}")
+        journal = ending.enter_context(Journal(event_log))
+        log.info("the controller of group %s starts; its event log is %s", group, event_log)
         warm_up_packing()
-        ControllerProcess(settings, platform, journal, signs, say).run(stop.wait)
+        ControllerProcess(settings, platform, journal, signs, log.info).run(stop.wait)
     return 0
 
 
@@ -92,7 +96,7 @@ def warm_up_packing() -> None:
     from restow.packing import warm_up
 
     words = "compiling what packs partitions: once on a machine and after an update, half a minute"
-    late = threading.Timer(SAID_AFTER_S, say, [words])
+    late = threading.Timer(SAID_AFTER_S, log.info, [words])
     late.start()
     try:
         warm_up()

@@ -1,6 +1,7 @@
 """Reads the command line, runs the subcommand, and turns an error into one line and an exit code."""
 
 import argparse
+import logging
 import os
 import sys
 from collections.abc import Sequence
@@ -24,6 +25,9 @@ from restow.cli import (
 )
 from restow.cli.support.common import Parser
 from restow.errors import RestowError
+from restow.logs import to_terminal
+
+log = logging.getLogger(__name__)
 
 DESCRIPTION = "restow keeps a Kafka consumer group exactly as large as its load needs."
 COMMANDS = (
@@ -57,14 +61,19 @@ def parser() -> argparse.ArgumentParser:
 
 def main(arguments: Sequence[str] | None = None) -> int:
     args = parser().parse_args(arguments)
+    with to_terminal():
+        return _run(args)
+
+
+def _run(args: argparse.Namespace) -> int:
     try:
         code: int = args.run(args)
         sys.stdout.flush()
     except RestowError as error:
-        sys.stderr.write(f"restow: {error}\n")
+        log.error("%s", error)
         return error.exit_code
     except KeyboardInterrupt:
-        sys.stderr.write("restow: interrupted\n")
+        log.error("interrupted")
         return INTERRUPTED
     except BrokenPipeError:
         # The reader (head, less) has seen enough. Python would complain once more when it flushes at exit.

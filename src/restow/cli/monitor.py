@@ -1,16 +1,20 @@
 """`restow monitor`: measures how fast every partition of interest is written, and publishes it, until told to stop."""
 
 import argparse
+import logging
 import os
 from contextlib import AbstractContextManager, nullcontext
 from pathlib import Path
 
-from restow.cli.support.common import Subparsers, note
+from restow.cli.support.common import Subparsers
 from restow.cli.support.config import add_config, settings_of
 from restow.cli.support.stopping import Stop
 from restow.errors import InvalidInput
 from restow.health import Health
+from restow.logs import configure
 from restow.settings import Settings
+
+log = logging.getLogger(__name__)
 
 DESCRIPTION = """\
 Measures how fast every partition of the topics of interest is written, and publishes one record a measurement to the
@@ -55,12 +59,13 @@ def run(args: argparse.Namespace) -> int:
             f"{args.config}: monitor.topics is empty, and there is no [consume.TOPIC]; name a topic or a pattern, like "
             '["^orders-.*"]'
         )
+    configure("monitor", settings.log)
     # Kafka's client takes longer to load than most commands to run: only who wants a monitor waits for it.
     from restow.roles.monitor import Monitor
 
     stop, signs = Stop(), Health(os.environ.get("RESTOW_SIGNS"))
-    with recorded(settings), Monitor(settings, note) as monitor:
-        note(f"measuring {', '.join(settings.topics_of_interest)} at {settings.kafka.bootstrap}")
+    with recorded(settings), Monitor(settings, log.info) as monitor:
+        log.info("measuring %s at %s", ", ".join(settings.topics_of_interest), settings.kafka.bootstrap)
         monitor.run(stop.wait, signs)
     return 0
 
