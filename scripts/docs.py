@@ -7,15 +7,15 @@ from pathlib import Path
 from typing import Final
 
 from restow.controller import diagram, effects, events, transitions
-from restow.monitor import publication
 from restow.platform import interface
-from restow.protocol import messages, reference
+from restow.protocol import measurement, messages, reference
+from restow.settings import Topics
 
 DOCS: Final = Path(__file__).parent.parent / "docs"
 
 
 def protocol() -> str:
-    return reference.page(map(inspect.getsource, (messages, publication)))
+    return reference.page(map(inspect.getsource, (messages, measurement)), Topics().prefix)
 
 
 def controller() -> str:

@@ -29,10 +29,7 @@ LAYERS = (  # from the ground up: a module imports from its own layer and from t
     Layer(
         "machines",
         (
-            *("restow.packing.*", "restow.protocol.*", "restow.settings.*"),
-            *("restow.monitor", "restow.monitor.sample", "restow.monitor.increments", "restow.monitor.changes"),
-            "restow.monitor.compaction",
-            *("restow.monitor.speeds", "restow.monitor.publication"),
+            *("restow.packing.*", "restow.protocol.*", "restow.settings.*", "restow.monitor.*"),
             *("restow.controller", "restow.controller.events", "restow.controller.effects"),
             *("restow.controller.transitions", "restow.controller.state", "restow.controller.machine"),
             *("restow.controller.synchronize", "restow.controller.sentinel", "restow.controller.reassign"),

@@ -9,8 +9,8 @@ from hypothesis import strategies as st
 
 from restow.model import TopicPartition
 from restow.monitor.compaction import FRAME_BYTES, LEARNT_FROM, LEAST_SLACK, MOST_DOUBT
+from restow.monitor.meter import Meter, MeterSettings
 from restow.monitor.sample import PartitionLook, Sample
-from restow.monitor.speeds import Meter, MeterSettings
 
 P0 = TopicPartition("orders", 0)
 WINDOW_S = 5

@@ -7,8 +7,8 @@ import pytest
 from numpy.typing import NDArray
 
 from restow.model import TopicPartition
+from restow.monitor.meter import Meter, MeterSettings
 from restow.monitor.sample import Sample
-from restow.monitor.speeds import Meter, MeterSettings
 
 Speeds = NDArray[np.float64]
 

@@ -7,8 +7,8 @@ import pytest
 
 from restow.errors import InvalidInput
 from restow.model import TopicPartition
+from restow.monitor.meter import Meter, MeterReading, MeterSettings
 from restow.monitor.sample import NO_ANSWER, UNREADABLE, PartitionLook, Sample
-from restow.monitor.speeds import Measurement, Meter, MeterSettings
 
 P0, P1, P2 = (TopicPartition("orders", number) for number in range(3))
 OTHER = TopicPartition("payments", 0)
@@ -19,7 +19,7 @@ def look(records: int, size: int | None, start: int = 0, leader: int = 1) -> Par
     return PartitionLook(records, size, start, leader)
 
 
-def measured(samples: Iterable[Sample], settings: MeterSettings | None = None) -> Measurement:
+def measured(samples: Iterable[Sample], settings: MeterSettings | None = None) -> MeterReading:
     meter, last = Meter(settings), None
     for sample in samples:
         last = meter.take(sample)

@@ -6,8 +6,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from restow.model import TopicPartition
+from restow.monitor.meter import Meter, MeterReading, MeterSettings
 from restow.monitor.sample import PartitionLook, Sample
-from restow.monitor.speeds import Measurement, Meter, MeterSettings
 
 P0 = TopicPartition("orders", 0)
 
@@ -70,7 +70,7 @@ def happen(log: Log, what: str, value: object) -> None:
             log.readable = value
 
 
-def run(seconds: list[list[tuple[str, object]]], window_s: float = 5.0) -> list[tuple[Measurement, int, int]]:
+def run(seconds: list[list[tuple[str, object]]], window_s: float = 5.0) -> list[tuple[MeterReading, int, int]]:
     """Each measurement, with the bytes and records that were really written in its window."""
     log, meter = Log(), Meter(MeterSettings(window_s=window_s))
     meter.take(Sample.of(0.0, {P0: log.look()}))

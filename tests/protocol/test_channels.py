@@ -6,7 +6,6 @@ import pytest
 
 from restow.kafka.topics import wanted_topics
 from restow.model import SortedMapping
-from restow.monitor.publication import Publication, encode
 from restow.protocol import records
 from restow.protocol.channels import (
     CHANNELS,
@@ -19,25 +18,26 @@ from restow.protocol.channels import (
     decode_on,
 )
 from restow.protocol.examples import EXAMPLES, MEASUREMENT
+from restow.protocol.measurement import Measurement, encode
 from restow.protocol.messages import Message, ServiceUpdate
 from restow.protocol.records import Undecodable
 from restow.protocol.versions import MESSAGES
 from restow.settings import Topics
 
-TOPICS = Topics("shop")
+PREFIX = "shop"
 
 
 def test_every_message_stands_on_one_topic_in_one_direction() -> None:
     placed = Counter(kind for channel in CHANNELS for lane in channel.lanes for kind in lane.messages)
-    assert placed == Counter([*MESSAGES, Publication])
+    assert placed == Counter([*MESSAGES, Measurement])
 
 
 def test_the_channels_are_the_topics_that_are_made() -> None:
-    made = wanted_topics(TOPICS, most_consumers=4)
-    assert {channel.topic(TOPICS) for channel in CHANNELS} == set(made)
+    made = wanted_topics(Topics(PREFIX), most_consumers=4)
+    assert {channel.topic(PREFIX) for channel in CHANNELS} == set(made)
     for channel in CHANNELS:
         by_consumer = any(lane.partition == "i" for lane in channel.lanes)
-        assert made[channel.topic(TOPICS)].partitions == (5 if by_consumer else 1)
+        assert made[channel.topic(PREFIX)].partitions == (5 if by_consumer else 1)
 
 
 @pytest.mark.parametrize("message", EXAMPLES, ids=lambda message: type(message).__name__)
@@ -45,26 +45,26 @@ def test_a_message_is_read_where_it_belongs_and_refused_elsewhere(message: Messa
     headers, value = records.encode(message, "somebody")
 
     def read(channel: Channel, partition: int) -> Message | Undecodable:
-        return decode_on(channel, TOPICS, partition, 7, headers, value)
+        return decode_on(channel, PREFIX, partition, 7, headers, value)
 
     for channel in (CONTROLLER, QUERY, SERVICE):
         for partition in (0, 3):
             belongs = type(message) in channel.expected(partition)
-            here = (channel.topic(TOPICS), partition, 7)
+            here = (channel.topic(PREFIX), partition, 7)
             out_of_place = Undecodable(*here, f"a {type(message).__name__} does not belong here")
             assert read(channel, partition) == (message if belongs else out_of_place)
     assert sum(type(message) in channel.expected(p) for channel in CHANNELS for p in (0, 3)) == 1
 
 
 def test_a_tombstone_counts_on_the_service_topic_alone() -> None:
-    assert decode_on(SERVICE, TOPICS, 0, 7, None, None, b"orders") == ServiceUpdate("reset", "orders")
-    assert decode_on(CONTROLLER, TOPICS, 0, 7, None, None, b"orders") == Undecodable(
+    assert decode_on(SERVICE, PREFIX, 0, 7, None, None, b"orders") == ServiceUpdate("reset", "orders")
+    assert decode_on(CONTROLLER, PREFIX, 0, 7, None, None, b"orders") == Undecodable(
         "shop-controller", 0, 7, "a ServiceUpdate does not belong here"
     )
 
 
 def test_a_measurement_is_read_from_the_monitor_topic() -> None:
-    assert decode_measurement(MONITOR.topic(TOPICS), 0, 7, encode(MEASUREMENT)) == MEASUREMENT
+    assert decode_measurement(MONITOR.topic(PREFIX), 0, 7, encode(MEASUREMENT)) == MEASUREMENT
 
 
 TIME = '"time":"2026-03-01T12:00:00.250Z","window_s":'
@@ -86,7 +86,7 @@ TIME = '"time":"2026-03-01T12:00:00.250Z","window_s":'
         ),
         (
             encode(
-                Publication(
+                Measurement(
                     MEASUREMENT.time,
                     30.0,
                     SortedMapping({p._replace(topic="\ud800"): s for p, s in MEASUREMENT.partitions.items()}),

@@ -11,21 +11,20 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from restow.monitor import publication
-from restow.monitor.publication import Publication
+from restow.protocol import measurement
 from restow.protocol.channels import CHANNELS, MONITOR, Channel, decode_measurement, decode_on
+from restow.protocol.measurement import Measurement
 from restow.protocol.messages import Message
 from restow.protocol.records import LONGEST_REASON, PassedOver, Undecodable, decode, encode
 from restow.protocol.versions import MESSAGES
-from restow.settings import Topics
 
 INPUTS = 100_000
 SEED = 20260301
-TOPICS = Topics()
+PREFIX = "shop"
 
 HERE = Path(__file__).parent
 GOLDEN = [file.read_bytes().rstrip() for file in sorted((HERE / "golden" / "v1").iterdir())]
-MEASUREMENTS = [(HERE.parent / "monitor" / "golden" / "measurement-v1.json").read_bytes().rstrip()]
+MEASUREMENTS = [(HERE / "golden" / "measurement-v1.json").read_bytes().rstrip()]
 PLACES = [(channel, 3 if lane.partition == "i" else 0) for channel in CHANNELS for lane in channel.lanes]
 BELONGING = {
     (channel.name, partition): MEASUREMENTS
@@ -164,22 +163,22 @@ def inputs(dice: random.Random) -> Iterator[Input]:
         yield Input(channel, partition, headers_of(dice), key, value)
 
 
-def read(given: Input, offset: int) -> Message | Publication | Undecodable:
+def read(given: Input, offset: int) -> Message | Measurement | Undecodable:
     if given.channel is MONITOR:
-        return decode_measurement(TOPICS.monitor, given.partition, offset, given.value)
-    return decode_on(given.channel, TOPICS, given.partition, offset, given.headers, given.value, given.key)
+        return decode_measurement(MONITOR.topic(PREFIX), given.partition, offset, given.value)
+    return decode_on(given.channel, PREFIX, given.partition, offset, given.headers, given.value, given.key)
 
 
-def read_again(message: Message | Publication) -> Message | Publication | Undecodable:
-    if isinstance(message, Publication):
-        return decode_measurement("t", 0, 0, publication.encode(message))
+def read_again(message: Message | Measurement) -> Message | Measurement | Undecodable:
+    if isinstance(message, Measurement):
+        return decode_measurement("t", 0, 0, measurement.encode(message))
     return decode("t", 0, 0, *encode(message, "x"))
 
 
 def test_any_bytes_on_any_topic_are_a_valid_message_or_are_told_once_and_passed_over() -> None:
     passed, seen, refused = PassedOver(), Counter[type](), Counter[str]()
     for offset, given in enumerate(inputs(random.Random(SEED))):
-        topic = given.channel.topic(TOPICS)
+        topic = given.channel.topic(PREFIX)
         result = read(given, offset)
         if isinstance(result, Undecodable):
             assert (result.topic, result.partition, result.offset) == (topic, given.partition, offset), given
@@ -194,6 +193,6 @@ def test_any_bytes_on_any_topic_are_a_valid_message_or_are_told_once_and_passed_
     assert seen.total() + refused.total() == INPUTS
     assert dict(passed.counts) == refused
     # Not all is noise: each message was read in many guises, and each topic has refused many.
-    assert set(seen) == {*MESSAGES, Publication}
+    assert set(seen) == {*MESSAGES, Measurement}
     assert min(seen.values()) > 300, seen
-    assert min(refused[channel.topic(TOPICS)] for channel in CHANNELS) > 5_000, refused
+    assert min(refused[channel.topic(PREFIX)] for channel in CHANNELS) > 5_000, refused

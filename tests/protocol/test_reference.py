@@ -6,13 +6,13 @@ import re
 
 from tests.support.paths import ROOT
 
-from restow.monitor import publication
-from restow.protocol import messages, reference
+from restow.protocol import measurement, messages, reference
 from restow.protocol.examples import MEASUREMENT
 from restow.protocol.versions import MESSAGES
+from restow.settings import Topics
 
 PAGE = ROOT / "docs" / "protocol.md"
-WRITTEN = reference.page(map(inspect.getsource, (messages, publication)))
+WRITTEN = reference.page(map(inspect.getsource, (messages, measurement)), Topics().prefix)
 
 
 def test_the_page_is_what_the_code_says() -> None:
@@ -36,6 +36,6 @@ def test_every_field_has_a_meaning() -> None:
 
 def test_the_fields_of_a_measurement_are_those_that_are_sent() -> None:
     [section] = re.findall(r"^### Measurement$.*?^```json", WRITTEN, re.MULTILINE | re.DOTALL)
-    sent = json.loads(publication.encode(MEASUREMENT))
+    sent = json.loads(measurement.encode(MEASUREMENT))
     of_partition = sent["topics"]["orders"]["1"]
     assert re.findall(r"^\| `(\w+)` ", section, re.MULTILINE) == [*list(sent)[1:], *of_partition]

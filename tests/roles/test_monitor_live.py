@@ -23,8 +23,8 @@ from restow.kafka.embedded.broker import EmbeddedKafka
 from restow.kafka.topics import wait_until_shown
 from restow.model import TopicPartition
 from restow.monitor.compaction import LEARNT_FROM
-from restow.monitor.publication import PartitionSpeed, Publication, decode
 from restow.monitor.sample import Sample
+from restow.protocol.measurement import Measurement, PartitionSpeed, decode
 from restow.roles.monitor import Monitor
 from restow.settings import Kafka, Settings, Topics
 from restow.settings import Monitor as MonitorSettings
@@ -232,7 +232,7 @@ def monitor_settings(kafka: Kafka, prefix: str, *topics: str) -> Settings:
     return Settings(kafka, Topics(prefix=prefix), MonitorSettings(topics=topics, publish_every_s=0.001))
 
 
-def newest_record(kafka: Kafka, topic: str) -> tuple[Publication, dict[str, bytes]]:
+def newest_record(kafka: Kafka, topic: str) -> tuple[Measurement, dict[str, bytes]]:
     consumer = make_consumer(kafka, {"group.id": "test", "enable.auto.commit": False})
     try:
         _, end = consumer.get_watermark_offsets(Place(topic, 0), timeout=30)
@@ -248,7 +248,7 @@ def newest_record(kafka: Kafka, topic: str) -> tuple[Publication, dict[str, byte
         consumer.close()
 
 
-def published(monitor: Monitor) -> Publication:
+def published(monitor: Monitor) -> Measurement:
     """The first publication that has a speed: while a leader gives no answer, its partitions are left out."""
     deadline_s = time.monotonic() + PUBLISHED_WITHIN_S
     while time.monotonic() < deadline_s:

@@ -20,7 +20,7 @@ from restow.kafka.admin import Admin
 from restow.kafka.clients import make_admin_client
 from restow.kafka.embedded.broker import EmbeddedKafka
 from restow.kafka.sampler import Interest, Sampler
-from restow.monitor.speeds import Meter
+from restow.monitor.meter import Meter
 from restow.settings import ClientProperties, Kafka
 
 USERS = 'user_owner="open-sesame" user_restow="read-only"'

@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 
 from restow.errors import InvalidInput
-from restow.monitor.speeds import MeterSettings
+from restow.monitor.meter import MeterSettings
 from restow.study.monitor import Observation, Row, Series, convergence_s, figures, mean, mean_error, noise
 from restow.study.monitor_plot import picture
 from restow.study.monitor_scenarios import SCENARIOS, Phase, Scenario, cut_to, replay

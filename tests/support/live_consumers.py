@@ -199,7 +199,7 @@ class Group:
             assert record.error() is None
             headers: object = record.headers()
             offset = int(record.offset() or 0)
-            message = decode_on(CONTROLLER, self.topics, 0, offset, headers, record.value())  # type: ignore[arg-type]
+            message = decode_on(CONTROLLER, self.prefix, 0, offset, headers, record.value())  # type: ignore[arg-type]
             if isinstance(message, FromConsumer):
                 self.told.append((offset, message))
 

@@ -23,9 +23,9 @@ from restow.kafka.channels.publisher import Publisher
 from restow.kafka.clients import make_producer
 from restow.kafka.topics import ensure_topics, wait_until_shown
 from restow.model import SortedMapping, TopicPartition
-from restow.monitor.publication import PartitionSpeed, Publication, encode
 from restow.platform.processes.ending import end_group
 from restow.protocol.codec import from_plain
+from restow.protocol.measurement import Measurement, PartitionSpeed, encode, headers_of
 from restow.protocol.messages import ServiceUpdate
 from restow.protocol.records import encode as encode_message
 from restow.protocol.records import key_of
@@ -262,7 +262,7 @@ class Group(ABC):
                 partition: PartitionSpeed(speed, speed, 1.0, 0, 0, estimated=False)
                 for partition, speed in self._speeds.items()
             }
-            publisher.publish(encode(Publication(now, 1.0, SortedMapping(speeds))), {"type": "Measurement"})
+            publisher.publish(encode(Measurement(now, 1.0, SortedMapping(speeds))), headers_of("test"))
 
 
 class LiveGroup(Group):

@@ -14,9 +14,9 @@ from restow.kafka.clients import make_producer
 from restow.kafka.sampler import Interest, Sampler
 from restow.kafka.topics import wait_until_shown
 from restow.model import TopicPartition
-from restow.monitor.publication import PartitionSpeed, publication
+from restow.monitor.meter import Meter
 from restow.monitor.sample import Sample
-from restow.monitor.speeds import Meter
+from restow.protocol.measurement import PartitionSpeed
 from restow.settings import Kafka
 
 RECORD = b"r" * 1000
@@ -71,7 +71,7 @@ class Watch:
         ):
             assert FRAMED[0] * records_per_s <= bytes_per_s <= FRAMED[1] * records_per_s
             assert filtered >= 0
-        return dict(publication(measured, "now").partitions)
+        return dict(measured.to_measurement("now").partitions)
 
     def write_until(
         self,

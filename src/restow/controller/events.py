@@ -7,6 +7,7 @@ from typing import Literal
 
 from restow.model import ConsumerId, SortedMapping, Speeds, TopicPartition
 from restow.platform.interface import ConsumerFailing, ConsumerGone, ConsumerUp, Listed
+from restow.protocol.measurement import Measurement
 from restow.protocol.messages import FromConsumer, ServiceUpdate
 
 PlatformAction = Literal["create", "delete", "restart"]
@@ -38,6 +39,11 @@ class SpeedsMeasured:
     """The monitor's own, UTC, ISO 8601; an older one than the last is no news."""
     speeds: Speeds
     records_per_s: SortedMapping[TopicPartition, float] = field(default_factory=SortedMapping)
+
+    @classmethod
+    def from_measurement(cls, measurement: Measurement) -> "SpeedsMeasured":
+        records = {partition: speed.records_per_s for partition, speed in measurement.partitions.items()}
+        return cls(measurement.time, measurement.speeds, SortedMapping(records))
 
 
 @dataclass(frozen=True, slots=True)

@@ -10,7 +10,7 @@ The change is believed where (intervals - 2) * ln(rss_1 / rss_2) is greatest and
 whose noise is the measured one, so that a steady partition's step of 10 % counts and a restless one's hiccup doesn't.
 The two newest intervals must lie nearer to the new mean than to the old: one burst is no change. While a change is
 young, its place is looked for anew with every sample, and it is taken back if it doesn't bear out.
-docs/decisions/010 tells what else was tried. The meter in `speeds.py` calls this.
+docs/decisions/010 tells what else was tried. The meter in `meter.py` calls this.
 """
 
 from dataclasses import dataclass

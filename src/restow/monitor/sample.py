@@ -2,7 +2,7 @@
 
 A sample is made of columns over the partitions, because a monitor may watch 50,000 of them every second. The sources
 in `restow.kafka` make samples from the brokers' answers, the study makes them from a model of a broker's log, and the
-meter in `speeds.py` reads them.
+meter in `meter.py` reads them.
 """
 
 from collections.abc import Iterable, Mapping

@@ -6,10 +6,10 @@ from dataclasses import dataclass
 from typing import Final, Literal
 
 from restow.errors import InvalidInput
-from restow.monitor import publication
-from restow.monitor.publication import Publication
+from restow.protocol import measurement
 from restow.protocol.checks import TOPIC, is_time
 from restow.protocol.forms import shown
+from restow.protocol.measurement import Measurement
 from restow.protocol.messages import (
     ConsumerReady,
     ConsumerReport,
@@ -26,7 +26,6 @@ from restow.protocol.messages import (
     StopConsumingEvent,
 )
 from restow.protocol.records import Headers, Undecodable, decode
-from restow.settings.schema import Topics
 
 TopicName = Literal["monitor", "controller", "query", "service"]
 """What the name of the topic ends with, after the prefix."""
@@ -42,7 +41,7 @@ class Lane:
     """`i` stands for consumer i's, from 1 on."""
     writers: str
     readers: str
-    messages: tuple[type[Message | Publication], ...]
+    messages: tuple[type[Message | Measurement], ...]
 
     def covers(self, partition: int) -> bool:
         return (partition == 0) == (self.partition == "0")
@@ -55,9 +54,8 @@ class Channel:
     content: str
     lanes: tuple[Lane, ...]
 
-    def topic(self, topics: Topics) -> str:
-        found: str = getattr(topics, self.name)
-        return found
+    def topic(self, prefix: str) -> str:
+        return f"{prefix}-{self.name}"
 
     def expected(self, partition: int) -> tuple[type, ...]:
         """The messages that may stand on this partition."""
@@ -68,7 +66,7 @@ MONITOR: Final = Channel(
     "monitor",
     partitions="1",
     content="the speeds of all partitions of interest, one record a measurement; only the newest one matters",
-    lanes=(Lane("0", "the monitor", "the controller, the dashboard", (Publication,)),),
+    lanes=(Lane("0", "the monitor", "the controller, the dashboard", (Measurement,)),),
 )
 CONTROLLER: Final = Channel(
     "controller",
@@ -110,7 +108,7 @@ CHANNELS: Final = (MONITOR, CONTROLLER, QUERY, SERVICE)
 
 def decode_on(
     channel: Channel,
-    topics: Topics,
+    prefix: str,
     partition: int,
     offset: int,
     headers: Headers,
@@ -119,26 +117,26 @@ def decode_on(
 ) -> Message | Undecodable:
     """What `records.decode` gives, and only what belongs on this partition. It never raises."""
     expected = channel.expected(partition)
-    return decode(channel.topic(topics), partition, offset, headers, value, key, expected=expected)
+    return decode(channel.topic(prefix), partition, offset, headers, value, key, expected=expected)
 
 
-def decode_measurement(topic: str, partition: int, offset: int, value: bytes | None) -> Publication | Undecodable:
+def decode_measurement(topic: str, partition: int, offset: int, value: bytes | None) -> Measurement | Undecodable:
     """A record of the monitor topic. It never raises either."""
     try:
         if value is None:
             raise InvalidInput("there is no value; it must be a measurement")
-        published = publication.decode(value)
-        _check(published)
+        measured = measurement.decode(value)
+        _check(measured)
     except InvalidInput as error:
         return Undecodable.because(topic, partition, offset, error)
     except (OverflowError, RecursionError):
         return Undecodable.because(topic, partition, offset, "a number is too long, or it is nested too deeply")
-    return published
+    return measured
 
 
-def _check(published: Publication) -> None:
-    if not is_time(published.time):  # measurements are ordered by it: nonsense could be later than all that come
-        raise InvalidInput(f"time is {shown(published.time)}; it must be a time in UTC, like 2026-03-01T12:00:00.250Z")
-    for name in sorted({partition.topic for partition in published.partitions}):
+def _check(measured: Measurement) -> None:
+    if not is_time(measured.time):  # measurements are ordered by it: nonsense could be later than all that come
+        raise InvalidInput(f"time is {shown(measured.time)}; it must be a time in UTC, like 2026-03-01T12:00:00.250Z")
+    for name in sorted({partition.topic for partition in measured.partitions}):
         if not TOPIC.fullmatch(name):
             raise InvalidInput(f"topics has {shown(name)}; it must be a topic's name")

@@ -3,7 +3,7 @@
 from typing import Final
 
 from restow.model import ConsumerId, SortedMapping, TopicPartition
-from restow.monitor.publication import PartitionSpeed, Publication
+from restow.protocol.measurement import Measurement, PartitionSpeed
 from restow.protocol.messages import (
     RECOVER,
     ConsumerReady,
@@ -110,7 +110,7 @@ CONSUMERS_UPDATE: Final = ServiceUpdate(
 )
 """The other kind of update."""
 
-MEASUREMENT: Final = Publication(
+MEASUREMENT: Final = Measurement(
     time="2026-03-01T12:00:00.250Z",
     window_s=30.0,
     partitions=SortedMapping(

@@ -9,15 +9,14 @@ from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import MISSING, fields
 from typing import Any, Final, get_type_hints
 
-from restow.monitor import publication
-from restow.monitor.publication import PartitionSpeed, Publication
+from restow.protocol import measurement
 from restow.protocol.channels import CHANNELS, Lane
 from restow.protocol.codec import form_of, to_plain
 from restow.protocol.examples import CONSUMERS_UPDATE, EXAMPLES, MEASUREMENT
+from restow.protocol.measurement import Measurement, PartitionSpeed
 from restow.protocol.messages import ConsumerSettings, Gap, Message, ServiceUpdate, TopicService
 from restow.protocol.pages import Docs, docs_of, table
 from restow.protocol.records import CONSUMERS_KEY, VERSIONS, encode
-from restow.settings.schema import Topics
 
 PARTS: Final[tuple[type, ...]] = (TopicService, ConsumerSettings, Gap)
 """What stands inside messages and is told once."""
@@ -73,18 +72,17 @@ value takes back what was said under its key.
 """
 
 
-def page(sources: Iterable[str]) -> str:
-    """`sources`: the texts of the modules in which the messages stand."""
+def page(sources: Iterable[str], prefix: str) -> str:
+    """`sources` are the texts of the modules that define the messages; `prefix` is the default one of the topics."""
     docs = {name: doc for source in sources for name, doc in docs_of(source)}
-    topics = Topics()
     examples: dict[type, Message] = {type(message): message for message in EXAMPLES}
-    blocks = [INTRODUCTION.format(prefix=topics.prefix), _topics_table(topics)]
+    blocks = [INTRODUCTION.format(prefix=prefix), _topics_table(prefix)]
     blocks.append(RECORDS.format(consumers_key=CONSUMERS_KEY))
     for channel in CHANNELS:
-        blocks.append(f"## On {channel.topic(topics)}\n")
+        blocks.append(f"## On {channel.topic(prefix)}\n")
         for lane in channel.lanes:
             for kind in lane.messages:
-                if kind is Publication:
+                if kind is Measurement:
                     blocks += _measurement(docs, lane)
                 else:
                     blocks += _message(examples[kind], docs[kind.__name__], lane)
@@ -94,20 +92,19 @@ def page(sources: Iterable[str]) -> str:
     return "\n".join(blocks)
 
 
-def _topics_table(topics: Topics) -> str:
+def _topics_table(prefix: str) -> str:
     rows = [
-        (f"`{channel.topic(topics)}`, {lane.partition}", f"{lane.writers} → {lane.readers}", _names(lane))
+        (f"`{channel.topic(prefix)}`, {lane.partition}", f"{lane.writers} → {lane.readers}", _names(lane))
         for channel in CHANNELS
         for lane in channel.lanes
     ]
-    contents = ((f"`{channel.topic(topics)}`", channel.partitions, channel.content) for channel in CHANNELS)
+    contents = ((f"`{channel.topic(prefix)}`", channel.partitions, channel.content) for channel in CHANNELS)
     about_topics = table(("topic", "partitions", "content"), contents)
     return about_topics + "\n" + table(("topic, partition", "from → to", "messages"), rows)
 
 
 def _names(lane: Lane) -> str:
-    names = ("Measurement" if kind is Publication else kind.__name__ for kind in lane.messages)
-    return ", ".join(f"[{name}](#{name.lower()})" for name in names)
+    return ", ".join(f"[{kind.__name__}](#{kind.__name__.lower()})" for kind in lane.messages)
 
 
 def _message(example: Message, docs: Docs, lane: Lane) -> Iterator[str]:
@@ -120,19 +117,21 @@ def _message(example: Message, docs: Docs, lane: Lane) -> Iterator[str]:
 
 
 def _measurement(docs: Mapping[str, Docs], lane: Lane) -> Iterator[str]:
-    published = docs[Publication.__name__].of_field
+    own = docs[Measurement.__name__]
+    way = f"From {lane.writers} to {lane.readers}, partition {lane.partition}; version {measurement.VERSION}."
+    headers = ", ".join(f"`{name}`" for name in measurement.headers_of("monitor"))
     yield (
-        f"### Measurement\n\nThe speeds of all partitions of interest.\n\n"
-        f"From {lane.writers} to {lane.readers}; version {publication.VERSION}. It has no `type` and no headers.\n"
+        f"### {Measurement.__name__}\n\n{own.text}\n\n{way} The value has `version` but no `type`; the headers are "
+        f"{headers}.\n"
     )
     whole = (
-        ("`time`", "text", published["time"]),
-        ("`window_s`", "a number", published["window_s"]),
+        ("`time`", "text", own.of_field["time"]),
+        ("`window_s`", "a number", own.of_field["window_s"]),
         ("`topics`", "by topic and partition an object", "The fields below, for each partition."),
     )
     inner = ((f"`{name}`", *MEASURED[name]) for name in PartitionSpeed._fields)
     yield table(("field", "type", "meaning"), (*whole, *inner))
-    yield _example(publication.encode(MEASUREMENT))
+    yield _example(measurement.encode(MEASUREMENT))
 
 
 def _fields_table(kind: Any, docs: Docs) -> str:

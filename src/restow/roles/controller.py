@@ -42,10 +42,9 @@ from restow.health import Health
 from restow.kafka.admin import Admin
 from restow.kafka.channels.controller import Addressed, ControllerChannel, Read, Replaced, Say
 from restow.kafka.topics import ensure_topics, grow_topics
-from restow.model import SortedMapping
-from restow.monitor.publication import Publication
 from restow.packing import warm_up
 from restow.platform.interface import Create, Delete, Platform, PlatformRefusal, Restart, Wish
+from restow.protocol.measurement import Measurement
 from restow.protocol.messages import (
     ControllerStarted,
     FromConsumer,
@@ -141,9 +140,8 @@ class ControllerProcess:
             case Undecodable():
                 if self._passed_over.is_news(message):
                     self._say(str(message))
-            case Publication():
-                records = {partition: speed.records_per_s for partition, speed in message.partitions.items()}
-                return SpeedsMeasured(message.time, message.speeds, SortedMapping(records))
+            case Measurement():
+                return SpeedsMeasured.from_measurement(message)
             case ServiceUpdate():
                 return ServiceChanged(message)
             case ControllerStarted(controller):

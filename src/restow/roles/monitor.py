@@ -18,8 +18,8 @@ from restow.kafka.channels.publisher import Publisher
 from restow.kafka.channels.services import Services
 from restow.kafka.sampler import Interest, Sampler, Say
 from restow.kafka.topics import ensure_topics
-from restow.monitor.publication import VERSION, Publication, encode, publication
-from restow.monitor.speeds import Measurement, Meter, MeterSettings
+from restow.monitor.meter import Meter, MeterReading, MeterSettings
+from restow.protocol.measurement import Measurement, encode, headers_of
 from restow.settings import Settings
 
 ANSWER_WITHIN_S: Final = 5.0
@@ -42,7 +42,7 @@ class Monitor:
             )
         )
         self._publisher = Publisher(settings.kafka, settings.topics.monitor, ANSWER_WITHIN_S)
-        self._headers = {"type": "Measurement", "version": str(VERSION), "sender": f"monitor-{uuid.uuid4().hex[:8]}"}
+        self._headers = headers_of(sender=f"monitor-{uuid.uuid4().hex[:8]}")
         self._has_topics = False
         self._publish_due_s = 0.0
         self._trouble: str | None = None
@@ -70,7 +70,7 @@ class Monitor:
             # From begin to begin; a look that takes longer than that is followed by the next one at once.
             pause_s = max(0.0, begun_s + pause_s - time.monotonic())
 
-    def look(self) -> Publication | None:
+    def look(self) -> Measurement | None:
         """One look at the cluster. Gives what was published, if anything was."""
         try:
             published = self._measure_and_publish()
@@ -83,19 +83,19 @@ class Monitor:
             self._trouble = None
         return published
 
-    def _measure_and_publish(self) -> Publication | None:
+    def _measure_and_publish(self) -> Measurement | None:
         if not self._has_topics:
             ensure_topics(self._admin, self._settings.topics)
             self._has_topics = True
         self._read_services()
         sample = self._sampler.sample()
-        measurement = self._meter.take(sample)
+        reading = self._meter.take(sample)
         # Half a sample early is on time: samples are never exact, and every second one would be passed over.
         is_due = sample.time_s >= self._publish_due_s - self._settings.monitor.sample_every_s / 2
-        if measurement is None or not is_due:
+        if reading is None or not is_due:
             return None
         self._publish_due_s = sample.time_s + self._settings.monitor.publish_every_s
-        return self._publish(measurement)
+        return self._publish(reading)
 
     def _read_services(self) -> None:
         """What the group is to consume besides what restow.toml says, and what no longer."""
@@ -108,15 +108,15 @@ class Monitor:
                 words = {"remove": False, "reset": None}
                 self._interest.update(update.topic, is_consumed=words.get(update.action, True))
 
-    def _publish(self, measurement: Measurement) -> Publication:
+    def _publish(self, reading: MeterReading) -> Measurement:
         now = datetime.now(UTC).isoformat(timespec="milliseconds").replace("+00:00", "Z")
-        published = publication(measurement, now)
+        measurement = reading.to_measurement(now)
         try:
-            self._publisher.publish(encode(published), self._headers)
+            self._publisher.publish(encode(measurement), self._headers)
         except RestowError:
             self._has_topics = False  # perhaps somebody deleted it: make it again
             raise
-        return published
+        return measurement
 
     def _in_trouble(self, line: str) -> None:
         if self._trouble is None:

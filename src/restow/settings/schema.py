@@ -11,6 +11,7 @@ from typing import Annotated
 from restow.errors import InvalidInput
 from restow.model import SortedMapping
 from restow.packing.problem import Margins
+from restow.protocol import channels
 from restow.protocol.messages import ConsumerSettings, TopicService
 from restow.settings.checks import (
     ABOVE_0,
@@ -69,19 +70,19 @@ class Topics:
 
     @property
     def monitor(self) -> str:
-        return f"{self.prefix}-monitor"
+        return channels.MONITOR.topic(self.prefix)
 
     @property
     def controller(self) -> str:
-        return f"{self.prefix}-controller"
+        return channels.CONTROLLER.topic(self.prefix)
 
     @property
     def query(self) -> str:
-        return f"{self.prefix}-query"
+        return channels.QUERY.topic(self.prefix)
 
     @property
     def service(self) -> str:
-        return f"{self.prefix}-service"
+        return channels.SERVICE.topic(self.prefix)
 
 
 @dataclass(frozen=True, slots=True)

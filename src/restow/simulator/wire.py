@@ -11,10 +11,9 @@ from restow.controller.events import SpeedsMeasured
 from restow.protocol.channels import CONTROLLER, QUERY, SERVICE, Channel, decode_on
 from restow.protocol.messages import Message
 from restow.protocol.records import Undecodable, encode, key_of
-from restow.settings import Topics
 from restow.simulator.topics import Topic
 
-NAMES = Topics(prefix="simulated")
+PREFIX = "simulated"
 CHANNELS: dict[Topic, Channel] = {Topic.CONTROLLER: CONTROLLER, Topic.QUERY: QUERY, Topic.SERVICE: SERVICE}
 
 
@@ -55,7 +54,7 @@ class AsBytes:
     def open(self, topic: Topic, partition: int, offset: int, record: object) -> Message | None:
         sealed = Sealed((), record.value, None) if isinstance(record, Garbage) else record
         assert isinstance(sealed, Sealed)
-        message = decode_on(CHANNELS[topic], NAMES, partition, offset, *sealed)
+        message = decode_on(CHANNELS[topic], PREFIX, partition, offset, *sealed)
         return None if isinstance(message, Undecodable) else message
 
 

@@ -15,7 +15,7 @@ from restow.kafka.admin import Admin
 from restow.kafka.clients import make_producer
 from restow.kafka.sampler import Interest, Sampler, Say
 from restow.kafka.topics import wait_until_shown
-from restow.monitor.speeds import Meter, MeterSettings
+from restow.monitor.meter import Meter, MeterSettings
 from restow.settings import Kafka
 from restow.study.monitor import Observation, Series
 from restow.study.monitor_scenarios import Floats, Scenario

@@ -12,8 +12,8 @@ from typing import Final
 import numpy as np
 
 from restow.model import TopicPartition
+from restow.monitor.meter import Meter, MeterSettings
 from restow.monitor.sample import PartitionLook, Sample
-from restow.monitor.speeds import Meter, MeterSettings
 from restow.study.monitor import Observation, Series
 from restow.study.monitor_scenarios import Floats, Scenario
 

@@ -11,7 +11,7 @@ from restow.kafka.channels.controller import Addressed, ControllerChannel, Read,
 from restow.kafka.clients import make_consumer, make_producer
 from restow.kafka.topics import ensure_topics
 from restow.model import ConsumerId, SortedMapping, TopicPartition
-from restow.monitor.publication import Publication
+from restow.protocol.measurement import Measurement
 from restow.protocol.messages import (
     ConsumerReady,
     Message,
@@ -173,5 +173,5 @@ def test_measurements_are_heard_from_now_on(
     eventually(lambda: list(channel.read(0.1)) == [] and channel.is_listening())
     put_bytes(producer, settings.topics.monitor, measured(2))
     [read] = heard(channel, eventually, 1)
-    assert isinstance(read.message, Publication)
+    assert isinstance(read.message, Measurement)
     assert read.message.time == "2026-03-01T12:00:02.000Z"

@@ -14,9 +14,9 @@ from rich.table import Column
 from restow.cli.support.common import Subparsers, list_of, note, print_json, right, show, table, whole_number
 from restow.errors import RestowError
 from restow.model import TopicPartition
-from restow.monitor.publication import encode, publication
+from restow.monitor.meter import Meter, MeterSettings
 from restow.monitor.sample import Sample, whole_numbers
-from restow.monitor.speeds import Meter, MeterSettings
+from restow.protocol.measurement import encode, headers_of
 
 if TYPE_CHECKING:
     from restow.kafka.admin import Admin, Cluster
@@ -126,12 +126,12 @@ def _row(sampler: "Sampler", publisher: "Publisher", count: int, sources: str) -
     sample, sampled = _median(sampler.sample)
     meter, memory_mb = _filled(sample)
     samples = iter([_later(sample, seconds) for seconds in range(31, 31 + ROUNDS)])
-    measurement, measuring = _median(lambda: meter.take(next(samples)))
-    assert measurement is not None
+    reading, measuring = _median(lambda: meter.take(next(samples)))
+    assert reading is not None
 
     def publish() -> bytes:
-        record = encode(publication(measurement, "2026-01-01T00:00:00.000Z"))
-        publisher.publish(record, {"type": "Measurement"})
+        record = encode(reading.to_measurement("2026-01-01T00:00:00.000Z"))
+        publisher.publish(record, headers_of("bench"))
         return record
 
     record, publishing = _median(publish)

@@ -12,7 +12,7 @@ from rich.table import Column
 
 from restow.cli.support.common import Subparsers, note, number, print_json, progress, right, show, table, whole_number
 from restow.errors import InvalidInput
-from restow.monitor.speeds import MeterSettings
+from restow.monitor.meter import MeterSettings
 from restow.study.monitor import Row, Series, figures, mean
 from restow.study.monitor_scenarios import SCENARIOS, Scenario, cut_to, replay
 from restow.study.monitor_simulation import simulated

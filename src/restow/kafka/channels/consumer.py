@@ -105,7 +105,7 @@ class Mailbox:
             return CommandsReadTo(offset) if is_command and is_end else None
         channel = CONTROLLER if is_command else QUERY
         headers: Any = message.headers()  # a list, as it is read; the client's types allow what is only sent
-        read = decode_on(channel, self._topics, int(message.partition() or 0), offset, headers, message.value())
+        read = decode_on(channel, self._topics.prefix, int(message.partition() or 0), offset, headers, message.value())
         match read:
             case Undecodable():
                 if self._passed_over.is_news(read):

@@ -20,8 +20,8 @@ from restow.errors import RestowError
 from restow.kafka.clients import make_consumer, make_producer
 from restow.kafka.errors import cause, explained
 from restow.model import ConsumerId
-from restow.monitor.publication import Publication
 from restow.protocol.channels import CONTROLLER, SERVICE, decode_measurement, decode_on
+from restow.protocol.measurement import Measurement
 from restow.protocol.messages import Command, ControllerStarted, PlatformChangeIntended, StateQuery
 from restow.protocol.messages import Message as ProtocolMessage
 from restow.protocol.records import Undecodable, encode, key_of
@@ -54,7 +54,7 @@ class Read:
     """A record, and where it stood."""
 
     offset: int
-    message: ProtocolMessage | Publication | Undecodable
+    message: ProtocolMessage | Measurement | Undecodable
 
 
 @dataclass(frozen=True, slots=True)
@@ -175,7 +175,7 @@ class ControllerChannel:
         self._until_done(ask, f"read the end of {topic}", harmless=True)
         return ends[-1]
 
-    def _decoded(self, record: Message) -> ProtocolMessage | Publication | Undecodable:
+    def _decoded(self, record: Message) -> ProtocolMessage | Measurement | Undecodable:
         topic, partition, offset = record.topic(), record.partition() or 0, record.offset() or 0
         headers: Any = record.headers()
         value, key = record.value(), record.key()
@@ -184,7 +184,7 @@ class ControllerChannel:
             return decode_measurement(topic, partition, offset, content)
         channel = SERVICE if topic == self._topics.service else CONTROLLER
         return decode_on(
-            channel, self._topics, partition, offset, headers, content, None if key is None else bytes(key)
+            channel, self._topics.prefix, partition, offset, headers, content, None if key is None else bytes(key)
         )
 
     def _transact(self, records: Sequence[tuple[str, int, int | None, ProtocolMessage]]) -> list[int]:

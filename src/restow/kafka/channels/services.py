@@ -21,7 +21,7 @@ MOST_AT_ONCE: Final = 500
 
 class Services:
     def __init__(self, settings: Settings, say: Callable[[str], None]) -> None:
-        self._topics, self._say = settings.topics, say
+        self._prefix, self._say = settings.topics.prefix, say
         self._passed_over = PassedOver()
         own = {"group.id": settings.group.name, "enable.auto.commit": False, "auto.offset.reset": "earliest"}
         self._reader = make_consumer(settings.kafka, own)
@@ -37,7 +37,7 @@ class Services:
     def _updates(self, record: Any) -> list[ServiceUpdate]:
         if record.error() is not None:
             return []  # nothing there for now; the client tries again by itself
-        message = decode_on(SERVICE, self._topics, 0, record.offset(), record.headers(), record.value(), record.key())
+        message = decode_on(SERVICE, self._prefix, 0, record.offset(), record.headers(), record.value(), record.key())
         if isinstance(message, Undecodable) and self._passed_over.is_news(message):
             self._say(str(message))
         return [message] if isinstance(message, ServiceUpdate) else []

@@ -1,13 +1,12 @@
-"""The record on the monitor topic: one measurement, as JSON that a person can read with any Kafka tool.
+"""`Measurement`: the monitor's record of every partition's write speed, as JSON readable with any Kafka tool.
 
     {"version": 1, "time": "2026-03-01T12:00:00.250Z", "window_s": 30.0,
      "topics": {"orders": {"0": {"bytes_per_s": 1250.0, "filtered_bytes_per_s": 1248.5, "records_per_s": 10.2,
                                  "end_offset": 81240, "size_bytes": 9918240},
                            "1": {…, "size_bytes": null, "estimated": true}}}}
 
-`estimated` stands only where it is true. A speed is rounded to a tenth, a size that can't be read is null. The monitor
-encodes it, the controller and the dashboard decode it, and `trace_step` makes it a step of a trace for the studies.
-A reader of version 1 passes over keys it doesn't know; what can't be read otherwise is refused with one line.
+`estimated` is written only where it is true. Readers ignore unknown keys; `decode` raises InvalidInput for anything
+else that is wrong. The monitor encodes it; channels.py decodes it for the controller.
 """
 
 import json
@@ -17,11 +16,8 @@ from typing import Any, Final, NamedTuple
 
 from restow.errors import InvalidInput
 from restow.model import SortedMapping, Speeds, TopicPartition
-from restow.monitor.sample import UNREADABLE
-from restow.monitor.speeds import Measurement
 
 VERSION: Final = 1
-DECIMALS: Final = 1
 
 
 class PartitionSpeed(NamedTuple):
@@ -30,48 +26,33 @@ class PartitionSpeed(NamedTuple):
     records_per_s: float
     end_offset: int
     size_bytes: int | None
-    """None: it can't be read."""
+    """None if the brokers did not return it."""
     estimated: bool
 
 
 @dataclass(frozen=True, slots=True)
-class Publication:
+class Measurement:
+    """The write speed of every partition of interest."""
+
     time: str
     """When the last sample was taken: UTC, ISO 8601."""
     window_s: float
-    """How much time the raw speeds were measured over."""
+    """The seconds over which the raw speeds were averaged."""
     partitions: SortedMapping[TopicPartition, PartitionSpeed]
 
     @property
     def speeds(self) -> Speeds:
-        """What the controller packs by."""
+        """The filtered speeds, by which the controller packs."""
         return Speeds({partition: speed.filtered_bytes_per_s for partition, speed in self.partitions.items()})
 
-    @property
-    def raw_speeds(self) -> Speeds:
-        return Speeds({partition: speed.bytes_per_s for partition, speed in self.partitions.items()})
+
+def headers_of(sender: str) -> dict[str, str]:
+    return {"type": Measurement.__name__, "version": str(VERSION), "sender": sender}
 
 
-def publication(measurement: Measurement, time: str) -> Publication:
-    columns = (
-        measurement.bytes_per_s.round(DECIMALS).tolist(),
-        measurement.filtered_bytes_per_s.round(DECIMALS).tolist(),
-        measurement.records_per_s.round(DECIMALS).tolist(),
-        measurement.end_offset.tolist(),
-        (None if size == UNREADABLE else size for size in measurement.size_bytes.tolist()),
-        measurement.estimated.tolist(),
-    )
-    rows = map(PartitionSpeed._make, zip(*columns, strict=True))
-    return Publication(
-        time=time,
-        window_s=round(measurement.window_s, 3),
-        partitions=SortedMapping(dict(zip(measurement.partitions, rows, strict=True))),
-    )
-
-
-def encode(published: Publication) -> bytes:
+def encode(measurement: Measurement) -> bytes:
     topics: dict[str, dict[str, dict[str, object]]] = {}
-    for partition, speed in published.partitions.items():
+    for partition, speed in measurement.partitions.items():
         entry: dict[str, object] = {
             "bytes_per_s": speed.bytes_per_s,
             "filtered_bytes_per_s": speed.filtered_bytes_per_s,
@@ -82,11 +63,11 @@ def encode(published: Publication) -> bytes:
         if speed.estimated:
             entry["estimated"] = True
         topics.setdefault(partition.topic, {})[str(partition.partition)] = entry
-    document = {"version": VERSION, "time": published.time, "window_s": published.window_s, "topics": topics}
+    document = {"version": VERSION, "time": measurement.time, "window_s": measurement.window_s, "topics": topics}
     return json.dumps(document, separators=(",", ":"), allow_nan=False).encode()
 
 
-def decode(record: bytes) -> Publication:
+def decode(record: bytes) -> Measurement:
     try:
         document = json.loads(record)
     except (ValueError, RecursionError):
@@ -102,15 +83,7 @@ def decode(record: bytes) -> Publication:
         for topic, numbers in _entries("topics", topics)
         for number, entry in _entries(f"topics.{topic}", numbers)
     }
-    return Publication(time, _number("window_s", document.get("window_s")), SortedMapping(partitions))
-
-
-def trace_step(published: Publication) -> dict[str, dict[str, float]]:
-    """A step of a trace as `restow study` reads it: `{topic: {partition: speed}}`."""
-    step: dict[str, dict[str, float]] = {}
-    for partition, speed in published.speeds.items():
-        step.setdefault(partition.topic, {})[str(partition.partition)] = speed
-    return step
+    return Measurement(time, _number("window_s", document.get("window_s")), SortedMapping(partitions))
 
 
 def _partition_speed(place: str, entry: object) -> PartitionSpeed:

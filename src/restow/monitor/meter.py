@@ -13,10 +13,11 @@ from typing import Final
 import numpy as np
 
 from restow.errors import InvalidInput
-from restow.model import TopicPartition
+from restow.model import SortedMapping, TopicPartition
 from restow.monitor.changes import Changes, detected, since_change
 from restow.monitor.increments import Increment, Knowledge, between, continued
-from restow.monitor.sample import NO_ANSWER, Flags, Floats, Integers, Sample
+from restow.monitor.sample import NO_ANSWER, UNREADABLE, Flags, Floats, Integers, Sample
+from restow.protocol.measurement import Measurement, PartitionSpeed
 
 SLOTS: Final = 60
 """A window has at most about this many intervals: samples that come faster are joined, and memory stays bounded."""
@@ -30,6 +31,10 @@ FADING: Final = 3.0
 MOST_ERRORS_OFF: Final = 2.0
 """The smoothed speed stays this near to the mean, in standard errors of the mean: it is late only where that is in
 doubt, as when a burst enters the window, and not when the burst leaves it."""
+
+
+DECIMALS: Final = 1
+"""Of the speeds in a Measurement."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -52,23 +57,40 @@ class MeterSettings:
 
 
 @dataclass(frozen=True, slots=True, eq=False)
-class Measurement:
-    """Columns over the partitions."""
+class MeterReading:
+    """The speeds up to one sample, in columns over the partitions."""
 
     window_s: float
-    """How much time the raw speeds were measured over: less than the window at the start."""
+    """How much time the raw speeds cover: less than the window at the start."""
     partitions: tuple[TopicPartition, ...]
     bytes_per_s: Floats
-    """The mean of the window: what was written in it by its length."""
+    """The mean over the window."""
     filtered_bytes_per_s: Floats
-    """The mean since the speed last changed, smoothed: follows a step at once, and is calmer than the window."""
+    """The mean since the speed last changed, smoothed: follows a step at once, and varies less than the window's."""
     records_per_s: Floats
-    """The mean of the window."""
+    """The mean over the window."""
     end_offset: Integers
     size_bytes: Integers
     """Of the leader's log, or UNREADABLE."""
     estimated: Flags
-    """Some of the window's bytes are an estimate, or there is no window yet."""
+    """Whether some of the window's bytes are an estimate, or there is no window yet."""
+
+    def to_measurement(self, time: str) -> Measurement:
+        """The record for the monitor topic, with speeds rounded to a tenth."""
+        columns = (
+            self.bytes_per_s.round(DECIMALS).tolist(),
+            self.filtered_bytes_per_s.round(DECIMALS).tolist(),
+            self.records_per_s.round(DECIMALS).tolist(),
+            self.end_offset.tolist(),
+            (None if size == UNREADABLE else size for size in self.size_bytes.tolist()),
+            self.estimated.tolist(),
+        )
+        rows = map(PartitionSpeed._make, zip(*columns, strict=True))
+        return Measurement(
+            time=time,
+            window_s=round(self.window_s, 3),
+            partitions=SortedMapping(dict(zip(self.partitions, rows, strict=True))),
+        )
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -91,7 +113,7 @@ class Meter:
         self._changes = Changes.none(0)
         self._level = np.zeros(0)
 
-    def take(self, sample: Sample) -> Measurement | None:
+    def take(self, sample: Sample) -> MeterReading | None:
         """The measurement up to this sample; None for the first one, and after a pause longer than the window."""
         last = self._last
         if last is None or not last.partitions or sample.time_s - last.time_s > self._settings.window_s:
@@ -160,12 +182,12 @@ class Meter:
         while self._slots[0].begins_s < oldest_s and len(self._slots) > 1:
             self._slots.popleft()
 
-    def _measure(self, sample: Sample, elapsed_s: float) -> Measurement:
+    def _measure(self, sample: Sample, elapsed_s: float) -> MeterReading:
         begins_s = np.array([slot.begins_s for slot in self._slots])
         seconds = np.stack([slot.written.seconds for slot in self._slots])
         written = np.stack([slot.written.bytes for slot in self._slots])
         whole_s = seconds.sum(axis=0)
-        return Measurement(
+        return MeterReading(
             window_s=sample.time_s - self._slots[0].begins_s,
             partitions=sample.partitions,
             bytes_per_s=_speed(written.sum(axis=0), whole_s),
@@ -240,20 +262,20 @@ def _with_rows(sample: Sample, other: Sample, chosen: Flags) -> Sample:
     )
 
 
-def _answered(measurement: Measurement, sample: Sample) -> Measurement:
+def _answered(reading: MeterReading, sample: Sample) -> MeterReading:
     """Without the partitions that gave no answer this time: what is known of them is stale."""
     kept = sample.end_offset != NO_ANSWER
     if kept.all():
-        return measurement
-    return Measurement(
-        window_s=measurement.window_s,
-        partitions=tuple(compress(measurement.partitions, kept)),
-        bytes_per_s=measurement.bytes_per_s[kept],
-        filtered_bytes_per_s=measurement.filtered_bytes_per_s[kept],
-        records_per_s=measurement.records_per_s[kept],
-        end_offset=measurement.end_offset[kept],
-        size_bytes=measurement.size_bytes[kept],
-        estimated=measurement.estimated[kept],
+        return reading
+    return MeterReading(
+        window_s=reading.window_s,
+        partitions=tuple(compress(reading.partitions, kept)),
+        bytes_per_s=reading.bytes_per_s[kept],
+        filtered_bytes_per_s=reading.filtered_bytes_per_s[kept],
+        records_per_s=reading.records_per_s[kept],
+        end_offset=reading.end_offset[kept],
+        size_bytes=reading.size_bytes[kept],
+        estimated=reading.estimated[kept],
     )
 
 

@@ -7,16 +7,15 @@ import pytest
 
 from restow.errors import InvalidInput
 from restow.model import SortedMapping, Speeds, TopicPartition
-from restow.monitor.publication import PartitionSpeed, Publication, decode, encode, publication, trace_step
+from restow.monitor.meter import Meter
 from restow.monitor.sample import PartitionLook, Sample
-from restow.monitor.speeds import Meter
-from restow.study.workload import read_trace
+from restow.protocol.measurement import Measurement, PartitionSpeed, decode, encode
 
 GOLDEN = Path(__file__).parent / "golden" / "measurement-v1.json"
 P2, P10 = TopicPartition("orders-eu", 2), TopicPartition("orders-eu", 10)
 OTHER = TopicPartition("payments", 0)
 
-PUBLISHED = Publication(
+MEASUREMENT = Measurement(
     time="2026-03-01T12:00:00.250Z",
     window_s=2.0,
     partitions=SortedMapping(
@@ -38,39 +37,31 @@ def test_a_measurement_is_published_with_everything_a_reader_needs() -> None:
         Sample.of(7.0, {P2: PartitionLook(81260, 9918240), P10: PartitionLook(7, None), OTHER: PartitionLook(0, 0)})
     )
     assert measured is not None
-    published = publication(measured, "2026-03-01T12:00:00.250Z")
+    published = measured.to_measurement("2026-03-01T12:00:00.250Z")
     # orders-eu-10 was never readable and no other interval is known before this one: its bytes can't be told yet.
-    unknown = PUBLISHED.partitions[P10]._replace(bytes_per_s=0.0, filtered_bytes_per_s=0.0)
-    assert dict(published.partitions) == {**PUBLISHED.partitions, P10: unknown}
-    assert (published.time, published.window_s) == (PUBLISHED.time, PUBLISHED.window_s)
+    unknown = MEASUREMENT.partitions[P10]._replace(bytes_per_s=0.0, filtered_bytes_per_s=0.0)
+    assert dict(published.partitions) == {**MEASUREMENT.partitions, P10: unknown}
+    assert (published.time, published.window_s) == (MEASUREMENT.time, MEASUREMENT.window_s)
 
 
 def test_the_bytes_on_the_topic_are_those_of_the_golden_file() -> None:
-    assert encode(PUBLISHED) == GOLDEN.read_bytes().rstrip(b"\n")
+    assert encode(MEASUREMENT) == GOLDEN.read_bytes().rstrip(b"\n")
 
 
 def test_what_was_encoded_is_decoded_to_the_same() -> None:
-    assert decode(GOLDEN.read_bytes()) == PUBLISHED
+    assert decode(GOLDEN.read_bytes()) == MEASUREMENT
 
 
 def test_a_reader_passes_over_keys_it_does_not_know() -> None:
     document = json.loads(GOLDEN.read_bytes())
     document["host"] = "a"
     document["topics"]["payments"]["0"]["skew"] = 3
-    assert decode(json.dumps(document).encode()) == PUBLISHED
+    assert decode(json.dumps(document).encode()) == MEASUREMENT
 
 
-def test_the_controller_reads_filtered_and_raw_speeds() -> None:
-    differing = Publication("t", 30.0, SortedMapping({P2: PartitionSpeed(100.0, 90.0, 1.0, 5, 500, False)}))
+def test_the_controller_packs_by_the_filtered_speeds() -> None:
+    differing = Measurement("t", 30.0, SortedMapping({P2: PartitionSpeed(100.0, 90.0, 1.0, 5, 500, False)}))
     assert differing.speeds == Speeds({P2: 90.0})
-    assert differing.raw_speeds == Speeds({P2: 100.0})
-
-
-def test_publications_make_a_trace_for_the_studies(tmp_path: Path) -> None:
-    file = tmp_path / "trace.json"
-    file.write_text(json.dumps([trace_step(PUBLISHED), trace_step(PUBLISHED)]))
-    assert trace_step(PUBLISHED) == {"orders-eu": {"2": 1250.0, "10": 62.5}, "payments": {"0": 0.0}}
-    assert read_trace(file).speeds() == (PUBLISHED.speeds, PUBLISHED.speeds)
 
 
 @pytest.mark.parametrize(
