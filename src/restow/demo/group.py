@@ -1,6 +1,6 @@
 """The demonstration's processes: a monitor, a controller, and the consumers that the controller starts on Spark.
 
-Nothing of it outlives the demonstration, whatever ends that: monitor and controller run below a keeper that ends them
+Nothing of it outlives the demonstration, whatever ends that: monitor and controller run below a lifeline that ends them
 when we are gone (lifeline.py), and the directory that the consumers live by goes with the controller.
 """
 
@@ -19,7 +19,7 @@ from restow.errors import InvalidInput
 from restow.model import ConsumerId
 from restow.platform.processes.ending import end_group
 from restow.platform.processes.linux import send
-from restow.platform.processes.supervisors import Keepers
+from restow.platform.processes.supervisors import Supervisors
 
 GROUP: Final = "demo"
 GRACE_S: Final = 20.0
@@ -67,7 +67,7 @@ class DemoGroup:
         self._roles: dict[str, subprocess.Popen[bytes]] = {}
         self._lifeline: tuple[int, int] | None = None
         self._write_settings(bootstrap)
-        self._consumers = Keepers(GROUP, self.processes)
+        self._consumers = Supervisors(GROUP, self.processes)
 
     def __enter__(self) -> Self:
         self._lifeline = os.pipe()
@@ -96,14 +96,14 @@ class DemoGroup:
 
     def consumers(self) -> tuple[ConsumerId, ...]:
         """Those that are there and not told to go, whether they are ready or not: each of them costs."""
-        return tuple(consumer for consumer, seen in self._consumers.look().items() if seen.wanted)
+        return tuple(consumer for consumer, local in self._consumers.consumers().items() if local.wanted)
 
     def kill(self, consumer: ConsumerId) -> bool:
         """As an accident would: without a word. False if it doesn't run at the moment."""
-        seen = self._consumers.look().get(consumer)
-        if seen is None or seen.child is None:
+        local = self._consumers.consumers().get(consumer)
+        if local is None or local.child is None:
             return False
-        send(seen.child, signal.SIGKILL)
+        send(local.child, signal.SIGKILL)
         return True
 
     def _write_settings(self, bootstrap: str) -> None:

@@ -1,5 +1,8 @@
-"""Where consumers run. One small interface, and its implementations: local processes, Kubernetes, and the simulator's.
+"""Where consumers run: one small interface, implemented for local processes and for Kubernetes.
 
-interface.py   what a platform can do and say (pure); every implementation passes tests/support/platform_contract.py
+interface.py   what the controller asks of a platform, and the changes that a platform reports (pure)
 processes/     each consumer is a process on this machine: the embedded default
+kubernetes/    each consumer is a pod of a cluster
+
+Both, and the simulator's platform, pass tests/support/platform_contract.py.
 """

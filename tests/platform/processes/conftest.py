@@ -1,4 +1,4 @@
-"""Consumers as local processes: a place for them, and a small real program that runs as one."""
+"""Consumers as local processes: a directory for them, and a small real program that runs as one."""
 
 import os
 import signal
@@ -41,7 +41,7 @@ def behaving(behaviour: str, **env: str) -> ConsumerSettings:
 
 
 class ProcessMaker:
-    """A directory for consumers as processes. See PlatformMaker in contract.py."""
+    """A directory for consumers as processes. See PlatformMaker in tests/support/platform_contract.py."""
 
     well = behaving("well")
     stubborn = behaving("stubborn")
@@ -63,7 +63,7 @@ class ProcessMaker:
         return self.directory / f"{group}-consumer-{consumer}"
 
     def process(self, consumer: ConsumerId) -> Process | None:
-        """Once the program has come to where it can be told to end."""
+        """Returns None until the program handles SIGTERM."""
         try:
             return process(int((self.volume(consumer) / "process").read_text()))
         except FileNotFoundError:
@@ -90,4 +90,4 @@ def processes(tmp_path: Path, eventually: Eventually) -> Iterator[ProcessMaker]:
     maker = ProcessMaker(tmp_path / "data", eventually)
     yield maker
     for group in (GROUP, "a-consumer-1"):
-        end_group(group, maker.directory, grace_s=0.0, say=print)
+        end_group(group, maker.directory, grace_s=0.0, progress=print)

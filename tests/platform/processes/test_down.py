@@ -1,4 +1,4 @@
-"""`restow down` as a person runs it: whatever of a group runs on this machine, afterwards nothing does."""
+"""`restow down`: afterwards no process of the group runs on this machine."""
 
 import signal
 import subprocess
@@ -33,7 +33,7 @@ Start = Callable[[str, str], "subprocess.Popen[str]"]
 
 @pytest.fixture
 def down(processes: ProcessMaker, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> Callable[..., list[str]]:
-    """Runs it, and gives the lines that it printed."""
+    """Runs it and returns the lines it printed."""
     config = tmp_path / "restow.toml"
     config.write_text(f"""
         kafka.bootstrap = "127.0.0.1:9092"
@@ -53,7 +53,7 @@ def down(processes: ProcessMaker, tmp_path: Path, capsys: pytest.CaptureFixture[
 
 @pytest.fixture
 def start(processes: ProcessMaker) -> Iterator[Start]:
-    """A process with a role in the group, when it is at its work."""
+    """Starts a process with a role in the group; returns when it has recorded the role."""
     with ExitStack() as stack:
 
         def start(role: str, behaviour: str) -> "subprocess.Popen[str]":
@@ -67,7 +67,7 @@ def start(processes: ProcessMaker) -> Iterator[Start]:
         yield start
 
 
-def test_it_ends_controllers_monitors_and_consumers_and_says_so(
+def test_it_ends_controllers_monitors_and_consumers_and_prints_each(
     processes: ProcessMaker, down: Callable[..., list[str]], start: Start
 ) -> None:
     controller, stopped = start("controller", "well"), start("controller", "stubborn")
@@ -94,7 +94,7 @@ def test_it_ends_controllers_monitors_and_consumers_and_says_so(
     assert running_roles("a", processes.directory) == ()
 
 
-def test_it_leaves_volumes_unless_told_otherwise_and_other_groups_always(
+def test_it_leaves_other_groups_and_without_the_option_volumes(
     processes: ProcessMaker, down: Callable[..., list[str]]
 ) -> None:
     processes.make().create(ONE, processes.well)
@@ -115,20 +115,20 @@ def test_it_works_when_nothing_runs(processes: ProcessMaker, down: Callable[...,
     assert not processes.directory.exists()
 
 
-def test_what_is_failing_is_ended_too(processes: ProcessMaker, down: Callable[..., list[str]]) -> None:
+def test_a_failing_consumer_is_ended_too(processes: ProcessMaker, down: Callable[..., list[str]]) -> None:
     processes.make().create(ONE, processes.failing)
     assert down() == ["ended a-consumer-1"]
     assert down() == [f"nothing of group a runs in {processes.directory}"]
 
 
-def test_a_role_is_recorded_while_it_is_played(tmp_path: Path) -> None:
+def test_a_role_is_recorded_while_it_runs(tmp_path: Path) -> None:
     with RunningRole("a", tmp_path, "monitor"), RunningRole("a", tmp_path, "controller"):
         assert [role.name for role in running_roles("a", tmp_path)] == ["controller", "monitor"]
         assert running_roles("b", tmp_path) == ()
     assert running_roles("a", tmp_path) == ()
 
 
-def test_a_record_of_a_role_that_died_is_not_believed(processes: ProcessMaker, start: Start) -> None:
+def test_the_record_of_a_dead_role_is_ignored_and_removed(processes: ProcessMaker, start: Start) -> None:
     controller = start("controller", "well")
     known = process(controller.pid)
     assert known
@@ -139,7 +139,7 @@ def test_a_record_of_a_role_that_died_is_not_believed(processes: ProcessMaker, s
     assert list(record.parent.iterdir()) == []
 
 
-def test_consumers_that_are_pods_are_left_alone_and_it_is_said_how_they_go(
+def test_pods_are_left_alone_and_it_prints_how_to_delete_them(
     tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
     config = tmp_path / "restow.toml"

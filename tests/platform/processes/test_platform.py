@@ -1,4 +1,4 @@
-"""What is special to consumers as processes: they outlive their controller, are never mistaken, and leave nothing."""
+"""What the process platform adds to the contract: consumers outlive controllers, are never confused, leave nothing."""
 
 import dataclasses
 import os
@@ -17,10 +17,10 @@ from tests.platform.processes.conftest import GROUP, ProcessMaker, behaving
 from tests.support.paths import ROOT
 from tests.support.platform_contract import Watched
 
+from restow.durable import locked_directory
 from restow.errors import RestowError
 from restow.model import ConsumerId
 from restow.platform.interface import ConsumerFailing, ConsumerGone, ConsumerUp, Listed, PlatformRefusal
-from restow.platform.processes.disk import locked
 from restow.platform.processes.files import MARK, Home, Status
 from restow.platform.processes.linux import Process, is_alive, marked, process, send
 from restow.platform.processes.spawning import spawn
@@ -54,14 +54,14 @@ def all_processes(processes: ProcessMaker, consumer: ConsumerId = ONE) -> tuple[
     return marked(MARK, str(home(processes, consumer).path))
 
 
-def keeper_of(processes: ProcessMaker) -> Process:
+def supervisor_of(processes: ProcessMaker) -> Process:
     status = home(processes).status()
     assert status
-    return status.keeper
+    return status.supervisor
 
 
 def orphan_of(processes: ProcessMaker) -> Process:
-    """What a consumer that behaves as a parent has started: a process that has nobody above it but the keeper."""
+    """What a consumer with the behaviour "parent" started: a process with no ancestor but the supervisor."""
     file = processes.directory / "orphan"
     processes.advance(lambda: file.exists() and file.read_text())
     orphan = process(int(file.read_text()))
@@ -74,12 +74,11 @@ def log(processes: ProcessMaker) -> str:
 
 
 def test_consumers_outlive_their_controller_and_are_found_again(processes: ProcessMaker) -> None:
-    root = ROOT
     command = [sys.executable, "-c", OWNER, str(processes.directory)]
     with subprocess.Popen(
         command,
-        cwd=root,
-        env={**os.environ, "PYTHONPATH": os.pathsep.join([str(root), *sys.path])},
+        cwd=ROOT,
+        env={**os.environ, "PYTHONPATH": os.pathsep.join([str(ROOT), *sys.path])},
         stdin=subprocess.PIPE,
         stdout=subprocess.PIPE,
     ) as owner:
@@ -98,7 +97,7 @@ def test_consumers_outlive_their_controller_and_are_found_again(processes: Proce
     successor.until_told(ConsumerUp(ONE), ConsumerGone(ONE))
 
 
-def test_a_wish_whose_writer_died_before_it_started_a_keeper_is_fulfilled_by_the_next(
+def test_a_consumer_whose_controller_died_before_starting_its_supervisor_gets_one_from_the_next(
     processes: ProcessMaker, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     class Died(BaseException): ...
@@ -131,14 +130,13 @@ def test_a_controller_may_be_killed_at_any_moment(processes: ProcessMaker) -> No
     successor.until(lambda: all(not listed.leaving for listed in successor.platform.list()))
     assert [listed.consumer for listed in successor.platform.list()] == wanted
     for consumer in SOME:
-        # Of each that is wanted there are a keeper and a consumer, and of any other nothing.
+        # Each wanted consumer has a supervisor and its own process; the others have none.
         processes.advance(lambda: len(all_processes(processes, consumer)) == (2 if consumer in wanted else 0))  # noqa: B023  called at once
 
 
 def act_until_killed(processes: ProcessMaker, seeded: random.Random) -> NoReturn:
     try:
         platform = processes.make()
-        actions = (*2 * (platform.create,), platform.restart, lambda consumer, _: platform.delete(consumer))
         while True:
             consumer = seeded.choice(SOME)
             actions = (
@@ -154,40 +152,40 @@ def act_until_killed(processes: ProcessMaker, seeded: random.Random) -> NoReturn
         os._exit(1)
 
 
-def test_what_is_leaving_is_finished_without_any_controller(processes: ProcessMaker) -> None:
+def test_a_deletion_is_finished_without_any_controller(processes: ProcessMaker) -> None:
     platform = processes.make()
     platform.create(ONE, processes.stubborn)
     processes.until_works(ONE)
     platform.delete(ONE)
-    processes.advance(lambda: not all_processes(processes))  # nobody looks at the platform meanwhile
+    processes.advance(lambda: not all_processes(processes))  # without any platform object at work
     assert processes.make().list() == ()
 
 
-def test_what_is_leaving_is_finished_by_a_successor_when_its_keeper_dies_too(processes: ProcessMaker) -> None:
+def test_a_deletion_is_finished_by_a_successor_when_the_supervisor_dies_too(processes: ProcessMaker) -> None:
     platform = processes.make()
     platform.create(ONE, behaving("parent", ORPHAN=str(processes.directory / "orphan")))
     processes.until_works(ONE)
-    keeper = keeper_of(processes)
-    send(keeper, signal.SIGSTOP)
+    supervisor = supervisor_of(processes)
+    send(supervisor, signal.SIGSTOP)
     platform.delete(ONE)
-    send(keeper, signal.SIGKILL)
-    processes.advance(lambda: not is_alive(keeper))
+    send(supervisor, signal.SIGKILL)
+    processes.advance(lambda: not is_alive(supervisor))
     successor = Watched(processes)
     assert successor.listed() == (Listed(ONE, leaving=True),), "the orphan is still there"
     successor.until_told(ConsumerGone(ONE))
     assert all_processes(processes) == ()
 
 
-def test_a_consumer_whose_keeper_is_killed_dies_with_it_and_comes_back_with_another(
+def test_a_consumer_whose_supervisor_is_killed_dies_with_it_and_comes_back_with_another(
     processes: ProcessMaker, watched: Watched
 ) -> None:
     watched.platform.create(ONE, behaving("parent", ORPHAN=str(processes.directory / "orphan")))
     consumer = cast("Process", watched.until_works(ONE))
     orphan = orphan_of(processes)
-    send(keeper_of(processes), signal.SIGKILL)
+    send(supervisor_of(processes), signal.SIGKILL)
     processes.advance(lambda: not is_alive(consumer))
     assert is_alive(orphan), "the kernel ends the consumer alone"
-    watched.until_told(ConsumerUp(ONE), ConsumerFailing(ONE, "its keeper was ended by SIGKILL"), ConsumerUp(ONE))
+    watched.until_told(ConsumerUp(ONE), ConsumerFailing(ONE, "its supervisor was killed by SIGKILL"), ConsumerUp(ONE))
     assert not is_alive(orphan)
 
 
@@ -198,7 +196,7 @@ def test_a_consumer_that_ignores_sigterm_is_killed_after_its_grace_time(
     watched.until_works(ONE)
     watched.platform.delete(ONE)
     watched.until_told(ConsumerUp(ONE), ConsumerGone(ONE))
-    assert "killing it, 0.5 s after it was told to end" in log(processes)
+    assert "killing it: it still runs 0.5 s after SIGTERM" in log(processes)
 
 
 @pytest.mark.parametrize("way", ["crash", "delete"])
@@ -217,31 +215,31 @@ def test_nothing_that_a_consumer_started_is_left_over(processes: ProcessMaker, w
     assert not is_alive(orphan)
 
 
-def test_why_a_consumer_fails_is_told_without_what_it_was_given(processes: ProcessMaker, watched: Watched) -> None:
+def test_the_reason_of_a_failure_has_no_secrets(processes: ProcessMaker, watched: Watched) -> None:
     watched.platform.create(ONE, processes.failing)
     watched.until(lambda: any(isinstance(change, ConsumerFailing) for change in watched.told))
     assert ConsumerFailing(ONE, "it ended with exit code 1; its log ends: no table at ***") in watched.told
     assert "hush-hush" not in (home(processes).path / "status.json").read_text()
-    assert "hush-hush" not in repr(home(processes).wish())
+    assert "hush-hush" not in repr(home(processes).desired())
 
 
-def test_one_that_ends_by_itself_with_exit_code_0_has_fallen(watched: Watched) -> None:
+def test_an_exit_with_code_0_without_being_asked_to_is_a_crash(watched: Watched) -> None:
     watched.platform.create(ONE, behaving("finished"))
     watched.until(lambda: any(isinstance(change, ConsumerFailing) for change in watched.told))
-    assert ConsumerFailing(ONE, "it ended with exit code 0, though nobody told it to end") in watched.told
+    assert ConsumerFailing(ONE, "it ended with exit code 0 without being asked to") in watched.told
 
 
-def test_a_restart_forgets_the_falls_before_it(processes: ProcessMaker, watched: Watched) -> None:
+def test_a_restart_forgets_earlier_crashes(processes: ProcessMaker, watched: Watched) -> None:
     watched.platform.create(ONE, processes.failing)
     watched.until(lambda: any(isinstance(change, ConsumerFailing) for change in watched.told))
     watched.platform.restart(ONE, processes.well)
     watched.until_works(ONE)
     status = home(processes).status()
     assert status
-    assert status.falls == 0
+    assert status.crashes == 0
 
 
-def test_a_command_that_is_not_there_is_told(processes: ProcessMaker) -> None:
+def test_a_missing_command_is_a_failure(processes: ProcessMaker) -> None:
     class Elsewhere(ProcessMaker):
         def command(self, *_: object) -> tuple[str, ...]:
             return ("no-such-program",)
@@ -253,20 +251,20 @@ def test_a_command_that_is_not_there_is_told(processes: ProcessMaker) -> None:
     assert failing.reason.startswith("it ended with exit code 127; its log ends: no-such-program can't be started in ")
 
 
-def test_a_record_of_an_id_that_belongs_to_another_process_now_is_not_believed(processes: ProcessMaker) -> None:
+def test_a_status_with_a_reused_pid_is_ignored(processes: ProcessMaker) -> None:
     platform = processes.make()
     platform.create(ONE, processes.well)
     processes.until_works(ONE)
     platform.delete(ONE)
     processes.advance(lambda: not all_processes(processes))
-    wish = home(processes).wish()
+    desired = home(processes).desired()
     with subprocess.Popen(["sleep", "1000"]) as bystander:
         known = process(bystander.pid)
         assert known
-        assert wish
+        assert desired
         for forged in (known._replace(started=known.started - 1), known._replace(boot="another")):
             home(processes).path.mkdir(parents=True, exist_ok=True)
-            home(processes).set_wish(wish)
+            home(processes).set_desired(desired)
             home(processes).set_status(Status(forged, forged))
             successor = processes.make()
             assert successor.list() == ()
@@ -277,7 +275,7 @@ def test_a_record_of_an_id_that_belongs_to_another_process_now_is_not_believed(p
         bystander.kill()
 
 
-def test_a_torn_status_is_written_again_and_no_news(processes: ProcessMaker, watched: Watched) -> None:
+def test_a_damaged_status_is_written_again_and_is_no_change(processes: ProcessMaker, watched: Watched) -> None:
     watched.platform.create(ONE, processes.well)
     watched.until_works(ONE)
     file = home(processes).path / "status.json"
@@ -288,7 +286,7 @@ def test_a_torn_status_is_written_again_and_no_news(processes: ProcessMaker, wat
     assert watched.told == [ConsumerUp(ONE)]
 
 
-def test_a_consumer_whose_wish_is_torn_is_ended_and_told_gone(processes: ProcessMaker, watched: Watched) -> None:
+def test_a_consumer_whose_desired_state_is_damaged_is_ended_and_gone(processes: ProcessMaker, watched: Watched) -> None:
     watched.platform.create(ONE, processes.well)
     consumer = cast("Process", watched.until_works(ONE))
     file = home(processes).path / "wish.json"
@@ -297,26 +295,31 @@ def test_a_consumer_whose_wish_is_torn_is_ended_and_told_gone(processes: Process
     assert not is_alive(consumer)
 
 
-def test_a_second_keeper_sees_that_there_is_one_and_ends(processes: ProcessMaker, watched: Watched) -> None:
+def test_a_second_supervisor_finds_the_first_and_ends(processes: ProcessMaker, watched: Watched) -> None:
     watched.platform.create(ONE, processes.well)
     consumer = watched.until_works(ONE)
     second = spawn(home(processes).path)
     processes.advance(lambda: not second.is_running)
-    assert second.trouble() is None
+    assert second.failure() is None
     assert processes.process(ONE) == consumer
     assert watched.platform.changes() == ()
 
 
-def test_a_change_that_somebody_holds_up_is_refused(processes: ProcessMaker, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_change_is_refused_while_another_process_holds_the_lock(
+    processes: ProcessMaker, monkeypatch: pytest.MonkeyPatch
+) -> None:
     monkeypatch.setattr("restow.platform.processes.supervisors.LOCKED_WITHIN_S", 0.05)
     platform = processes.make()
-    with locked(home(processes).path, 0.0), pytest.raises(PlatformRefusal, match="a-consumer-1 is being changed"):
+    with (
+        locked_directory(home(processes).path, 0.0),
+        pytest.raises(PlatformRefusal, match="a-consumer-1 is locked by another process"),
+    ):
         platform.create(ONE, processes.well)
     platform.create(ONE, processes.well)
 
 
 @pytest.mark.parametrize("keep", [True, False])
-def test_a_volume_stays_unless_it_is_to_be_removed(processes: ProcessMaker, keep: bool) -> None:
+def test_a_volume_is_kept_unless_keep_volumes_is_off(processes: ProcessMaker, keep: bool) -> None:
     watched = Watched(ProcessMaker(processes.directory, processes.advance, keep_volumes=keep))
     watched.platform.create(ONE, processes.well)
     watched.until_works(ONE)
@@ -325,7 +328,7 @@ def test_a_volume_stays_unless_it_is_to_be_removed(processes: ProcessMaker, keep
     assert processes.volume(ONE).exists() == keep
 
 
-def test_a_lost_volume_is_made_anew(processes: ProcessMaker, watched: Watched) -> None:
+def test_a_lost_volume_is_recreated(processes: ProcessMaker, watched: Watched) -> None:
     watched.platform.create(ONE, processes.well)
     consumer = watched.until_works(ONE)
     for file in processes.volume(ONE).iterdir():
@@ -336,37 +339,37 @@ def test_a_lost_volume_is_made_anew(processes: ProcessMaker, watched: Watched) -
     watched.until_works(ONE, instead_of=consumer)
 
 
-def told_to(consumer: Process) -> dict[str, str]:
-    """What restow itself put into its environment."""
+def restow_variables(consumer: Process) -> dict[str, str]:
+    """The RESTOW_ variables of its environment."""
     entries = Path(f"/proc/{consumer.pid}/environ").read_text().split("\0")
     return dict(entry.split("=", 1) for entry in entries if entry.startswith("RESTOW_"))
 
 
-def test_a_consumer_knows_its_creation_through_restarts_and_from_the_next_ones(
+def test_a_consumers_creation_survives_restarts_and_differs_from_the_next_ones(
     processes: ProcessMaker, watched: Watched
 ) -> None:
     watched.platform.create(ONE, processes.well)
     first = cast("Process", watched.until_works(ONE))
-    creation = told_to(first)["RESTOW_CREATION"]
+    creation = restow_variables(first)["RESTOW_CREATION"]
     watched.platform.restart(ONE, processes.well)
     second = processes.until_works(ONE, instead_of=first)
-    assert told_to(second)["RESTOW_CREATION"] == creation
+    assert restow_variables(second)["RESTOW_CREATION"] == creation
     watched.platform.delete(ONE)
     processes.advance(lambda: watched.platform.list() == ())
     watched.platform.create(ONE, processes.well)
     third = processes.until_works(ONE, instead_of=second)
-    assert told_to(third)["RESTOW_CREATION"] != creation
+    assert restow_variables(third)["RESTOW_CREATION"] != creation
 
 
-def test_a_consumer_is_told_its_name_memory_and_cores_and_has_no_more_cores(
+def test_a_consumer_gets_its_name_memory_and_cores_and_is_bound_to_the_cores(
     processes: ProcessMaker, watched: Watched
 ) -> None:
     settings = dataclasses.replace(processes.well, memory_mb=700, cores=0.5)
     watched.platform.create(ONE, settings)
     consumer = cast("Process", watched.until_works(ONE))
-    told = told_to(consumer)
-    assert told.pop("RESTOW_CREATION")
-    assert told == {
+    variables = restow_variables(consumer)
+    assert variables.pop("RESTOW_CREATION")
+    assert variables == {
         "RESTOW_CONSUMER": "a-consumer-1",
         "RESTOW_MEMORY_MB": "700",
         "RESTOW_CORES": "0.5",
@@ -376,7 +379,7 @@ def test_a_consumer_is_told_its_name_memory_and_cores_and_has_no_more_cores(
     assert Path(f"/proc/{consumer.pid}/fd/0").readlink() == Path(os.devnull)
 
 
-def test_nobody_else_can_read_what_a_consumer_was_given(processes: ProcessMaker, watched: Watched) -> None:
+def test_only_the_owner_can_read_the_environment_of_a_consumer(processes: ProcessMaker, watched: Watched) -> None:
     watched.platform.create(ONE, processes.failing)
     for path in (home(processes).path, home(processes).path / "wish.json"):
         assert stat.S_IMODE(path.stat().st_mode) & 0o077 == 0
@@ -384,7 +387,7 @@ def test_nobody_else_can_read_what_a_consumer_was_given(processes: ProcessMaker,
     assert not home(processes).path.exists() or "hush-hush" not in (home(processes).path / "wish.json").read_text()
 
 
-def test_it_says_where_it_can_not_run(processes: ProcessMaker, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_other_systems_than_linux_are_refused(processes: ProcessMaker, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(sys, "platform", "darwin")
     with pytest.raises(RestowError, match="need Linux, and this is darwin"):
         processes.make()

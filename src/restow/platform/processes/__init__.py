@@ -1,29 +1,28 @@
-"""Consumers as processes on this machine: the embedded default. They outlive the controller and are found again by it.
+"""Consumers as processes on this machine: the embedded default. They outlive the controller; the next one finds them.
 
-Why a keeper. Something must restart a consumer that falls and finish its ending, also while no controller lives, and a
-controller may die at any instruction. So every consumer has a small process above it, its *keeper*, and the controller
-never starts, watches or ends a consumer itself. It writes a wish to disk, atomically, and the keeper makes it true:
+Why supervisors. A consumer that crashes must be restarted, and one that is being deleted must be ended, even while no
+controller runs; and a controller may die at any instruction. So each consumer has a small process above it, its
+*supervisor*, and the controller never starts, watches or ends a consumer itself. The controller writes the desired
+state to disk, atomically, and the supervisor makes it so:
 
-    controller ── wish.json ──> keeper ── starts, restarts, ends ──> consumer and all that it starts
+    controller ── wish.json ──> supervisor ── starts, restarts, ends ──> consumer and all processes it starts
                <── status.json ──
 
-Whatever the controller was about to do when it died, the disk holds either the old wish or the new one, and both are
-whole. A wish without a living keeper (the controller died between writing and starting it, the keeper was killed, the
-machine was restarted) is given one by whoever looks next, this controller or its successor: `Keepers.mend`. Had the
-platform object restarted consumers itself, a fallen consumer would stay down, and one that ignores SIGTERM would
-stay up, for as long as there is no controller.
+Whenever the controller dies, the disk holds either the old desired state or the new one, each complete. A consumer may
+be left without a supervisor: the controller died before starting it, the supervisor was killed, or the machine
+rebooted. The next controller that looks starts one (`Supervisors.repair`). If the platform object restarted consumers
+itself, then without a controller a crashed consumer would stay down, and one that ignores SIGTERM would stay up.
 
-linux.py       which process is which: its id together with its start and the machine's, signals that can't go astray
-disk.py        files that are replaced whole, and a lock on a directory
-files.py       a consumer's place on disk, with the wish and the status in it
-keeper.py      the keeper: a process that needs the standard library and its neighbours, and little memory
-kept.py        what a keeper does to the processes below it: begins them, finds them, ends every one
-logs.py        a consumer's log
-spawning.py    starts keepers
-keepers.py     the controllers' side: writes wishes, gives them keepers, removes what is gone
-consumers.py   `LocalProcesses`, the Platform for the controller
-roles.py       which controllers and monitors run, so that `restow down` can end them
-ending.py      ends a whole group, for `restow down`
+linux.py         processes identified by pid, start time and boot id; signals that can't hit a reused pid
+files.py         a consumer's directory on disk: desired state and status
+supervisor.py    the supervisor process: standard library and the modules here only, little memory
+children.py      what a supervisor does to the processes below it: start, find, end
+logs.py          a consumer's log file
+spawning.py      starts supervisors
+supervisors.py   the controller's side: writes desired state, starts supervisors, removes what is gone
+platform.py      `LocalProcesses`, the Platform for the controller
+roles.py         which controllers and monitors run, so that `restow down` can end them
+ending.py        ends a whole group, for `restow down`
 
-This module imports nothing: a keeper loads it too.
+This module imports nothing: a supervisor loads it too.
 """

@@ -1,4 +1,7 @@
-"""Ends all of a group on this machine, for `restow down`: first who could start consumers, then the consumers."""
+"""Ends a whole group on this machine, for `restow down`: first the roles, which could start consumers, then these.
+
+`progress` gets one line for each process that has ended and each volume that was removed; the command prints them.
+"""
 
 import shutil
 import signal
@@ -8,77 +11,83 @@ from pathlib import Path
 from typing import Final, TypeVar
 
 from restow.errors import RestowError
+from restow.model import ConsumerId
 from restow.platform.processes.linux import is_alive, send
 from restow.platform.processes.roles import Role, running_roles
-from restow.platform.processes.supervisors import Keepers, Seen, run_of
+from restow.platform.processes.supervisors import LocalConsumer, Supervisors, run_directory
 
 LOOK_EVERY_S: Final = 0.05
 BEYOND_GRACE_S: Final = 30.0
-"""A process that was killed is gone at once, unless the kernel can't let go of it."""
+"""A killed process is gone at once, unless the kernel can't end it yet."""
 
-Say = Callable[[str], None]
+Progress = Callable[[str], None]
 T = TypeVar("T")
 
 
-def end_group(group: str, directory: Path, grace_s: float, say: Say) -> bool:
-    """Says what it ended, each when it is gone; whether there was anything."""
-    had_roles = _end_roles(group, directory, grace_s, say)
-    had_consumers = _end_consumers(group, directory, say)
+def end_group(group: str, directory: Path, grace_s: float, progress: Progress) -> bool:
+    """Returns whether anything ran. Raises RestowError if a process survives SIGKILL."""
+    had_roles = _end_roles(group, directory, grace_s, progress)
+    had_consumers = _end_consumers(group, directory, progress)
     return had_roles or had_consumers
 
 
-def remove_volumes(group: str, directory: Path, say: Say) -> bool:
-    """Of a group of which nothing runs; whether there were any."""
-    keepers = Keepers(group, directory)
-    consumers = keepers.volumes()
+def remove_volumes(group: str, directory: Path, progress: Progress) -> bool:
+    """Removes the volumes of a group that has ended. Returns whether there were any."""
+    supervisors = Supervisors(group, directory)
+    consumers = supervisors.volumes()
     for consumer in consumers:
-        shutil.rmtree(keepers.volume(consumer))
-        say(f"removed {keepers.volume(consumer)}")
-    shutil.rmtree(run_of(group, directory), ignore_errors=True)
+        shutil.rmtree(supervisors.volume(consumer))
+        progress(f"removed {supervisors.volume(consumer)}")
+    shutil.rmtree(run_directory(group, directory), ignore_errors=True)
     return bool(consumers)
 
 
-def _end_roles(group: str, directory: Path, grace_s: float, say: Say) -> bool:
+def _end_roles(group: str, directory: Path, grace_s: float, progress: Progress) -> bool:
     roles = running_roles(group, directory)
     left: Mapping[str, Role] = {str(role): role for role in roles}
     for number, within_s in ((signal.SIGTERM, grace_s), (signal.SIGKILL, BEYOND_GRACE_S)):
         for role in left.values():
             send(role.process, number)
-        left = _wait(left, lambda: {str(role): role for role in roles if is_alive(role.process)}, within_s, say)
-    _all_ended(left)
+        left = _wait(left, lambda: {str(role): role for role in roles if is_alive(role.process)}, within_s, progress)
+    _check_ended(left)
     return bool(roles)
 
 
-def _end_consumers(group: str, directory: Path, say: Say) -> bool:
-    keepers = Keepers(group, directory)
+def _end_consumers(group: str, directory: Path, progress: Progress) -> bool:
+    supervisors = Supervisors(group, directory)
 
-    def look() -> Mapping[str, Seen]:
-        keepers.mend()
-        return {keepers.name(consumer): seen for consumer, seen in keepers.look().items()}
+    def by_name(consumers: Mapping[ConsumerId, LocalConsumer]) -> Mapping[str, LocalConsumer]:
+        return {supervisors.name(consumer): local for consumer, local in consumers.items()}
 
-    consumers = keepers.look()
+    def still_there() -> Mapping[str, LocalConsumer]:
+        supervisors.repair()
+        return by_name(supervisors.consumers())
+
+    consumers = supervisors.consumers()
     for consumer in consumers:
-        keepers.delete(consumer)
-    # Twice its grace time: a keeper that died in the middle of it has a successor, which begins anew.
-    within_s = 2 * max((seen.grace_s for seen in consumers.values()), default=0.0) + BEYOND_GRACE_S
-    _all_ended(_wait({keepers.name(consumer): seen for consumer, seen in consumers.items()}, look, within_s, say))
+        supervisors.delete(consumer)
+    # Twice the grace time: if a supervisor dies halfway through it, its successor starts again from SIGTERM.
+    within_s = 2 * max((local.grace_s for local in consumers.values()), default=0.0) + BEYOND_GRACE_S
+    _check_ended(_wait(by_name(consumers), still_there, within_s, progress))
     return bool(consumers)
 
 
-def _wait(there: Mapping[str, T], look: Callable[[], Mapping[str, T]], within_s: float, say: Say) -> Mapping[str, T]:
-    """Until none of them is there; those that still are after so many seconds."""
+def _wait(
+    there: Mapping[str, T], still_there: Callable[[], Mapping[str, T]], within_s: float, progress: Progress
+) -> Mapping[str, T]:
+    """Waits until all have ended, at most this long. Returns those that have not."""
     deadline_s = time.monotonic() + within_s
     while True:
-        now = look()
+        now = still_there()
         for name in there:
             if name not in now:
-                say(f"ended {name}")
+                progress(f"ended {name}")
         there = {name: each for name, each in there.items() if name in now}
         if not there or time.monotonic() >= deadline_s:
             return there
         time.sleep(LOOK_EVERY_S)
 
 
-def _all_ended(left: Iterable[str]) -> None:
+def _check_ended(left: Iterable[str]) -> None:
     if names := ", ".join(left):
-        raise RestowError(f"{names} can't be ended, not even by SIGKILL; perhaps its disk doesn't answer: try again")
+        raise RestowError(f"{names} survived SIGKILL; perhaps a disk hangs: try again when it answers")

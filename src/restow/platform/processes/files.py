@@ -1,64 +1,67 @@
-"""A consumer's place on disk: its volume, and beside it what its keeper and the controllers tell each other.
+"""A consumer's directories on disk: its volume, and beside it the files by which controller and supervisor communicate.
 
     DIRECTORY/GROUP-consumer-N/               the volume, with the log in it
-    DIRECTORY/run/GROUP/GROUP-consumer-N/     its home: wish.json (controllers write), status.json (its keeper writes)
+    DIRECTORY/run/GROUP/GROUP-consumer-N/     the home: wish.json (controller writes), status.json (supervisor writes)
 
-The home is not in the volume: a volume that is lost must not hide a running process.
+The home is outside the volume, so that a lost volume can't hide a running process.
 """
 
-from collections.abc import Mapping
+import json
+from collections.abc import Callable, Mapping
 from dataclasses import asdict, dataclass, field
 from pathlib import Path
-from typing import Any, Final
+from typing import Any, Final, TypeVar
 
-from restow.platform.processes.disk import read, replace_whole
+from restow.durable import write_atomically
 from restow.platform.processes.linux import Process
 
 MARK: Final = "RESTOW_HOME"
 """The variable that marks all processes of a consumer; its value is the path of the consumer's home."""
 
+T = TypeVar("T")
+
 
 @dataclass(frozen=True, slots=True)
-class Wish:
-    """What is to become of a consumer. Written by controllers."""
+class DesiredState:
+    """What a consumer should be doing, in wish.json. Controllers write it."""
 
-    made: str
-    """Differs between two consumers that had the same number one after the other."""
+    creation: str
+    """Differs between two consumers that have the same number one after the other."""
     wanted: bool
     generation: int
-    """Grows with every restart that is wished for."""
+    """Grows by one with each requested restart."""
     command: tuple[str, ...]
     directory: str
-    """Where it is started."""
+    """The working directory it is started in."""
     volume: str
     grace_s: float
     memory_mb: int | None = None
     cores: float | None = None
     environment: Mapping[str, str] = field(default_factory=dict)
-    """Besides that of its keeper."""
+    """Added to the supervisor's own."""
     settings: str | None = None
-    """The fingerprint of what it is started with, for controllers: whether that is still what is wanted."""
+    """Fingerprint of the settings it is started with, by which a controller sees whether they are current."""
 
     def __repr__(self) -> str:
-        return f"Wish(wanted={self.wanted}, generation={self.generation})"
+        return f"DesiredState(wanted={self.wanted}, generation={self.generation})"  # the environment has secrets
 
 
 @dataclass(frozen=True, slots=True)
 class Status:
-    """What has become of it. Written by its keeper."""
+    """What a consumer is doing, in status.json. Its supervisor writes it."""
 
-    keeper: Process
+    supervisor: Process
     child: Process | None = None
     """The consumer's own process, while it runs."""
-    falls: int = 0
-    """How often in a row it ended without being told to."""
+    crashes: int = 0
+    """How often in a row it ended without being asked to."""
     reason: str = ""
-    """Of the last fall."""
+    """Of the last crash."""
 
 
 @dataclass(frozen=True, slots=True)
 class Home:
-    """Where both are kept. Its name is the consumer's."""
+    """The directory of both files. Its name is the consumer's."""
 
     path: Path
 
@@ -66,23 +69,42 @@ class Home:
     def name(self) -> str:
         return self.path.name
 
-    def wish(self) -> Wish | None:
-        return read(self.path / "wish.json", _wish)
+    def desired(self) -> DesiredState | None:
+        return read_json(self.path / "wish.json", _desired)
 
-    def set_wish(self, wish: Wish) -> None:
-        replace_whole(self.path / "wish.json", asdict(wish))
+    def set_desired(self, desired: DesiredState) -> None:
+        content = asdict(desired)
+        write_json(self.path / "wish.json", {"made": content.pop("creation"), **content})
 
     def status(self) -> Status | None:
-        return read(self.path / "status.json", _status)
+        return read_json(self.path / "status.json", _status)
 
     def set_status(self, status: Status) -> None:
-        replace_whole(self.path / "status.json", asdict(status))
+        content = {
+            "keeper": status.supervisor,
+            "child": status.child,
+            "falls": status.crashes,
+            "reason": status.reason,
+        }
+        write_json(self.path / "status.json", content)
 
 
-def _wish(written: dict[str, Any]) -> Wish:
-    return Wish(**{**written, "command": tuple(written["command"])})
+def _desired(content: dict[str, Any]) -> DesiredState:
+    return DesiredState(creation=content.pop("made"), **{**content, "command": tuple(content["command"])})
 
 
-def _status(written: dict[str, Any]) -> Status:
-    child = written["child"]
-    return Status(**{**written, "keeper": Process(*written["keeper"]), "child": Process(*child) if child else None})
+def _status(content: dict[str, Any]) -> Status:
+    child = content["child"]
+    return Status(Process(*content["keeper"]), Process(*child) if child else None, content["falls"], content["reason"])
+
+
+def read_json(file: Path, make: Callable[[dict[str, Any]], T]) -> T | None:
+    """Returns None if the file is missing or damaged, for example edited by hand."""
+    try:
+        return make(json.loads(file.read_bytes()))
+    except (FileNotFoundError, ValueError, TypeError, KeyError, AttributeError):
+        return None
+
+
+def write_json(file: Path, content: dict[str, Any]) -> None:
+    write_atomically(file, json.dumps(content).encode())

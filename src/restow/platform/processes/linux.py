@@ -1,8 +1,8 @@
-"""Linux's processes, each known by more than its id: an id that is given out again must never be taken for the old one.
+"""Linux processes, identified by pid, start time and boot id, so that a reused pid is never taken for the old process.
 
-Everything in this folder asks here. A process carries a *mark* in its environment, which all that it starts inherits,
-whatever sessions or process groups they make: it is how the processes of a consumer are found when the one above them
-is dead. A process that empties its environment is found only while its keeper lives, as its descendant.
+All of this package's questions to /proc are here. The processes of a consumer carry a *mark* in their environment, and
+every process they start inherits it, in whatever session or process group: so they are found even when their supervisor
+is dead. A process that clears its environment is found only while its supervisor lives, as its descendant.
 """
 
 import os
@@ -17,7 +17,7 @@ from restow.errors import RestowError
 
 PROC: Final = Path("/proc")
 DEAD: Final = ("Z", "X")
-"""A zombie has nothing left that could write; only its exit code is still there."""
+"""A zombie can't write any more; only its exit code is left."""
 
 # Of the fields of /proc/PID/stat, those after the name in parentheses.
 STATE, PARENT, STARTED = 0, 1, 19
@@ -26,14 +26,14 @@ STATE, PARENT, STARTED = 0, 1, 19
 class Process(NamedTuple):
     pid: int
     started: int
-    """In ticks since the machine started."""
+    """In clock ticks since boot."""
     boot: str
-    """Which start of the machine."""
+    """The boot id."""
 
 
 def need_linux() -> None:
     if not sys.platform.startswith("linux"):
-        raise RestowError(f"consumers as local processes need Linux, and this is {sys.platform}; use another platform")
+        raise RestowError(f"consumers as local processes need Linux, and this is {sys.platform}; use Kubernetes")
 
 
 @cache
@@ -42,7 +42,7 @@ def _boot() -> str:
 
 
 def _fields(pid: int) -> list[str] | None:
-    """Of a living process. The name before them may hold anything, spaces and parentheses too."""
+    """Of a living process, those after its name, which may contain spaces and parentheses."""
     try:
         fields = (PROC / str(pid) / "stat").read_bytes().rpartition(b")")[2].decode("ascii").split()
     except (FileNotFoundError, ProcessLookupError):
@@ -51,7 +51,7 @@ def _fields(pid: int) -> list[str] | None:
 
 
 def process(pid: int) -> Process | None:
-    """The living process that has this id now."""
+    """The living process that has this pid now."""
     fields = _fields(pid)
     return Process(pid, int(fields[STARTED]), _boot()) if fields else None
 
@@ -67,7 +67,7 @@ def is_alive(known: Process) -> bool:
 
 
 def send(known: Process, number: signal.Signals) -> None:
-    """To this very process, or to none: the descriptor stays with the process that it was opened for."""
+    """Signals this very process or none: a pidfd stays with the process that it was opened for."""
     try:
         descriptor = os.pidfd_open(known.pid)
     except ProcessLookupError:
@@ -76,7 +76,7 @@ def send(known: Process, number: signal.Signals) -> None:
         if is_alive(known):
             signal.pidfd_send_signal(descriptor, number)
     except ProcessLookupError:
-        pass  # it ended on its own in between
+        pass  # it ended in between
     finally:
         os.close(descriptor)
 
@@ -86,9 +86,9 @@ def _pids() -> Iterator[int]:
 
 
 def marked(name: str, value: str) -> tuple[Process, ...]:
-    """All living processes with this in the environment that they were started with.
+    """All living processes that were started with this variable in their environment.
 
-    Nothing is said of none after one look: what forks and ends in the middle of it could have slipped through.
+    Looks twice before it returns none: a process that forks and ends during one scan of /proc can escape it.
     """
     return _marked(name, value) or _marked(name, value)
 
@@ -99,7 +99,7 @@ def _marked(name: str, value: str) -> tuple[Process, ...]:
     for pid in _pids():
         try:
             environment = (PROC / str(pid) / "environ").read_bytes()
-        except OSError:  # it is gone, or another user's
+        except OSError:  # it has ended, or belongs to another user
             continue
         if wanted in environment.split(b"\0") and (known := process(pid)):
             found.append(known)

@@ -1,7 +1,7 @@
-"""`LocalProcesses`: the platform that runs each consumer as a process on this machine. A controller's process has one.
+"""`LocalProcesses`: the platform that runs each consumer as a process on this machine. A controller has one.
 
-What it tells is the difference between two looks at what is, so nothing is lost while nobody looks and nothing is told
-twice. What is enforced of a consumer's settings, and what is only passed on to it: docs/platform-processes.md.
+Changes are the difference between two looks at files and processes, so that none is lost between looks and none is
+reported twice. docs/platform-processes.md has what is enforced of a consumer's settings and what is only passed on.
 """
 
 import uuid
@@ -19,60 +19,61 @@ from restow.platform.interface import (
     PlatformChange,
     PlatformRefusal,
 )
-from restow.platform.processes.files import Wish
-from restow.platform.processes.supervisors import Keepers, Seen
+from restow.platform.processes.files import DesiredState
+from restow.platform.processes.supervisors import LocalConsumer, Supervisors
 from restow.protocol.messages import ConsumerSettings
 
 CommandOf = Callable[[ConsumerId, Path, ConsumerSettings], Sequence[str]]
 """What to run for a consumer with this volume and these settings."""
 
-FALLS_TO_TELL = 2
-"""One fall is an accident, and the consumer is told to be up again; from the second in a row on each is told."""
+CRASHES_TO_REPORT = 2
+"""A single crash is reported only as ConsumerUp when the consumer is back; from the second in a row, each is reported
+as ConsumerFailing."""
 
 
 class LocalProcesses(OneByOne):
     def __init__(
         self, group: str, directory: Path, command: CommandOf, grace_s: float, *, keep_volumes: bool = True
     ) -> None:
-        self._keepers = Keepers(group, directory, keep_volumes)
+        self._supervisors = Supervisors(group, directory, keep_volumes)
         self._command = command
         self._grace_s = grace_s
-        self._seen = self._keepers.look()
-        self._troubles: dict[ConsumerId, str] = {}
+        self._last = self._supervisors.consumers()
+        self._failures: dict[ConsumerId, str] = {}
 
     def list(self) -> tuple[Listed, ...]:
-        seen = self._keepers.look()
-        return tuple(Listed(consumer, not each.wanted, each.settings) for consumer, each in seen.items())
+        consumers = self._supervisors.consumers()
+        return tuple(Listed(consumer, not local.wanted, local.settings) for consumer, local in consumers.items())
 
     def create(self, consumer: ConsumerId, settings: ConsumerSettings) -> None:
-        self._keepers.create(consumer, self._wish(consumer, settings))
+        self._supervisors.create(consumer, self._desired(consumer, settings))
 
     def delete(self, consumer: ConsumerId) -> None:
-        self._keepers.delete(consumer)
+        self._supervisors.delete(consumer)
 
     def restart(self, consumer: ConsumerId, settings: ConsumerSettings) -> None:
-        self._keepers.restart(consumer, self._wish(consumer, settings))
+        self._supervisors.restart(consumer, self._desired(consumer, settings))
 
     def changes(self) -> tuple[PlatformChange, ...]:
         try:
-            troubles, now = self._keepers.mend(), self._keepers.look()
+            failures, now = self._supervisors.repair(), self._supervisors.consumers()
         except (OSError, PlatformRefusal):
-            return ()  # `list` says what is wrong; all that happens meanwhile is told later
-        told: list[PlatformChange] = [
-            ConsumerFailing(consumer, words)
-            for consumer, words in troubles.items()
-            if self._troubles.get(consumer) != words
+            return ()  # `list` raises the reason; changes since then are reported once the directory can be read
+        changes: list[PlatformChange] = [
+            ConsumerFailing(consumer, reason)
+            for consumer, reason in failures.items()
+            if self._failures.get(consumer) != reason
         ]
-        before, self._troubles = self._seen, troubles
-        self._seen = {consumer: _known(before.get(consumer), seen) for consumer, seen in now.items()}
-        for consumer in sorted({*before, *self._seen}):
-            told += _changes(consumer, before.get(consumer), self._seen.get(consumer))
-        return tuple(told)
+        before, self._failures = self._last, failures
+        self._last = {consumer: _filled(before.get(consumer), local) for consumer, local in now.items()}
+        for consumer in sorted({*before, *self._last}):
+            changes += _changes(consumer, before.get(consumer), self._last.get(consumer))
+        return tuple(changes)
 
-    def _wish(self, consumer: ConsumerId, settings: ConsumerSettings) -> Wish:
-        volume = self._keepers.volume(consumer)
-        return Wish(
-            made=uuid.uuid4().hex,
+    def _desired(self, consumer: ConsumerId, settings: ConsumerSettings) -> DesiredState:
+        volume = self._supervisors.volume(consumer)
+        return DesiredState(
+            creation=uuid.uuid4().hex,
             wanted=True,
             generation=1,
             command=tuple(self._command(consumer, volume, settings)),
@@ -86,23 +87,25 @@ class LocalProcesses(OneByOne):
         )
 
 
-def _known(before: Seen | None, seen: Seen) -> Seen:
-    """What can't be read at the moment is as it was: a damaged file is no news."""
+def _filled(before: LocalConsumer | None, now: LocalConsumer) -> LocalConsumer:
+    """Takes from the last look what can't be read at the moment: a damaged file is no change."""
     if not before:
-        return seen
-    return replace(seen, made=seen.made or before.made, status=seen.status or before.status)
+        return now
+    return replace(now, creation=now.creation or before.creation, status=now.status or before.status)
 
 
-def _changes(consumer: ConsumerId, before: Seen | None, after: Seen | None) -> Iterator[PlatformChange]:
+def _changes(
+    consumer: ConsumerId, before: LocalConsumer | None, after: LocalConsumer | None
+) -> Iterator[PlatformChange]:
     """What happened to a consumer between two looks."""
-    if before and (not after or after.made != before.made):
+    if before and (not after or after.creation != before.creation):
         yield ConsumerGone(consumer)
         before = None
     if not after or not after.status:
         return
-    fell = (after.status.keeper, after.status.falls)
-    fell_before = (before.status.keeper, before.status.falls) if before and before.status else None
-    if after.status.falls >= FALLS_TO_TELL and fell != fell_before:
+    crash = (after.status.supervisor, after.status.crashes)
+    crash_before = (before.status.supervisor, before.status.crashes) if before and before.status else None
+    if after.status.crashes >= CRASHES_TO_REPORT and crash != crash_before:
         yield ConsumerFailing(consumer, after.status.reason)
     if after.child and after.child != (before.child if before else None):
         yield ConsumerUp(consumer)

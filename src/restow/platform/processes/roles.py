@@ -1,7 +1,7 @@
 """Which controllers and monitors of a group run on this machine, so that `restow down` finds and ends them.
 
-A role's process is in `with RunningRole(group, directory, "controller"):` while it works. Several of a role may run, as
-an old controller that was stopped and its successor do: each has a record of its own.
+A role's process is inside `with RunningRole(group, directory, "controller"):` while it works. Several processes of one
+role may run, such as a suspended controller and its successor: each has a record of its own.
 """
 
 from dataclasses import asdict, dataclass
@@ -9,9 +9,10 @@ from pathlib import Path
 from types import TracebackType
 from typing import Self
 
-from restow.platform.processes.disk import ONLY_OWNER_DIRECTORY, read, replace_whole
+from restow.durable import ONLY_OWNER_DIRECTORY
+from restow.platform.processes.files import read_json, write_json
 from restow.platform.processes.linux import Process, is_alive, need_linux, this_process
-from restow.platform.processes.supervisors import run_of
+from restow.platform.processes.supervisors import run_directory
 
 
 @dataclass(frozen=True, slots=True)
@@ -24,7 +25,7 @@ class Role:
 
 
 class RunningRole:
-    """This process has a role in a group, from entering to leaving. Dying without leaving does no harm."""
+    """Records that this process has a role in a group. A process that dies without leaving the block does no harm."""
 
     def __init__(self, group: str, directory: Path, name: str) -> None:
         need_linux()
@@ -33,7 +34,7 @@ class RunningRole:
 
     def __enter__(self) -> Self:
         self._record.parent.mkdir(ONLY_OWNER_DIRECTORY, parents=True, exist_ok=True)
-        replace_whole(self._record, asdict(self._role))
+        write_json(self._record, asdict(self._role))
         return self
 
     def __exit__(
@@ -43,10 +44,10 @@ class RunningRole:
 
 
 def running_roles(group: str, directory: Path) -> tuple[Role, ...]:
-    """By name. The records of those that died without leaving are removed."""
+    """By name. Removes the records of processes that are dead."""
     found = []
     for record in sorted(_records_of(group, directory).glob("*.json")):
-        role = read(record, lambda written: Role(written["name"], Process(*written["process"])))
+        role = read_json(record, lambda content: Role(content["name"], Process(*content["process"])))
         if role and is_alive(role.process):
             found.append(role)
         else:
@@ -55,4 +56,4 @@ def running_roles(group: str, directory: Path) -> tuple[Role, ...]:
 
 
 def _records_of(group: str, directory: Path) -> Path:
-    return run_of(group, directory) / "roles"
+    return run_directory(group, directory) / "roles"

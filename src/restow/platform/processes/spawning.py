@@ -1,4 +1,4 @@
-"""Starts keepers, and takes note of how those ended that this process started. Used by `keepers.py`."""
+"""Starts supervisors, and notices how those that this process started have ended. Used by `supervisors.py`."""
 
 import os
 import signal
@@ -6,7 +6,7 @@ import time
 from dataclasses import dataclass
 from pathlib import Path
 
-from restow.platform.processes.disk import ONLY_OWNER_FILE
+from restow.durable import ONLY_OWNER_FILE
 from restow.platform.processes.files import MARK
 from restow.platform.processes.linux import process
 from restow.platform.processes.supervisor import COMMAND, SIGNALS
@@ -14,36 +14,37 @@ from restow.platform.processes.supervisor import COMMAND, SIGNALS
 
 @dataclass(slots=True)
 class Spawned:
-    """A keeper that this process started. It is ours to reap, so that until then nobody else has its id."""
+    """A supervisor that this process started. Until this process reaps it, its pid can't be reused."""
 
     pid: int
     log: Path
-    when_s: float
+    started_s: float
     is_reaped: bool = False
 
     @property
     def is_running(self) -> bool:
         return not self.is_reaped and process(self.pid) is not None
 
-    def trouble(self) -> str | None:
-        """Told once, when it has ended and not as it should."""
+    def failure(self) -> str | None:
+        """How it failed, returned once; None while it runs or if it ended well."""
         if self.is_reaped:
             return None
         try:
             pid, status = os.waitpid(self.pid, os.WNOHANG)
-        except ChildProcessError:  # somebody else in this process reaps all children
+        except ChildProcessError:  # another part of this process reaps all children
             pid, status = self.pid, 0
         if pid == 0:
             return None
         self.is_reaped = True
         code = os.waitstatus_to_exitcode(status)
         if code < 0:
-            return f"its keeper was ended by {signal.Signals(-code).name}"
-        return f"its keeper ended with exit code {code}; see {self.log}" if code else None
+            return f"its supervisor was killed by {signal.Signals(-code).name}"
+        return f"its supervisor ended with exit code {code}; see {self.log}" if code else None
 
 
 def spawn(home: Path) -> Spawned:
-    """A keeper in a session of its own, which outlives us; its signals are held back until it fetches them."""
+    """Starts a supervisor that outlives this process: in a session of its own, its signals blocked until it fetches
+    them."""
     log = home / "keeper.log"
     pid = os.posix_spawn(
         COMMAND[0],

@@ -1,8 +1,8 @@
-"""The controllers' side of the keepers: writes wishes, gives each wish a keeper, removes what is gone.
+"""The controller's side of the supervisors: writes desired state, starts supervisors, removes what is gone.
 
-`LocalProcesses` and `restow down` use it. Nothing of importance is remembered here: several of these, in several
-processes, may work on one directory. A change of a consumer is made under its lock; of two keepers that are started for
-one consumer the second sees that there is one, and ends.
+`LocalProcesses` and `restow down` use it. All state is on disk: several of these objects, in several processes, may
+work on one directory. A change to a consumer is made under the lock of its home; of two supervisors started for one
+consumer, the second finds the first one's lock and ends.
 """
 
 import re
@@ -15,25 +15,25 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Final
 
+from restow.durable import locked_directory
 from restow.model import ConsumerId
 from restow.platform.interface import PlatformRefusal
-from restow.platform.processes.disk import locked
-from restow.platform.processes.files import MARK, Home, Status, Wish
+from restow.platform.processes.files import MARK, DesiredState, Home, Status
 from restow.platform.processes.linux import Process, is_alive, marked, need_linux, send
 from restow.platform.processes.spawning import Spawned, spawn
 
 LOCKED_WITHIN_S: Final = 5.0
-"""A change takes milliseconds. Whoever holds a lock for longer is stopped, and may be for hours."""
+"""A change takes milliseconds. A process that holds the lock for longer is suspended, perhaps for hours."""
 
-KEEPER_AGAIN_AFTER_S: Final = 1.0
-"""Between two keepers that are started for one consumer, should they not stay."""
+SPAWN_AGAIN_AFTER_S: Final = 1.0
+"""Between two supervisors that are started for one consumer, if the first doesn't stay."""
 
 
 @dataclass(frozen=True, slots=True)
-class Seen:
-    """A consumer that is there, as the disk and the kernel tell."""
+class LocalConsumer:
+    """A consumer that exists, by its files and its processes."""
 
-    made: str
+    creation: str
     wanted: bool
     grace_s: float
     settings: str | None
@@ -44,12 +44,12 @@ class Seen:
         return self.status.child if self.status else None
 
 
-class Keepers:
+class Supervisors:
     def __init__(self, group: str, directory: Path, keep_volumes: bool = True) -> None:
         need_linux()
         self._name = f"{group}-consumer-"
         self._directory = directory.resolve()
-        self._homes = run_of(group, directory)
+        self._homes = run_directory(group, directory)
         self._keep_volumes = keep_volumes
         self._spawned: dict[ConsumerId, Spawned] = {}
 
@@ -60,112 +60,109 @@ class Keepers:
         return self._directory / self.name(consumer)
 
     def volumes(self) -> tuple[ConsumerId, ...]:
-        """Of all consumers that are or were, by number."""
+        """Numbers of all consumers, present and past, that have a volume."""
         return self._numbers_in(self._directory)
 
-    def look(self) -> dict[ConsumerId, Seen]:
-        """The consumers that are there, by number."""
+    def consumers(self) -> dict[ConsumerId, LocalConsumer]:
+        """All consumers that exist, by number."""
         try:
-            found = [(consumer, self._seen(consumer)) for consumer in self._numbers_in(self._homes)]
+            found = [(consumer, self._found(consumer)) for consumer in self._numbers_in(self._homes)]
         except OSError as error:
             raise PlatformRefusal(f"{self._homes} can't be read: {error}") from error
-        return {consumer: seen for consumer, seen in found if seen}
+        return {consumer: local for consumer, local in found if local}
 
-    def create(self, consumer: ConsumerId, wish: Wish) -> None:
-        with self._alone(consumer) as home:
-            seen = self._seen(consumer)
-            if seen and not seen.wanted:
+    def create(self, consumer: ConsumerId, desired: DesiredState) -> None:
+        with self._locked(consumer) as home:
+            present = self._found(consumer)
+            if present and not present.wanted:
                 raise PlatformRefusal(f"{home.name} is still leaving; create it when it is gone")
-            if not seen:
+            if not present:
                 clear(home.path)
-                home.set_wish(wish)
-                self._forget_keeper(consumer)
+                home.set_desired(desired)
+                self._forget_spawned(consumer)
             self._alert(consumer, home)
 
-    def restart(self, consumer: ConsumerId, wish: Wish) -> None:
-        with self._alone(consumer) as home:
-            present = home.wish()
+    def restart(self, consumer: ConsumerId, desired: DesiredState) -> None:
+        with self._locked(consumer) as home:
+            present = home.desired()
             if not present or not present.wanted:
-                raise PlatformRefusal(f"{home.name} is not there, or leaving; one that runs can be restarted")
-            home.set_wish(replace(wish, made=present.made, generation=present.generation + 1))
+                raise PlatformRefusal(f"{home.name} doesn't exist or is leaving; only a running consumer can restart")
+            home.set_desired(replace(desired, creation=present.creation, generation=present.generation + 1))
             self._alert(consumer, home)
 
     def delete(self, consumer: ConsumerId) -> None:
-        with self._alone(consumer) as home:
-            if (wish := home.wish()) and wish.wanted:
-                home.set_wish(replace(wish, wanted=False, environment={}))
-            self._mend_alone(consumer, home)
+        with self._locked(consumer) as home:
+            if (desired := home.desired()) and desired.wanted:
+                home.set_desired(replace(desired, wanted=False, environment={}))
+            self._repair_locked(consumer, home)
 
-    def mend(self) -> dict[ConsumerId, str]:
-        """Gives a keeper to every consumer that lost its own, and removes what is left of those that are gone.
-
-        Gives the troubles it met.
-        """
-        ended = {consumer: spawned.trouble() for consumer, spawned in self._spawned.items()}
-        # Of two keepers that were started at once, how the one ended that came too late is nobody's trouble.
-        troubles = {
-            consumer: trouble
-            for consumer, trouble in ended.items()
-            if trouble and not self._is_kept(consumer, self._home(consumer))
+    def repair(self) -> dict[ConsumerId, str]:
+        """Starts missing supervisors and removes what deleted consumers left. Returns what failed, by consumer."""
+        ended = {consumer: spawned.failure() for consumer, spawned in self._spawned.items()}
+        # If two supervisors were started at once, the exit of the second is no failure.
+        failures = {
+            consumer: failure
+            for consumer, failure in ended.items()
+            if failure and not self._is_supervised(consumer, self._home(consumer))
         }
         for consumer in self._numbers_in(self._homes):
             try:
-                self._mend(consumer)
+                self._repair(consumer)
             except OSError as error:
-                troubles[consumer] = f"its keeper can't be started: {error}"
-        return troubles
+                failures[consumer] = f"its supervisor can't be started: {error}"
+        return failures
 
-    def _mend(self, consumer: ConsumerId) -> None:
+    def _repair(self, consumer: ConsumerId) -> None:
         home = self._home(consumer)
-        if not self._is_kept(consumer, home):
-            with locked(home.path, 0.0) as alone:
-                if alone:  # otherwise somebody else is at it
-                    self._mend_alone(consumer, home)
+        if not self._is_supervised(consumer, home):
+            with locked_directory(home.path, 0.0) as is_locked:
+                if is_locked:  # otherwise another process is at work on it
+                    self._repair_locked(consumer, home)
 
-    def _mend_alone(self, consumer: ConsumerId, home: Home) -> None:
-        if self._seen(consumer):
+    def _repair_locked(self, consumer: ConsumerId, home: Home) -> None:
+        if self._found(consumer):
             self._alert(consumer, home)
             return
-        if not self._keep_volumes and home.wish():
+        if not self._keep_volumes and home.desired():
             shutil.rmtree(self.volume(consumer), ignore_errors=True)
         clear(home.path)
-        with suppress(OSError):  # a keeper that came too late has put its lock there; the next look removes that
+        with suppress(OSError):  # a late supervisor has just put its lock file there; the next repair removes it
             home.path.rmdir()
 
-    def _seen(self, consumer: ConsumerId) -> Seen | None:
-        """None: no process of it is left, and none is wanted."""
+    def _found(self, consumer: ConsumerId) -> LocalConsumer | None:
+        """Returns None if the consumer is not wanted and no process of it is left."""
         home = self._home(consumer)
-        wish, status = home.wish(), home.status()
-        wanted = wish is not None and wish.wanted
-        if not wanted and not self._is_kept(consumer, home) and not marked(MARK, str(home.path)):
+        desired, status = home.desired(), home.status()
+        wanted = desired is not None and desired.wanted
+        if not wanted and not self._is_supervised(consumer, home) and not marked(MARK, str(home.path)):
             return None
-        if wish is None:
-            return Seen("", wanted, 0.0, None, status)
-        return Seen(wish.made, wanted, wish.grace_s, wish.settings, status)
+        if desired is None:
+            return LocalConsumer("", wanted, 0.0, None, status)
+        return LocalConsumer(desired.creation, wanted, desired.grace_s, desired.settings, status)
 
-    def _is_kept(self, consumer: ConsumerId, home: Home) -> bool:
-        """Whether it has a keeper; one that we started has no status yet."""
+    def _is_supervised(self, consumer: ConsumerId, home: Home) -> bool:
+        """Whether a supervisor runs; one that this process has just started has not written its status yet."""
         status, spawned = home.status(), self._spawned.get(consumer)
-        if status and is_alive(status.keeper):
+        if status and is_alive(status.supervisor):
             return True
         return spawned is not None and spawned.is_running
 
     def _alert(self, consumer: ConsumerId, home: Home) -> None:
-        """Has the keeper look at the wish at once, or starts one."""
+        """Makes the supervisor read the desired state at once, or starts one."""
         status = home.status()
-        if status and is_alive(status.keeper):
-            send(status.keeper, signal.SIGHUP)
-        elif not self._is_kept(consumer, home) and self._is_due(consumer):
+        if status and is_alive(status.supervisor):
+            send(status.supervisor, signal.SIGHUP)
+        elif not self._is_supervised(consumer, home) and self._may_spawn(consumer):
             self._spawned[consumer] = spawn(home.path)
 
-    def _forget_keeper(self, consumer: ConsumerId) -> None:
-        """That of the consumer which had this number before: it has ended, and need not be waited for."""
+    def _forget_spawned(self, consumer: ConsumerId) -> None:
+        """Reaps the supervisor of the consumer that had this number before."""
         if spawned := self._spawned.pop(consumer, None):
-            spawned.trouble()
+            spawned.failure()
 
-    def _is_due(self, consumer: ConsumerId) -> bool:
+    def _may_spawn(self, consumer: ConsumerId) -> bool:
         spawned = self._spawned.get(consumer)
-        return spawned is None or time.monotonic() >= spawned.when_s + KEEPER_AGAIN_AFTER_S
+        return spawned is None or time.monotonic() >= spawned.started_s + SPAWN_AGAIN_AFTER_S
 
     def _home(self, consumer: ConsumerId) -> Home:
         return Home(self._homes / self.name(consumer))
@@ -179,19 +176,22 @@ class Keepers:
         return tuple(sorted(ConsumerId(int(match[1])) for match in found if match))
 
     @contextmanager
-    def _alone(self, consumer: ConsumerId) -> Iterator[Home]:
+    def _locked(self, consumer: ConsumerId) -> Iterator[Home]:
         home = self._home(consumer)
         try:
-            with locked(home.path, LOCKED_WITHIN_S) as alone:
-                if not alone:
-                    raise PlatformRefusal(f"{home.name} is being changed by a process that doesn't go on; end that one")
+            with locked_directory(home.path, LOCKED_WITHIN_S) as is_locked:
+                if not is_locked:
+                    raise PlatformRefusal(
+                        f"{home.name} is locked by another process, which has not finished in {LOCKED_WITHIN_S:g} s; "
+                        "end that process"
+                    )
                 yield home
         except OSError as error:
             raise PlatformRefusal(f"{home.name} can't be changed: {error}") from error
 
 
-def run_of(group: str, directory: Path) -> Path:
-    """Where the homes of a group's consumers are, and the records of its other processes."""
+def run_directory(group: str, directory: Path) -> Path:
+    """Where the homes of a group's consumers are, and the records of its controllers and monitors."""
     return directory.resolve() / "run" / group
 
 
