@@ -267,7 +267,7 @@ def breach_of(module: str, source: str) -> str:
 @pytest.mark.parametrize(
     ("module", "source", "imported", "layers"),
     [
-        ("restow.model", "from restow.packing import Plan", "restow.packing.Plan", ("model", "machines")),
+        ("restow.model", "from restow.packing import PackingPlan", "restow.packing.PackingPlan", ("model", "machines")),
         ("restow.errors", "import restow.cli", "restow.cli", ("model", "cli")),
         ("restow.packing.plan", "from ..study import latency", "restow.study.latency", ("machines", "studies")),
         ("restow.packing.plan", "from restow import study", "restow.study", ("machines", "studies")),

@@ -9,7 +9,7 @@ from deltalake import DeltaTable, Field, Schema
 from deltalake.schema import PrimitiveType
 from deltalake.transaction import AddAction
 
-from restow.demo.outcome import quantile
+from restow.demo.audit import quantile
 from restow.pipeline.audit import Stored, absent_from, last_offsets, latencies_s, stored_in
 
 COLUMNS = {"id": "string", "_timestamp": "timestamp", "_partition": "integer", "_offset": "long"}

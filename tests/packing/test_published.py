@@ -8,7 +8,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from restow.model import Assignment, Capacities, ConsumerId, SortedMapping, Speeds, TopicPartition
-from restow.packing import PACKERS, PUBLISHED, Margins, Plan, Problem
+from restow.packing import PACKERS, PUBLISHED, Margins, PackingPlan, Problem
 
 TWELVE = ("nf", "ff", "wf", "bf", "nfd", "ffd", "wfd", "bfd", "mwf", "mbf", "mwfp", "mbfp")
 TEN = Capacities(10.0)
@@ -45,7 +45,7 @@ def test_the_twelve_are_in_the_table_of_packers() -> None:
 )
 def test_classic_packers_take_partitions_in_order(packer: str, answer: Assignment) -> None:
     problem = Problem(speeds(6, 5, 7, 3, 2), held(2, 2, 3, 1, None), TEN)
-    assert PUBLISHED[packer](problem) == Plan(problem, answer)
+    assert PUBLISHED[packer](problem) == PackingPlan(problem, answer)
 
 
 # The order is orders-2, 0, 1, 3, 4. The first three open consumers 3, 2 and 1, with rooms of 2, 4 and 5.
@@ -60,7 +60,7 @@ def test_classic_packers_take_partitions_in_order(packer: str, answer: Assignmen
 )
 def test_decreasing_packers_take_the_fastest_partition_first(packer: str, answer: Assignment) -> None:
     problem = Problem(speeds(6, 5, 8, 3, 1), held(2, 2, 3, 1, None), TEN)
-    assert PUBLISHED[packer](problem) == Plan(problem, answer)
+    assert PUBLISHED[packer](problem) == PackingPlan(problem, answer)
 
 
 # Consumer 1 has 6 + 3, consumer 2 has 7 + 1, consumer 3 has 4 + 4 + 3, which is too much; orders-7 (2) is new.
@@ -78,7 +78,7 @@ def test_decreasing_packers_take_the_fastest_partition_first(packer: str, answer
 )
 def test_modified_packers_go_from_consumer_to_consumer(packer: str, answer: Assignment) -> None:
     problem = Problem(speeds(6, 3, 7, 1, 4, 4, 3, 2), held(1, 1, 2, 2, 3, 3, 3, None), TEN)
-    assert PUBLISHED[packer](problem) == Plan(problem, answer)
+    assert PUBLISHED[packer](problem) == PackingPlan(problem, answer)
 
 
 @pytest.mark.parametrize("packer", ["mwf", "mbf", "mwfp", "mbfp"])

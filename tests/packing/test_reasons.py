@@ -4,7 +4,7 @@ import pytest
 
 from restow.model import Assignment, Capacities, ConsumerId, Speeds, TopicPartition
 from restow.packing import PACKERS, Margins, Problem
-from restow.packing.reasons import explain, percent
+from restow.packing.reasons import explain
 
 
 def held(**consumers: str) -> Assignment:
@@ -153,14 +153,6 @@ def test_a_partition_that_nobody_wants_is_given_up_and_an_idle_consumer_opened()
 def test_many_partitions_are_counted_and_not_named() -> None:
     asked = problem(held(), speeds(a=[1, 2, 3, 4]))
     assert words(asked, held(c1="a-0 a-1 a-2 a-3"))[-1] == "consumer 1 is opened for 4 partitions, 10 % of its capacity"
-
-
-@pytest.mark.parametrize(
-    ("share", "said"),
-    [(0, "0 %"), (0.0003, "0.03 %"), (0.12, "12 %"), (0.1253, "12.5 %"), (1.065, "106.5 %"), (12, "1200 %")],
-)
-def test_shares_are_said_as_a_person_would(share: float, said: str) -> None:
-    assert percent(share) == said
 
 
 @pytest.mark.parametrize("packer", sorted(PACKERS))

@@ -23,9 +23,9 @@ from typing import Final
 import duckdb
 from tests.support.delta.lake import brought
 
+from restow.demo.audit import quantile
 from restow.demo.group import GROUP, DemoGroup
 from restow.demo.load import PARTITIONS, TOPICS
-from restow.demo.outcome import quantile
 from restow.demo.producing import LoadProducer
 from restow.kafka.admin import Admin
 from restow.kafka.embedded.broker import EmbeddedKafka

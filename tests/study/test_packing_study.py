@@ -3,7 +3,7 @@
 import pytest
 
 from restow.model import Speeds, TopicPartition
-from restow.packing import PACKERS, PUBLISHED, Plan, Problem
+from restow.packing import PACKERS, PUBLISHED, PackingPlan, Problem
 from restow.study.packing import THE_TWELVE, Contender, Row, contenders, jobs, study
 from restow.study.workload import Recording, Walk
 
@@ -66,7 +66,7 @@ def test_a_published_packer_runs_once_and_ours_once_for_each_worth() -> None:
 def test_every_decision_is_told_the_worth_the_assignment_and_the_speeds_before(monkeypatch: pytest.MonkeyPatch) -> None:
     asked: list[Problem] = []
 
-    def attentive(problem: Problem) -> Plan:
+    def attentive(problem: Problem) -> PackingPlan:
         asked.append(problem)
         return PUBLISHED["mwf"](problem)
 

@@ -6,7 +6,8 @@ import time
 from collections.abc import Iterable
 from pathlib import Path
 
-from restow.cli.support.common import Subparsers, note, whole_number
+from restow.cli.support.options import Subparsers, whole_number
+from restow.cli.support.output import note
 from restow.cli.support.stopping import interrupt_on_stop_signals
 
 LOOK_EVERY_S = 0.5

@@ -5,8 +5,9 @@ import re
 import sys
 from typing import TYPE_CHECKING
 
-from restow.cli.support.common import Subparsers, note
 from restow.cli.support.config import add_config, settings_of
+from restow.cli.support.options import Subparsers
+from restow.cli.support.output import note
 from restow.cli.support.transforms_path import let_transforms_be_found
 from restow.errors import InvalidInput, RestowError
 from restow.settings import Settings

@@ -5,8 +5,9 @@ import logging
 import os
 import re
 
-from restow.cli.support.common import Subparsers, list_of, print_json
 from restow.cli.support.config import add_config, settings_of
+from restow.cli.support.options import Subparsers, list_of
+from restow.cli.support.output import print_json
 from restow.cli.support.stopping import Stop
 from restow.cli.support.transforms_path import let_transforms_be_found
 from restow.errors import InvalidInput

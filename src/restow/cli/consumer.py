@@ -8,8 +8,8 @@ import socket
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from restow.cli.support.common import Subparsers
 from restow.cli.support.config import add_config, settings_of
+from restow.cli.support.options import Subparsers
 from restow.cli.support.stopping import Stop
 from restow.errors import InvalidInput
 from restow.health import Health

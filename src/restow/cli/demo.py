@@ -17,11 +17,12 @@ from typing import TYPE_CHECKING, TextIO
 
 from rich.table import Column, Table
 
-from restow.cli.support.common import PIPE_WIDTH, Subparsers, print_json, right, show, table
+from restow.cli.support.options import Subparsers
+from restow.cli.support.output import PIPE_WIDTH, print_json, right, show, table
 from restow.errors import InvalidInput
 
 if TYPE_CHECKING:
-    from restow.demo.outcome import Outcome
+    from restow.demo.audit import DemoResult
 
 DESCRIPTION = """\
 Runs everything together on this machine: a real Kafka, a producer whose load is uneven and changes, the monitor, the
@@ -78,17 +79,17 @@ def run(args: argparse.Namespace) -> int:
     tell = storyteller(sys.stderr if args.json else sys.stdout)
     with place as directory:
         try:
-            outcome = demonstrate(args.seconds, Path(directory).absolute(), tell)
+            result = demonstrate(args.seconds, Path(directory).absolute(), tell)
         except KeyboardInterrupt:
             tell("interrupted; everything is ended")
             raise
     if args.json:
-        print_json(asdict(outcome))
+        print_json(asdict(result))
     else:
-        show(_table(outcome))
+        show(_table(result))
         if args.data:
             tell(f"`restow replay {args.data / 'events.jsonl'}` tells every decision and its reasons")
-    return 0 if outcome.is_well else 1
+    return 0 if result.is_well else 1
 
 
 def duration(text: str) -> float:
@@ -140,26 +141,26 @@ def _directory(data: Path | None) -> AbstractContextManager[str]:
     return nullcontext(str(data))
 
 
-def _table(outcome: "Outcome") -> Table:
-    found = table(Column("counted by DuckDB, when all had ended"), right(""), caption=_verdict(outcome))
-    found.add_row("records produced", f"{outcome.produced:,}")
-    found.add_row("rows stored", f"{outcome.stored:,}")
-    found.add_row("records lost", f"{outcome.lost:,}")
-    found.add_row("rows that are there twice", f"{outcome.doubled:,}")
+def _table(result: "DemoResult") -> Table:
+    found = table(Column("counted by DuckDB, when all had ended"), right(""), caption=_verdict(result))
+    found.add_row("records produced", f"{result.produced:,}")
+    found.add_row("rows stored", f"{result.stored:,}")
+    found.add_row("records lost", f"{result.lost:,}")
+    found.add_row("rows that are there twice", f"{result.doubled:,}")
     found.add_row(
-        "consumers", f"{outcome.consumers_min} to {outcome.consumers_max}, {outcome.consumers_mean:g} in the mean"
+        "consumers", f"{result.consumers_min} to {result.consumers_max}, {result.consumers_mean:g} in the mean"
     )
-    found.add_row("consumers killed", str(outcome.kills))
-    found.add_row("moves of a partition", str(outcome.moves))
-    found.add_row("nobody reads a partition that moves", _spread(outcome.pause_p50_s, outcome.pause_p99_s))
-    found.add_row("from a record's timestamp to its row", _spread(outcome.latency_p50_s, outcome.latency_p99_s))
+    found.add_row("consumers killed", str(result.kills))
+    found.add_row("moves of a partition", str(result.moves))
+    found.add_row("nobody reads a partition that moves", _spread(result.pause_p50_s, result.pause_p99_s))
+    found.add_row("from a record's timestamp to its row", _spread(result.latency_p50_s, result.latency_p99_s))
     return found
 
 
-def _verdict(outcome: "Outcome") -> str:
-    if outcome.is_well:
+def _verdict(result: "DemoResult") -> str:
+    if result.is_well:
         return "Every record is in its table, once."
-    return f"{outcome.lost:,} records are lost, and {outcome.doubled:,} rows are there twice: that must not be."
+    return f"{result.lost:,} records are lost, and {result.doubled:,} rows are there twice: that must not be."
 
 
 def _spread(half_s: float, most_s: float) -> str:

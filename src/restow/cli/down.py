@@ -4,8 +4,8 @@ import argparse
 import sys
 from pathlib import Path
 
-from restow.cli.support.common import Subparsers
 from restow.cli.support.config import add_config, settings_of
+from restow.cli.support.options import Subparsers
 
 DESCRIPTION = """\
 Ends the group's controllers and monitors on this machine, then its consumers: each gets SIGTERM, the grace time of

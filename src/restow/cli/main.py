@@ -23,7 +23,7 @@ from restow.cli import (
     simulate,
     study,
 )
-from restow.cli.support.common import Parser
+from restow.cli.support.options import Parser
 from restow.errors import RestowError
 from restow.logs import to_terminal
 

@@ -7,9 +7,10 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import Final
 
-from restow.cli.support.common import Subparsers, note
 from restow.cli.support.config import add_config, text_of
 from restow.cli.support.modules_beside import modules_of
+from restow.cli.support.options import Subparsers
+from restow.cli.support.output import note
 from restow.errors import InvalidInput
 from restow.settings import Settings, read_settings
 from restow.settings.exposure import check_no_secret, variables

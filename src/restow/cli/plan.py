@@ -6,9 +6,10 @@ from pathlib import Path
 
 from rich.table import Column, Table
 
-from restow.cli.support.common import Subparsers, number, one_of, print_json, right, show, table
+from restow.cli.support.options import Subparsers, number, one_of
+from restow.cli.support.output import print_json, right, show, table
 from restow.model import Assignment, ConsumerId, TopicPartition
-from restow.packing import DEFAULT_PACKER, PACKERS, Plan, Problem
+from restow.packing import DEFAULT_PACKER, PACKERS, PackingPlan, Problem
 from restow.packing.reasons import PartitionPlaced
 from restow.study.plan_file import read_problem
 from restow.text import counted
@@ -65,7 +66,7 @@ def run(args: argparse.Namespace) -> int:
     return 0
 
 
-def as_json(plan: Plan) -> dict[str, object]:
+def as_json(plan: PackingPlan) -> dict[str, object]:
     problem, why = plan.problem, _why(plan)
     before, after = problem.current.loads(problem.speeds), plan.assignment.loads(problem.speeds)
     return {
@@ -101,7 +102,7 @@ def as_json(plan: Plan) -> dict[str, object]:
     }
 
 
-def show_plan(plan: Plan) -> None:
+def show_plan(plan: PackingPlan) -> None:
     show(_consumer_table(plan))
     if not plan.problem.current.difference(plan.assignment):
         show("No change: everything stays where it is.")
@@ -111,31 +112,31 @@ def show_plan(plan: Plan) -> None:
         show(line)
 
 
-def _consumers(plan: Plan) -> list[ConsumerId]:
+def _consumers(plan: PackingPlan) -> list[ConsumerId]:
     """All there are before or after."""
     return sorted({*plan.problem.current.consumers, *plan.assignment.consumers})
 
 
-def _placed(plan: Plan) -> list[TopicPartition]:
+def _placed(plan: PackingPlan) -> list[TopicPartition]:
     """Partitions that get a consumer they don't have now."""
     current = plan.problem.current
     return [partition for partition, consumer in plan.assignment.items() if current.get(partition) != consumer]
 
 
-def _given_up(plan: Plan) -> list[TopicPartition]:
+def _given_up(plan: PackingPlan) -> list[TopicPartition]:
     return [partition for partition in plan.problem.current if partition not in plan.assignment]
 
 
-def _why(plan: Plan) -> dict[TopicPartition, str]:
+def _why(plan: PackingPlan) -> dict[TopicPartition, str]:
     return {reason.partition: reason.why for reason in plan.reasons if isinstance(reason, PartitionPlaced)}
 
 
-def _other_reasons(plan: Plan) -> list[str]:
+def _other_reasons(plan: PackingPlan) -> list[str]:
     """Those that the table of moves doesn't show."""
     return [reason.words for reason in plan.reasons if not isinstance(reason, PartitionPlaced)]
 
 
-def _consumer_table(plan: Plan) -> Table:
+def _consumer_table(plan: PackingPlan) -> Table:
     problem = plan.problem
     before, after = _load_cells(problem, problem.current), _load_cells(problem, plan.assignment)
     absent = ("–", "–", "–")
@@ -161,7 +162,7 @@ def _load_cells(problem: Problem, assignment: Assignment) -> dict[ConsumerId, tu
     }
 
 
-def _move_table(plan: Plan) -> Table:
+def _move_table(plan: PackingPlan) -> Table:
     why = _why(plan)
     listing = table(Column("partition", no_wrap=True), *map(right, ("speed", "from", "to")), Column("why"))
     for partition in _placed(plan):
@@ -176,7 +177,7 @@ def _move_table(plan: Plan) -> Table:
     return listing
 
 
-def _warnings(plan: Plan) -> Iterator[str]:
+def _warnings(plan: PackingPlan) -> Iterator[str]:
     problem, loads = plan.problem, plan.assignment.loads(plan.problem.speeds)
     for partition in plan.infeasible:
         consumer = plan.assignment[partition]
@@ -190,6 +191,6 @@ def _warnings(plan: Plan) -> Iterator[str]:
         yield f"Warning: consumer {consumer} carries {loads[consumer]:g}, {share} of its capacity{cause}."
 
 
-def _summary(plan: Plan) -> str:
+def _summary(plan: PackingPlan) -> str:
     before, after = counted(len(plan.problem.current.consumers), "consumer"), len(plan.assignment.consumers)
     return f"{before} before, {after} after; {counted(len(plan.moves), 'move')}; R-score {plan.r_score:.3f}."

@@ -8,7 +8,8 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from restow.cli.support.common import Subparsers, note
+from restow.cli.support.options import Subparsers
+from restow.cli.support.output import note
 from restow.errors import InvalidInput
 from restow.text import counted
 

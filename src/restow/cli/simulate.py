@@ -13,18 +13,8 @@ from typing import TYPE_CHECKING
 
 from rich.table import Column
 
-from restow.cli.support.common import (
-    Subparsers,
-    note,
-    number,
-    one_of,
-    print_json,
-    progress,
-    right,
-    show,
-    table,
-    whole_number,
-)
+from restow.cli.support.options import Subparsers, number, one_of, whole_number
+from restow.cli.support.output import note, print_json, progress, right, show, table
 from restow.errors import InvalidInput
 from restow.simulator.scenario import HOUR_S, TRACE_STEP_S, Level, Scenario, scenario
 from restow.simulator.workloads import GENERATORS

@@ -15,8 +15,8 @@ from restow.controller.effects import (
     Send,
 )
 from restow.controller.event_log import Step
-from restow.packing.reasons import listed
 from restow.protocol.messages import StartConsumingCommand, StateQuery, StopConsumingCommand
+from restow.text import listed
 
 LineKind = Literal["transition", "decision", "flag", "consumer", "command", "platform"]
 

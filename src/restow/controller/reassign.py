@@ -16,9 +16,9 @@ from restow.controller.state import State
 from restow.controller.transition import Turn
 from restow.controller.transitions import Cause, Phase, Stage
 from restow.model import FIRST_CONSUMER, Assignment, Capacities, ConsumerId, Difference, Speeds, TopicPartition
-from restow.packing import PACKERS, Plan, Problem
-from restow.packing.reasons import ConsumerClosed, ConsumerOpened, PartitionGivenUp, PartitionPlaced, Reason, listed
-from restow.text import counted
+from restow.packing import PACKERS, PackingPlan, Problem
+from restow.packing.reasons import ConsumerClosed, ConsumerOpened, PartitionGivenUp, PartitionPlaced, Reason
+from restow.text import counted, listed
 
 NEVER = 1e9
 """A trigger that no load is above: by stale speeds nobody is relieved."""
@@ -54,7 +54,7 @@ def reassign(turn: Turn) -> None:
             turn.do(CreateConsumer(consumer, turn.state.consumer_settings))
 
 
-def decide(state: State) -> Plan:
+def decide(state: State) -> PackingPlan:
     rules, usable = state.rules.controller, state.usable()
     hold = state.must_hold
     least = max(0, rules.least_consumers - state.rolling)
@@ -116,7 +116,7 @@ def _left_behind(state: State) -> Iterator[tuple[TopicPartition, ConsumerId]]:
                 yield partition, consumer
 
 
-def _renumbered(plan: Plan, state: State) -> Plan:
+def _renumbered(plan: PackingPlan, state: State) -> PackingPlan:
     """New consumers get the lowest numbers that nobody has; one that leaves or is lost has its own until it is gone."""
     usable = set(plan.problem.current.consumers)
     new = [consumer for consumer in plan.assignment.consumers if consumer not in usable]
@@ -126,10 +126,10 @@ def _renumbered(plan: Plan, state: State) -> Plan:
         return plan
     owners = {partition: names.get(consumer, consumer) for partition, consumer in plan.assignment.items()}
     idle = (names.get(consumer, consumer) for consumer in plan.assignment.consumers)
-    return Plan(plan.problem, Assignment(owners, idle))
+    return PackingPlan(plan.problem, Assignment(owners, idle))
 
 
-def _changes(state: State, plan: Plan) -> bool:
+def _changes(state: State, plan: PackingPlan) -> bool:
     change = plan.problem.current.difference(plan.assignment)
     if change.create or change.delete or change.stop or _can_start(state, change):
         return True
@@ -161,7 +161,7 @@ def _can_be_started(state: State, partitions: Iterable[TopicPartition]) -> bool:
     )
 
 
-def _explain(turn: Turn, plan: Plan) -> None:
+def _explain(turn: Turn, plan: PackingPlan) -> None:
     before, after = plan.problem.current.consumers, plan.assignment.consumers
     summary = f"{len(before)} -> {len(after)} consumers"
     if plan.moves:
@@ -178,7 +178,7 @@ def _subject(reason: Reason) -> str:
             return f"consumer {reason.consumer}"
 
 
-def _tell_limits(turn: Turn, plan: Plan) -> None:
+def _tell_limits(turn: Turn, plan: PackingPlan) -> None:
     infeasible = f"{listed(plan.infeasible)} faster than any consumer" if plan.infeasible else None
     turn.flag(INFEASIBLE, infeasible)
     overloaded = ", ".join(str(consumer) for consumer in plan.overloaded)

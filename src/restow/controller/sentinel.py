@@ -12,8 +12,8 @@ from restow.controller.state import State, View
 from restow.controller.transition import Turn
 from restow.controller.transitions import Cause, Phase
 from restow.model import SortedMapping, Speeds, TopicPartition
-from restow.packing.reasons import listed
 from restow.protocol.messages import ServiceUpdate
+from restow.text import listed
 
 CHECK_EVERY_S = 5.0
 """The reasons to look are gone through with every measurement, and without any this often."""

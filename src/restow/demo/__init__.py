@@ -10,5 +10,5 @@ picture.py    who reads what, by that log
 pauses.py     moves and pauses, by that log
 telling.py    what of it is told
 run.py        the run itself
-outcome.py    what it comes to, audited
+audit.py      the result: counted from the tables by DuckDB
 """

@@ -9,13 +9,13 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import Final
 
+from restow.demo.audit import DemoResult, audit
 from restow.demo.course import Act, Course, Scene
 from restow.demo.group import DemoGroup
 from restow.demo.group_view import Picture
 from restow.demo.load import CAPACITY_BYTES_PER_S, PARTITIONS, TOPICS, WEIGHTS
 from restow.demo.log_tail import Follower
 from restow.demo.narration import told
-from restow.demo.outcome import Outcome, audit
 from restow.demo.pauses import MoveCounter
 from restow.demo.producing import LoadProducer
 from restow.errors import RestowError
@@ -48,7 +48,7 @@ ALL: Final = tuple(TopicPartition(topic, number) for topic in TOPICS for number 
 Say = Callable[[str], None]
 
 
-def run(seconds: float, directory: Path, say: Say) -> Outcome:
+def run(seconds: float, directory: Path, say: Say) -> DemoResult:
     say("starting Kafka: the real one, on this machine")
     with EmbeddedKafka(say=say) as broker:
         kafka = Kafka(broker.bootstrap)
@@ -118,7 +118,7 @@ class Demonstration:
             self._looks()
             time.sleep(LOOK_EVERY_S)
 
-    def audited(self) -> Outcome:
+    def audited(self) -> DemoResult:
         self._listen_to_log()
         return audit(self._group, self._producer.produced, self._counts, self._moves.moves, self._kills)
 

@@ -4,19 +4,19 @@
 """
 
 from restow.model import Assignment, Capacities, ConsumerId, Speeds, TopicPartition
-from restow.packing.plan import Packer, Plan
+from restow.packing.plan import Packer, PackingPlan
 from restow.packing.problem import Margins, Problem
 from restow.packing.published import PUBLISHED
 
 
-def restow(problem: Problem) -> Plan:
+def restow(problem: Problem) -> PackingPlan:
     """Our own packer."""
     from restow.packing.ours import pack
 
     return pack(problem)
 
 
-def restow_polish(problem: Problem) -> Plan:
+def restow_polish(problem: Problem) -> PackingPlan:
     """The same, looking harder: fewer moves for more time."""
     from restow.packing.ours import polish
 
@@ -40,4 +40,4 @@ def warm_up() -> None:
 PACKERS: dict[str, Packer] = {**PUBLISHED, "restow": restow, "restow-polish": restow_polish}
 DEFAULT_PACKER = "restow"
 
-__all__ = ["DEFAULT_PACKER", "PACKERS", "PUBLISHED", "Margins", "Packer", "Plan", "Problem", "warm_up"]
+__all__ = ["DEFAULT_PACKER", "PACKERS", "PUBLISHED", "Margins", "Packer", "PackingPlan", "Problem", "warm_up"]

@@ -16,7 +16,7 @@ import numpy as np
 
 from restow.model import Assignment
 from restow.packing.exchange import exchange_some
-from restow.packing.plan import Plan
+from restow.packing.plan import PackingPlan
 from restow.packing.problem import Problem
 from restow.packing.search import close_surplus, drain, place_all
 from restow.packing.ship import Excess, Ship, ships
@@ -79,17 +79,17 @@ NORMAL: Final = Effort(rounds=1000, rounds_when_feasible=200, small_group=1000, 
 POLISHED: Final = Effort(rounds=10_000, rounds_when_feasible=2000, small_group=10_000, rounds_per_partition=0.2)
 
 
-def pack(problem: Problem, effort: Effort = NORMAL) -> Plan:
+def pack(problem: Problem, effort: Effort = NORMAL) -> PackingPlan:
     asked = problem
     for _ in range(MOST_LOOKS):
         following, is_settled = _look(asked, effort)
         if is_settled:
             break
         asked = replace(asked, current=following)
-    return Plan(problem, following)
+    return PackingPlan(problem, following)
 
 
-def polish(problem: Problem) -> Plan:
+def polish(problem: Problem) -> PackingPlan:
     return pack(problem, POLISHED)
 
 

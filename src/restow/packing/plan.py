@@ -11,7 +11,7 @@ from restow.packing.reasons import Reason, explain
 
 
 @dataclass(frozen=True)
-class Plan:
+class PackingPlan:
     problem: Problem
     assignment: Assignment
 
@@ -49,4 +49,4 @@ class Plan:
         return explain(self.problem, self.assignment)
 
 
-Packer = Callable[[Problem], Plan]
+Packer = Callable[[Problem], PackingPlan]

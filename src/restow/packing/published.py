@@ -15,7 +15,7 @@ from operator import itemgetter
 
 from restow.model import FIRST_CONSUMER, Assignment, ConsumerId, TopicPartition
 from restow.packing.open_consumers import BestFit, FirstFit, NextFit, OpenConsumers, WorstFit
-from restow.packing.plan import Packer, Plan
+from restow.packing.plan import Packer, PackingPlan
 from restow.packing.problem import Problem
 
 ROUNDING = 1e-9
@@ -103,8 +103,8 @@ class Packing:
             consumer = ConsumerId(consumer + 1)
         yield consumer
 
-    def plan(self) -> Plan:
-        return Plan(self.problem, Assignment(self.owners))
+    def plan(self) -> PackingPlan:
+        return PackingPlan(self.problem, Assignment(self.owners))
 
 
 def in_order(loads: Iterable[Load]) -> list[Load]:
@@ -126,7 +126,7 @@ def fastest_speed(loads: list[Load]) -> float:
 def any_fit(rule: Callable[[], OpenConsumers], arranged: Callable[[Iterable[Load]], list[Load]]) -> Packer:
     """The classic ones: partition after partition goes to an open consumer with room, or opens one."""
 
-    def pack(problem: Problem) -> Plan:
+    def pack(problem: Problem) -> PackingPlan:
         packing = Packing(problem, rule())
         for load in arranged(problem.speeds.items()):
             packing.place_or_open(load)
@@ -138,7 +138,7 @@ def any_fit(rule: Callable[[], OpenConsumers], arranged: Callable[[Iterable[Load
 def modified_any_fit(rule: Callable[[], OpenConsumers], rank: Callable[[list[Load]], float]) -> Packer:
     """Consumer after consumer, highest rank first, is emptied into open ones or opened; what is left over goes last."""
 
-    def pack(problem: Problem) -> Plan:
+    def pack(problem: Problem) -> PackingPlan:
         packing = Packing(problem, rule())
         held, waiting = _held_and_unassigned(problem)
         for consumer in sorted(held, key=lambda consumer: (-rank(held[consumer]), consumer)):

@@ -14,23 +14,9 @@ from functools import cached_property
 
 from restow.model import Assignment, ConsumerId, Difference, SortedMapping, TopicPartition
 from restow.packing.problem import Problem
+from restow.text import listed, percent
 
 SLACK = 1 + 1e-9
-NAMED = 3
-"""So many partitions are named in one sentence; of more only the number is told."""
-
-
-def percent(share: float) -> str:
-    """104 %, 12.5 %, 0.03 %: as a person would say it."""
-    per_cent = 100 * share
-    return f"{per_cent:.2g} %" if per_cent < 1 else f"{round(per_cent, 1):.12g} %"
-
-
-def listed(partitions: tuple[TopicPartition, ...]) -> str:
-    if len(partitions) > NAMED:
-        return f"{len(partitions)} partitions"
-    names = [str(partition) for partition in partitions]
-    return " and ".join((", ".join(names[:-1]), names[-1])) if len(names) > 1 else names[0]
 
 
 # Why a partition left the consumer it was on.

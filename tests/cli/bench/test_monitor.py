@@ -5,7 +5,7 @@ import json
 import pytest
 
 from restow.cli.bench import monitor
-from restow.cli.support.common import Parser
+from restow.cli.support.options import Parser
 from restow.kafka.sampler import Interest, Sampler
 
 

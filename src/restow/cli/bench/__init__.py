@@ -3,7 +3,7 @@
 import argparse
 
 from restow.cli.bench import monitor, packing, platform
-from restow.cli.support.common import Parser, Subparsers
+from restow.cli.support.options import Parser, Subparsers
 
 DESCRIPTION = "Measures on this machine what restow's parts take."
 BENCHES = (packing, monitor, platform)

@@ -11,7 +11,8 @@ from typing import TYPE_CHECKING, Final, TypeVar
 
 from rich.table import Column
 
-from restow.cli.support.common import Subparsers, list_of, note, print_json, right, show, table, whole_number
+from restow.cli.support.options import Subparsers, list_of, whole_number
+from restow.cli.support.output import note, print_json, right, show, table
 from restow.errors import RestowError
 from restow.model import TopicPartition
 from restow.monitor.meter import Meter, MeterSettings

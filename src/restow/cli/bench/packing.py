@@ -6,17 +6,8 @@ from dataclasses import asdict
 
 from rich.table import Column
 
-from restow.cli.support.common import (
-    Subparsers,
-    list_of,
-    one_of,
-    print_json,
-    progress,
-    right,
-    show,
-    table,
-    whole_number,
-)
+from restow.cli.support.options import Subparsers, list_of, one_of, whole_number
+from restow.cli.support.output import print_json, progress, right, show, table
 from restow.packing import PACKERS
 from restow.study.decision_time import LARGE, SIZES, Row, growth_exponent, measure, warm_up_time_s
 

@@ -13,19 +13,9 @@ from typing import TYPE_CHECKING, Final
 from rich.table import Column
 
 from restow.cli.controller import local_processes
-from restow.cli.support.common import (
-    Subparsers,
-    list_of,
-    note,
-    one_of,
-    print_json,
-    progress,
-    right,
-    show,
-    table,
-    whole_number,
-)
 from restow.cli.support.config import text_of
+from restow.cli.support.options import Subparsers, list_of, one_of, whole_number
+from restow.cli.support.output import note, print_json, progress, right, show, table
 from restow.cli.support.stopping import interrupt_on_stop_signals
 from restow.errors import InvalidInput, RestowError
 from restow.model import ConsumerId

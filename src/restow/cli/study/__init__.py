@@ -3,7 +3,7 @@
 import argparse
 
 from restow.cli.study import latency, monitor, packing
-from restow.cli.support.common import Parser, Subparsers
+from restow.cli.support.options import Parser, Subparsers
 
 DESCRIPTION = "The published studies of consumer groups, repeated with any packer, and restow's own beside them."
 STUDIES = (packing, latency, monitor)

@@ -8,18 +8,8 @@ from typing import Final
 
 from rich.table import Column
 
-from restow.cli.support.common import (
-    Subparsers,
-    list_of,
-    note,
-    number,
-    print_json,
-    progress,
-    right,
-    show,
-    table,
-    whole_number,
-)
+from restow.cli.support.options import Subparsers, list_of, number, whole_number
+from restow.cli.support.output import note, print_json, progress, right, show, table
 from restow.errors import InvalidInput
 from restow.model import Speeds
 from restow.study import latency

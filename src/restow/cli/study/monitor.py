@@ -10,7 +10,8 @@ from typing import Final
 
 from rich.table import Column
 
-from restow.cli.support.common import Subparsers, note, number, print_json, progress, right, show, table, whole_number
+from restow.cli.support.options import Subparsers, number, whole_number
+from restow.cli.support.output import note, print_json, progress, right, show, table
 from restow.errors import InvalidInput
 from restow.monitor.meter import MeterSettings
 from restow.study.monitor import Row, Series, figures, mean

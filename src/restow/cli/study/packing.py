@@ -8,19 +8,8 @@ from pathlib import Path
 
 from rich.table import Column
 
-from restow.cli.support.common import (
-    Subparsers,
-    list_of,
-    note,
-    number,
-    one_of,
-    print_json,
-    progress,
-    right,
-    show,
-    table,
-    whole_number,
-)
+from restow.cli.support.options import Subparsers, list_of, number, one_of, whole_number
+from restow.cli.support.output import note, print_json, progress, right, show, table
 from restow.packing import PACKERS, PUBLISHED
 from restow.study.packing import Row, contenders, jobs, study
 from restow.study.plot_file import check_plot_file

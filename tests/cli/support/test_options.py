@@ -1,11 +1,11 @@
-"""What the subcommands share: option values are read or refused in words, and output is taken literally."""
+"""An option's value is read, or refused with what would be right."""
 
 import argparse
 from collections.abc import Callable
 
 import pytest
 
-from restow.cli.support.common import list_of, number, one_of, print_json, progress, right, show, table, whole_number
+from restow.cli.support.options import list_of, number, one_of, whole_number
 
 
 @pytest.mark.parametrize(
@@ -42,23 +42,3 @@ def test_a_wrong_value_is_refused_with_what_would_be_right(
     with pytest.raises(argparse.ArgumentTypeError) as refused:
         read(text)
     assert str(refused.value) == complaint
-
-
-def test_a_number_that_json_has_no_word_for_is_never_printed(capsys: pytest.CaptureFixture[str]) -> None:
-    with pytest.raises(ValueError, match="not JSON compliant"):
-        print_json({"r": float("nan")})
-    assert capsys.readouterr().out == ""
-
-
-def test_cells_are_taken_literally_and_never_cut_in_a_pipe(capsys: pytest.CaptureFixture[str]) -> None:
-    shown = table(right("topic"))
-    shown.add_row("[bold]" + "x" * 150)
-    show(shown)
-    assert "[bold]" + "x" * 150 in capsys.readouterr().out
-
-
-def test_progress_is_silent_off_a_terminal(capsys: pytest.CaptureFixture[str]) -> None:
-    with progress("packing", total=2) as advance:
-        advance()
-        advance()
-    assert capsys.readouterr() == ("", "")

@@ -1,30 +1,18 @@
-"""What the subcommands share: reading option values, one-line errors, JSON, tables and the progress bar.
+"""Option types, and a parser that answers a mistake with one line.
 
-Every module of `restow.cli` builds its parser from these. The functions that read an option's value are `type=`
-arguments of argparse: each refuses a wrong value with a message that says what would be right.
+The functions are for argparse's `type=`: each refuses a wrong value with a message that says what would be right.
 """
 
 import argparse
-import json
 import math
-import sys
-from collections.abc import Callable, Collection, Iterator
-from contextlib import contextmanager
+from collections.abc import Callable, Collection
 from typing import Any, NoReturn, TypeVar
-
-from rich import box
-from rich.console import Console, RenderableType
-from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeRemainingColumn
-from rich.table import Column, Table
 
 from restow.errors import InvalidInput
 
 Subparsers = argparse._SubParsersAction  # what `add_subparsers` returns; argparse has no public name for it
 
 T = TypeVar("T")
-
-PIPE_WIDTH = 200
-"""Columns of a table that doesn't go to a terminal: wide enough that no cell is cut."""
 
 
 class Parser(argparse.ArgumentParser):
@@ -85,38 +73,3 @@ def list_of(item: Callable[[str], T]) -> Callable[[str], tuple[T, ...]]:
         return tuple(dict.fromkeys(item(part.strip()) for part in text.split(",")))
 
     return read
-
-
-def print_json(value: object) -> None:
-    """One JSON document on stdout. A number JSON has no word for (NaN, infinity) is a bug, not output."""
-    sys.stdout.write(json.dumps(value, indent=2, allow_nan=False) + "\n")
-
-
-def table(*columns: Column, caption: str | None = None) -> Table:
-    return Table(*columns, box=box.SIMPLE_HEAD, caption=caption, caption_justify="left", pad_edge=False)
-
-
-def right(header: str) -> Column:
-    """A column of numbers."""
-    return Column(header, justify="right", no_wrap=True)
-
-
-def show(*renderables: RenderableType) -> None:
-    """Tables and text on stdout. Cells are taken literally: brackets in a topic's name are no markup."""
-    width = None if sys.stdout.isatty() else PIPE_WIDTH
-    Console(file=sys.stdout, width=width, markup=False, emoji=False, highlight=False).print(*renderables)
-
-
-def note(message: str) -> None:
-    """A word to the person at the terminal, kept off stdout."""
-    sys.stderr.write(f"restow: {message}\n")
-
-
-@contextmanager
-def progress(what: str, total: int) -> Iterator[Callable[[], None]]:
-    """Gives a function to call after each of `total` pieces of work. Draws on stderr, and only on a terminal."""
-    columns = (TextColumn(what), BarColumn(), MofNCompleteColumn(), TimeRemainingColumn())
-    silent = not sys.stderr.isatty()
-    with Progress(*columns, console=Console(stderr=True), transient=True, disable=silent) as bar:
-        task = bar.add_task(what, total=total)
-        yield lambda: bar.advance(task)

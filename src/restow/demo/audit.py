@@ -10,7 +10,7 @@ from restow.pipeline.audit import absent_from, latencies_s, stored_in
 
 
 @dataclass(frozen=True, slots=True)
-class Outcome:
+class DemoResult:
     produced: int
     stored: int
     lost: int
@@ -30,11 +30,11 @@ class Outcome:
         return self.lost == 0 and self.doubled == 0
 
 
-def audit(group: DemoGroup, produced: Mapping[str, int], counts: Sequence[int], moves: Moves, kills: int) -> Outcome:
+def audit(group: DemoGroup, produced: Mapping[str, int], counts: Sequence[int], moves: Moves, kills: int) -> DemoResult:
     """`counts` are those of consumers, one a second."""
     stored = {topic: stored_in(group.table(topic)) for topic in produced}
     latencies = sorted(each for topic in produced for each in latencies_s(group.table(topic)))
-    return Outcome(
+    return DemoResult(
         produced=sum(produced.values()),
         stored=sum(each.rows for each in stored.values()),
         lost=sum(absent_from(group.table(topic), topic, count) for topic, count in produced.items()),

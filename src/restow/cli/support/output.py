@@ -1,0 +1,49 @@
+"""Output of the commands: JSON and tables on stdout, notes and a progress bar on stderr."""
+
+import json
+import sys
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+
+from rich import box
+from rich.console import Console, RenderableType
+from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeRemainingColumn
+from rich.table import Column, Table
+
+PIPE_WIDTH = 200
+"""Columns of a table that doesn't go to a terminal: wide enough that no cell is cut."""
+
+
+def print_json(value: object) -> None:
+    """One JSON document on stdout. A number JSON has no word for (NaN, infinity) is a bug, not output."""
+    sys.stdout.write(json.dumps(value, indent=2, allow_nan=False) + "\n")
+
+
+def table(*columns: Column, caption: str | None = None) -> Table:
+    return Table(*columns, box=box.SIMPLE_HEAD, caption=caption, caption_justify="left", pad_edge=False)
+
+
+def right(header: str) -> Column:
+    """A column of numbers."""
+    return Column(header, justify="right", no_wrap=True)
+
+
+def show(*renderables: RenderableType) -> None:
+    """Tables and text on stdout. Cells are taken literally: brackets in a topic's name are no markup."""
+    width = None if sys.stdout.isatty() else PIPE_WIDTH
+    Console(file=sys.stdout, width=width, markup=False, emoji=False, highlight=False).print(*renderables)
+
+
+def note(message: str) -> None:
+    """A word to the person at the terminal, kept off stdout."""
+    sys.stderr.write(f"restow: {message}\n")
+
+
+@contextmanager
+def progress(what: str, total: int) -> Iterator[Callable[[], None]]:
+    """Gives a function to call after each of `total` pieces of work. Draws on stderr, and only on a terminal."""
+    columns = (TextColumn(what), BarColumn(), MofNCompleteColumn(), TimeRemainingColumn())
+    silent = not sys.stderr.isatty()
+    with Progress(*columns, console=Console(stderr=True), transient=True, disable=silent) as bar:
+        task = bar.add_task(what, total=total)
+        yield lambda: bar.advance(task)

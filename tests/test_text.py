@@ -1,0 +1,25 @@
+"""Numbers and names in sentences."""
+
+import pytest
+
+from restow.text import counted, listed, percent
+
+
+def test_a_noun_follows_its_number() -> None:
+    assert (counted(1, "record"), counted(2000, "record")) == ("1 record", "2,000 records")
+
+
+@pytest.mark.parametrize(
+    ("names", "words"),
+    [("a", "a"), ("ab", "a and b"), ("abc", "a, b and c"), ("abcd", "4 partitions")],
+)
+def test_a_few_things_are_named_and_many_are_counted(names: str, words: str) -> None:
+    assert listed(names) == words
+
+
+@pytest.mark.parametrize(
+    ("share", "said"),
+    [(0, "0 %"), (0.0003, "0.03 %"), (0.12, "12 %"), (0.1253, "12.5 %"), (1.065, "106.5 %"), (12, "1200 %")],
+)
+def test_shares_are_said_as_a_person_would(share: float, said: str) -> None:
+    assert percent(share) == said
