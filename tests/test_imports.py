@@ -1,7 +1,8 @@
-"""The import check: imports point one way, edge libraries stay at their edge, pure modules stay pure.
+"""The import check: imports point one way, packages form no cycle, edge libraries stay at their edge, pure modules stay
+pure, and each package's docstring names its modules.
 
 The rules are the tables below; a new module, library or harmless standard module is one line in one of them.
-A rule that ends in `.*` stands for a package and all that is in it; any other for that one module.
+A rule that ends in `.*` covers a package and everything in it, any other rule one module; the longest rule wins.
 """
 
 import ast
@@ -11,8 +12,14 @@ from dataclasses import dataclass
 from pathlib import Path
 
 import pytest
-
-SOURCE = Path(__file__).parents[1] / "src"
+from tests.support.import_graph import (
+    Import,
+    all_imports,
+    imports_of,
+    modules,
+    package_cycles,
+    undocumented_members,
+)
 
 
 @dataclass(frozen=True)
@@ -22,26 +29,15 @@ class Layer:
     pure: bool = False
 
 
-LAYERS = (  # from the ground up: a module imports from its own layer and from those above it in this list
+LAYERS = (  # from the ground up: a module imports only from its own layer and from those before it in this list
     Layer("compiler", ("restow.packing.compiler",)),  # reads the sources of what it compiles
     Layer("model", ("restow", "restow.errors", "restow.model", "restow.text", "restow.backoff"), pure=True),
     Layer("durable", ("restow.durable",)),
     Layer(
         "machines",
         (
-            *("restow.packing.*", "restow.protocol.*", "restow.settings.*", "restow.monitor.*"),
-            *("restow.controller", "restow.controller.events", "restow.controller.effects"),
-            *("restow.controller.transitions", "restow.controller.state", "restow.controller.machine"),
-            *("restow.controller.synchronize", "restow.controller.sentinel", "restow.controller.reassign"),
-            *("restow.controller.manage", "restow.controller.patience", "restow.controller.reconcile"),
-            *("restow.controller.transition", "restow.controller.roll"),
-            *("restow.controller.consumer_events", "restow.controller.load"),
-            *("restow.controller.event_log", "restow.controller.explain", "restow.controller.diagram"),
-            *("restow.consumer", "restow.consumer.events", "restow.consumer.effects", "restow.consumer.checkpoint"),
-            *("restow.consumer.state", "restow.consumer.machine", "restow.consumer.planning"),
-            *("restow.consumer.commands", "restow.consumer.answers", "restow.consumer.report_window"),
-            *("restow.consumer.pipeline", "restow.consumer.outgoing"),
-            *("restow.platform", "restow.platform.interface"),
+            *("restow.packing.*", "restow.protocol.*", "restow.settings.*", "restow.platform.*"),
+            *("restow.monitor.*", "restow.controller.*", "restow.consumer.*"),
         ),
         pure=True,
     ),
@@ -49,24 +45,16 @@ LAYERS = (  # from the ground up: a module imports from its own layer and from t
     Layer(
         "edges",
         (
-            *(
-                "restow.java.*",
-                "restow.kafka.*",
-                "restow.platform.processes.*",
-                "restow.platform.kubernetes.*",
-                "restow.pipeline.*",
-            ),
+            *("restow.java.*", "restow.kafka.*", "restow.pipeline.*"),
+            *("restow.platform.processes.*", "restow.platform.kubernetes.*"),
             *("restow.lifeline", "restow.health", "restow.logs"),
         ),
     ),
     Layer(
         "processes",
         (
-            "restow.roles.*",
-            "restow.demo.*",
-            "restow.study.monitor_live",
-            "restow.controller.journal",
-            "restow.consumer.volume",
+            *("restow.roles.*", "restow.demo.*", "restow.study.monitor_live"),
+            *("restow.controller.journal", "restow.consumer.volume"),  # the files of their roles
         ),
     ),
     Layer("cli", ("restow.cli.*", "restow.__main__")),
@@ -135,8 +123,8 @@ def covers(rule: str, module: str) -> bool:
 
 
 def height_of(module: str) -> int | None:
-    """The layer of a module, counted from the ground; that of a name in a module is the module's. The rule that names
-    the most of it counts: one module of a package may be in another layer than the rest."""
+    """The layer of a module, counted from the ground. A name in a module has the module's layer. The longest rule wins,
+    so that one module may be in another layer than the rest of its package."""
     for name in (module, module.rpartition(".")[0]):
         rules = [
             (rule.removesuffix(".*"), height)
@@ -151,18 +139,6 @@ def height_of(module: str) -> int | None:
 
 def is_placed(module: str) -> bool:
     return any(covers(rule, module) for layer in LAYERS for rule in layer.modules)
-
-
-def imports_of(tree: ast.AST, module: str, is_package: bool) -> Iterator[tuple[int, str]]:
-    """Each line that imports, with the full name of what it imports."""
-    package = module if is_package else module.rpartition(".")[0]
-    for node in ast.walk(tree):
-        if isinstance(node, ast.Import):
-            yield from ((node.lineno, alias.name) for alias in node.names)
-        elif isinstance(node, ast.ImportFrom):
-            up = package.split(".")[: len(package.split(".")) - node.level + 1] if node.level else []
-            origin = ".".join([*up, *([node.module] if node.module else [])])
-            yield from ((node.lineno, f"{origin}.{alias.name}") for alias in node.names)
 
 
 def import_breach(module: str, imported: str) -> str | None:
@@ -200,33 +176,25 @@ def impurities_of(tree: ast.AST) -> Iterator[tuple[int, str]]:
             member = f"{full_names.get(node.value.id, '')}.{node.attr}"
             if member in IMPURE_MEMBERS:
                 yield node.lineno, f"uses {member}, {IMPURE_MEMBERS[member]}, but it is pure"
-    for lineno, imported in imports_of(tree, "", is_package=False):
+    for _, lineno, imported in imports_of(tree, "", is_package=False):
         for member, what in IMPURE_MEMBERS.items():
             if imported == member or imported.startswith(f"{member}."):
                 yield lineno, f"imports {imported}, {what}, but it is pure"
 
 
 def breaches(module: str, source: str, is_package: bool = False) -> list[str]:
-    """What is wrong with a module, one line each."""
+    """The rules that a module breaks, one line each."""
     if not is_placed(module):
         return [f"{module} is in no layer; add it to one in LAYERS in tests/test_imports.py"]
     tree = ast.parse(source)
     found = [
         (lineno, breach)
-        for lineno, imported in imports_of(tree, module, is_package)
+        for _, lineno, imported in imports_of(tree, module, is_package)
         if (breach := import_breach(module, imported))
     ]
     if LAYERS[height_of(module) or 0].pure:
         found += impurities_of(tree)
     return [f"{module}:{lineno} {breach}" for lineno, breach in sorted(found)]
-
-
-def modules() -> list[tuple[str, Path]]:
-    found = []
-    for path in sorted(SOURCE.rglob("*.py")):
-        parts = path.relative_to(SOURCE).with_suffix("").parts
-        found.append((".".join(parts[:-1] if parts[-1] == "__init__" else parts), path))
-    return found
 
 
 @pytest.mark.parametrize(("module", "path"), modules(), ids=[module for module, _ in modules()])
@@ -297,8 +265,8 @@ def test_an_upward_import_hidden_in_a_function_or_behind_type_checking_is_a_brea
     ]
 
 
-@pytest.mark.parametrize("module", ["restow.new", "restow.controller.new", "restow.modelling"])
-def test_a_module_in_no_layer_is_told_where_to_go(module: str) -> None:
+@pytest.mark.parametrize("module", ["restow.new", "restow.new.part", "restow.modelling"])
+def test_a_module_in_no_layer_is_a_breach(module: str) -> None:
     assert breach_of(module, "") == f"{module} is in no layer; add it to one in LAYERS in tests/test_imports.py"
 
 
@@ -320,7 +288,7 @@ def test_an_edge_library_away_from_its_edge_is_a_breach(module: str, library: st
     assert breach_of(module, f"import {library}") == f"{module}:1 imports {library}, which belongs in {home} alone"
 
 
-def test_a_library_nobody_knows_is_a_breach() -> None:
+def test_an_unknown_library_is_a_breach() -> None:
     assert breach_of("restow.cli.main", "import requests") == (
         "restow.cli.main:1 imports requests, which is no library of restow; "
         "add it to LIBRARIES in tests/test_imports.py if it is"
@@ -373,3 +341,80 @@ def test_a_pure_module_must_not_call_what_reaches_the_world(call: str) -> None:
 )
 def test_a_pure_module_must_not_reach_the_world_through_numpy(source: str, breach: str) -> None:
     assert breach_of("restow.packing.plan", source) == f"restow.packing.plan:{breach}"
+
+
+# Cycles between packages.
+
+
+def test_no_two_packages_import_each_other() -> None:
+    assert "\n".join(package_cycles(all_imports())) == ""
+
+
+def graph(*edges: str) -> list[Import]:
+    """`restow.a.x -> restow.b.y`, one import each."""
+    ends = [edge.split(" -> ") for edge in edges]
+    return [Import(source, 1, target) for source, target in ends]
+
+
+@pytest.mark.parametrize(
+    "edges",
+    [
+        (),
+        ("restow.a.x -> restow.b.y", "restow.a.x -> restow.c", "restow.b.y -> restow.c"),
+        ("restow.a.x -> restow.a.y", "restow.a.y -> restow.a.x"),  # within a package
+        ("restow.a.x -> restow.__version__", "restow.a.x -> restow", "restow -> restow.a"),  # the root is no package
+        ("restow.a.x -> json.decoder", "json.decoder -> restow.a.x"),
+    ],
+)
+def test_imports_that_point_one_way_are_no_cycle(edges: tuple[str, ...]) -> None:
+    assert package_cycles(graph(*edges)) == []
+
+
+def test_a_cycle_is_reported_with_the_imports_that_close_it() -> None:
+    closing = ("restow.a.x -> restow.b.y", "restow.b.z -> restow.a")
+    [report] = package_cycles(graph(*closing, "restow.b.y -> restow.c", "restow.d -> restow.a"))
+    assert report.split("\n") == [
+        "restow.a and restow.b import each other:",
+        "  restow.a.x:1 -> restow.b.y",
+        "  restow.b.z:1 -> restow.a",
+    ]
+
+
+def test_a_cycle_through_several_packages_is_found_and_separate_ones_are_told_apart() -> None:
+    found = graph(
+        *("restow.a.x -> restow.b", "restow.b -> restow.c.y", "restow.c.z -> restow.a"),
+        *("restow.d -> restow.e", "restow.e -> restow.d", "restow.a.x -> restow.d"),
+    )
+    assert [each.partition(":")[0] for each in package_cycles(found)] == [
+        "restow.a and restow.b and restow.c import each other",
+        "restow.d and restow.e import each other",
+    ]
+
+
+def test_a_cycle_closed_inside_a_function_is_found() -> None:
+    tree = ast.parse("def f():\n    from restow.b import g")
+    found = [*imports_of(tree, "restow.a.x", is_package=False), *graph("restow.b -> restow.a.x")]
+    assert len(package_cycles(found)) == 1
+
+
+# A package's docstring names all of its modules.
+
+DOCUMENTED = {"restow.monitor", "restow.protocol", "restow.roles", "restow.settings"}
+PACKAGES = [(module, path.parent) for module, path in modules() if path.name == "__init__.py"]
+
+
+@pytest.mark.parametrize(
+    "directory", [directory for package, directory in PACKAGES if package in DOCUMENTED], ids=lambda path: path.name
+)
+def test_the_docstring_of_a_package_names_all_of_its_modules(directory: Path) -> None:
+    assert undocumented_members(directory) == []
+
+
+def test_what_a_docstring_leaves_out_is_reported(tmp_path: Path) -> None:
+    (tmp_path / "part").mkdir()
+    for name in ("__init__.py", "log.py", "event_log.py", "part/__init__.py"):
+        (tmp_path / name).touch()
+    (tmp_path / "__init__.py").write_text('"""A package.\n\nevent_log.py  a module\n"""')
+    assert undocumented_members(tmp_path) == ["log.py", "part/"]
+    (tmp_path / "__init__.py").write_text('"""A package of `log.py`, event_log.py and part/ alone."""')
+    assert undocumented_members(tmp_path) == []

@@ -3,7 +3,7 @@
 import pytest
 
 from restow.errors import InvalidInput
-from restow.settings import ClientProperties, FreeTable, Kafka, Monitor, Settings, Topics, read_settings
+from restow.settings import ClientProperties, Kafka, Monitor, PassthroughTable, Settings, Topics, read_settings
 
 MINIMAL = '[kafka]\nbootstrap = "localhost:9092"\n'
 
@@ -229,8 +229,8 @@ def test_a_free_table_can_not_be_changed_and_shows_only_its_keys() -> None:
     pod = read(MINIMAL + '[kubernetes.pod]\nspec.nodeName = "hush-hush"').kubernetes.pod
     pod["spec"]["nodeName"] = "another"
     assert pod["spec"] == {"nodeName": "hush-hush"}
-    assert repr(pod) == "FreeTable(spec)"
-    assert hash(pod) == hash(FreeTable({"spec": {"nodeName": "hush-hush"}}))
+    assert repr(pod) == "PassthroughTable(spec)"
+    assert hash(pod) == hash(PassthroughTable({"spec": {"nodeName": "hush-hush"}}))
 
 
 @pytest.mark.parametrize(

@@ -1,7 +1,11 @@
-"""The monitor: how fast every partition is written. Samples of the cluster in, one publication a measurement out.
+"""The monitor's measurement of how fast each partition is written: samples of the cluster in, readings out. Pure.
 
-Pure: `sample` (one look at the cluster), `increments` (what was written between two looks), `compaction` (what
-compaction hid of it), `changes` (the filter's sense of a step), `speeds` (the meter that puts them together),
-`publication` (the record on the monitor topic). Around them: `process` (the loop of `restow monitor`), `live_study`
-(the study against a real broker), and in `restow.kafka` the sampler and the publisher.
+sample.py      one sample of the cluster: offsets, leaders and log sizes of every partition
+increments.py  what was written between two samples
+compaction.py  the part of a compacted log's growth that compaction hid
+changes.py     change detection: since when each partition has had its present speed
+meter.py       the meter, which combines them into a MeterReading
+
+roles/monitor.py runs it against Kafka, with kafka/sampler.py and kafka/channels/publisher.py; study/ runs it on
+synthetic workloads.
 """

@@ -1,10 +1,18 @@
-"""The words that the parts of restow exchange over Kafka: every message, its one encoding, and where it travels.
+"""Everything that restow's roles exchange over Kafka: the messages, their encoding, and the topics they travel on.
 
-messages.py   the messages: frozen values, checked (checks.py) where they are made
-codec.py      a dataclass <-> plain JSON, by the types of its fields (single ones: forms.py, partition_forms.py)
-json_text.py  plain JSON <-> bytes, strictly
-versions.py   which versions of each message exist, and how each is written and read
-records.py    a message <-> a Kafka record (headers, key, value), and what to do with a record that can't be read
-channels.py   which message stands on which topic, written and read by whom
-reference.py  docs/protocol.md, written from the above and the examples.py
+messages.py         the messages: frozen dataclasses, validated on construction
+measurement.py      the monitor's record of write speeds
+checks.py           validation of message fields
+codec.py            dataclass <-> plain JSON, driven by the types of the fields
+forms.py            how each scalar type is written, read and described
+partition_forms.py  how sets and mappings of partitions are grouped by topic
+json_text.py        plain JSON <-> bytes, strictly
+versions.py         the known versions of each message, and which one to send
+records.py          message <-> Kafka record: headers, key and value; records that can't be decoded
+channels.py         the topics: who writes and reads which message on which partition
+examples.py         one example of each message, for the page and the golden files
+pages.py            docstrings and tables, for the generated pages of docs/
+reference.py        docs/protocol.md, generated from all of the above
+
+Imports nothing of restow but errors.py and model.py.
 """

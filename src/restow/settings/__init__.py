@@ -1,13 +1,14 @@
-"""restow.toml -> frozen settings, checked once. Every process is given a `Settings` and reads nothing else.
+"""restow.toml -> frozen settings, validated once. Every process gets one `Settings` and reads no other configuration.
 
-schema.py       the settings: a dataclass for each table of the file, a documented field for each key
-passthrough.py  a table that is passed on as it is written
-properties.py   what a person passes on to the Kafka clients, with its secrets kept out of sight
-reader.py       the one reader, which the fields of the dataclasses drive
-exposure.py     whether a file can be shown to others
+schema.py       every setting: a dataclass per table of the file, a documented field per key
+checks.py       constraints on values beyond their type
+reader.py       the reader, driven by the dataclasses of schema.py
+properties.py   Kafka client properties, with secrets redacted
+passthrough.py  a table that is handed on unread, such as a pod template
+exposure.py     whether a file can be published without giving a secret away
 """
 
-from restow.settings.passthrough import FreeTable
+from restow.settings.passthrough import PassthroughTable
 from restow.settings.properties import ClientProperties
 from restow.settings.reader import read_settings
 from restow.settings.schema import (
@@ -29,12 +30,12 @@ __all__ = [
     "ClientProperties",
     "Consumer",
     "Controller",
-    "FreeTable",
     "Group",
     "Kafka",
     "Kubernetes",
     "Log",
     "Monitor",
+    "PassthroughTable",
     "Processes",
     "Settings",
     "Spark",

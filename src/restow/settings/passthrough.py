@@ -9,7 +9,7 @@ from collections.abc import Iterator, Mapping
 from typing import Any
 
 
-class FreeTable(Mapping[str, Any]):
+class PassthroughTable(Mapping[str, Any]):
     """Read-only. What it is made of is that of JSON: tables, lists, texts, numbers, true and false."""
 
     __slots__ = ("_values",)
@@ -27,7 +27,7 @@ class FreeTable(Mapping[str, Any]):
         return len(self._values)
 
     def __repr__(self) -> str:
-        return f"FreeTable({', '.join(self._values)})"
+        return f"PassthroughTable({', '.join(self._values)})"
 
     def __hash__(self) -> int:
         return hash(json.dumps(self._values, sort_keys=True))

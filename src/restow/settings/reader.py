@@ -16,7 +16,7 @@ from typing import Annotated, Any, Union, get_args, get_origin, get_type_hints
 from restow.errors import InvalidInput
 from restow.model import SortedMapping
 from restow.settings.checks import Check
-from restow.settings.passthrough import FreeTable
+from restow.settings.passthrough import PassthroughTable
 from restow.settings.properties import REDACTED, ClientProperties, is_secret
 from restow.settings.schema import Settings
 
@@ -27,7 +27,7 @@ IN_WORDS = {
     bool: "true or false",
     int: "a whole number",
     float: "a finite number",
-    FreeTable: "a table",
+    PassthroughTable: "a table",
 }
 
 Table = Mapping[str, Any]
@@ -111,8 +111,8 @@ def _read_group(group: type, table: Table, place: Place) -> Any:
 
 def _read(hint: Any, value: Any, place: Place) -> Any:
     kind, checks = _unfold(hint)
-    if kind is FreeTable and isinstance(value, dict):
-        return FreeTable({key: _free(each, place.of(place.key).at(key)) for key, each in value.items()})
+    if kind is PassthroughTable and isinstance(value, dict):
+        return PassthroughTable({key: _free(each, place.of(place.key).at(key)) for key, each in value.items()})
     if kind is str and isinstance(value, str):
         value = _expanded(value, place)
     elif kind is float and type(value) is int:

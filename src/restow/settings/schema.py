@@ -25,7 +25,7 @@ from restow.settings.checks import (
     Check,
     one_of,
 )
-from restow.settings.passthrough import FreeTable
+from restow.settings.passthrough import PassthroughTable
 from restow.settings.properties import ClientProperties
 
 OTHER_NAMES_OF_BOOTSTRAP = ("bootstrap.servers", "metadata.broker.list")
@@ -281,7 +281,7 @@ class Kubernetes:
     """A consumer whose loop hasn't turned for so long is killed and started again, also while there is no controller.
     A controller is quicker (silent_after_s). Below 60 s, one that waits for its brokers would look dead."""
 
-    pod: FreeTable = field(default_factory=FreeTable)
+    pod: PassthroughTable = field(default_factory=PassthroughTable)
     """`[kubernetes.pod]`: anything else of a pod template, by Kubernetes' own names, merged into what restow makes:
     node selectors, tolerations, environment, secrets, annotations, volumes. The container's name is `consumer`."""
 

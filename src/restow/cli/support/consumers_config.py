@@ -12,7 +12,7 @@ from pathlib import Path
 from restow.cli.support.modules_beside import modules_of
 from restow.errors import InvalidInput
 from restow.platform.kubernetes.names import CONFIG_DIGEST
-from restow.settings import FreeTable, Settings
+from restow.settings import PassthroughTable, Settings
 
 
 def noting_config(settings: Settings, config: Path) -> Settings:
@@ -28,7 +28,7 @@ def noting_config(settings: Settings, config: Path) -> Settings:
         modules = {}  # one that can't be read is told by the consumers that need it
     digest = digest_of(settings, modules)
     pod["metadata"] = {**metadata, "annotations": {**annotations, CONFIG_DIGEST: digest}}
-    return replace(settings, kubernetes=replace(settings.kubernetes, pod=FreeTable(pod)))
+    return replace(settings, kubernetes=replace(settings.kubernetes, pod=PassthroughTable(pod)))
 
 
 def digest_of(settings: Settings, modules: Mapping[str, str]) -> str:
