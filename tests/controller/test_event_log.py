@@ -40,6 +40,7 @@ from restow.protocol.messages import (
     StopConsumingCommand,
 )
 
+GOLDEN = Path(__file__).parent / "golden"
 ONE = ConsumerId(1)
 READY = ConsumerReady(ONE, False, (A0,), SortedMapping({"a": TO_A.digest}), SortedMapping({"StateQuery": 1}))
 EVENTS: tuple[Event, ...] = (
@@ -137,6 +138,15 @@ def test_blank_lines_are_passed_over(moved: Told) -> None:
     assert steps[-1].after == moved.state
 
 
+@pytest.mark.parametrize("file", sorted(GOLDEN.iterdir()), ids=lambda file: file.stem)
+def test_a_log_of_version_2_is_replayed_to_the_same_effects(file: Path) -> None:
+    """Recorded by the code of version 2: the start of a controller, and a group in the middle of a roll."""
+    lines = file.read_text().splitlines()
+    steps = list(replay(lines))
+    assert len(steps) == len(lines) - 1
+    assert [step.line for step in steps if not step.agrees] == []
+
+
 def tampered(log: list[str], change: Callable[[dict[str, Any]], object], with_effect: str) -> tuple[list[str], int]:
     """The first entry with such an effect, changed; and its line."""
     index = next(i for i, line in enumerate(log) if with_effect in line and i)
@@ -222,8 +232,8 @@ def test_a_damaged_line_is_refused_with_its_number(line: str, says: str) -> None
 def test_the_values_of_environments_are_in_no_line(alone: Told) -> None:
     secret = ConsumerSettings(env=SortedMapping({"PASSWORD": "hunter2", "TOKEN": "hunter3"}))
     alone.changes_consumers(secret)
-    [wish] = alone.measures(a_0=40)
-    assert wish == create(1, replace(SETTINGS, env=secret.env))
+    [request] = alone.measures(a_0=40)
+    assert request == create(1, replace(SETTINGS, env=secret.env))
     alone.is_ready(1)
     alone.answers(1)
     alone.waits(60, silent=[1])

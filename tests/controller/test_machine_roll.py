@@ -11,8 +11,8 @@ from tests.support.controller_driver import (
     ELSEWHERE,
     RULES,
     SETTINGS,
+    Requests,
     Told,
-    Wishes,
     create,
     delete,
     restart,
@@ -45,7 +45,7 @@ def well(told: Told, **speeds: float) -> Told:
     return told
 
 
-def ends(told: Told, consumer: int) -> Wishes:
+def ends(told: Told, consumer: int) -> Requests:
     """As SIGTERM makes it: it stops all that it has and tells where, then its process is gone."""
     fellow = told.fellows[consumer]
     message = told.stopped(consumer, None, fellow.held)
@@ -303,8 +303,8 @@ def test_the_roll_goes_on_when_a_new_one_has_come_up(group: Told) -> None:
 def test_one_that_has_not_ended_cleanly_and_does_not_come_up_is_given_up(group: Told) -> None:
     group.changes_consumers(NEWER)
     group.measures()
-    wishes = group.waits(180, silent=[1])
-    assert wishes == (delete(1), group.start(2, 1, a_0="recover", a_1="recover"))
+    requests = group.waits(180, silent=[1])
+    assert requests == (delete(1), group.start(2, 1, a_0="recover", a_1="recover"))
     assert Cause.HANDOVER in group.causes
     assert group.phases == {1: "lost", 2: "ready"}
 

@@ -10,8 +10,9 @@ from itertools import groupby
 import pytest
 from tests.support.live_groups import LiveGroup
 
-from restow.controller.effects import ListConsumers, Moved, Noted, RestartConsumer, Send
+from restow.controller.effects import ListConsumers, Moved, Noted, Send
 from restow.model import SortedMapping
+from restow.platform.interface import RestartConsumer
 from restow.protocol.messages import ConsumerSettings, ServiceUpdate, TopicService
 
 PATIENT = (60.0, 120.0, 30.0)

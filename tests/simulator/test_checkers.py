@@ -8,11 +8,11 @@ import pytest
 
 from restow.consumer.checkpoint import Saved
 from restow.consumer.effects import ChangeAssignment, RunCycle
-from restow.controller.effects import DeleteConsumer, RestartConsumer
 from restow.controller.events import SpeedsMeasured
 from restow.controller.state import State, View
 from restow.controller.transitions import Phase
 from restow.model import ConsumerId, SortedMapping, Speeds, TopicPartition
+from restow.platform.interface import DeleteConsumer, RestartConsumer
 from restow.protocol.messages import (
     ConsumerSettings,
     PlatformChangeIntended,
@@ -253,9 +253,9 @@ def test_the_platform_is_touched_only_after_the_intention_is_committed(controlle
     said = Said()
     checker = OnlyIntended(said)
     checker.intended(controller, PlatformChangeIntended(5, delete=(ONE,)))
-    checker.wished(controller, DeleteConsumer(ONE))
+    checker.requested(controller, DeleteConsumer(ONE))
     assert said == []
-    checker.wished(controller, DeleteConsumer(TWO))
+    checker.requested(controller, DeleteConsumer(TWO))
     assert said == [5]
 
 
@@ -299,7 +299,7 @@ class TestOneRolls:
             pod = Pod(number, settings, settings.fingerprint)
             world.platform.pods[number] = pod
             controller.state = replace(controller.state, consumers={number: View(phase, 0.0, 0.0)})
-            checker.wished(controller, RestartConsumer(number, settings))
+            checker.requested(controller, RestartConsumer(number, settings))
             return pod
 
         return roll

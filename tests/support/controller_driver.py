@@ -8,23 +8,13 @@ from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field, replace
 from typing import Any
 
-from restow.controller.effects import (
-    CreateConsumer,
-    DeleteConsumer,
-    Effect,
-    ListConsumers,
-    Moved,
-    Noted,
-    RestartConsumer,
-    Send,
-)
+from restow.controller.effects import Effect, ListConsumers, Moved, Noted, Send
 from restow.controller.event_log import entry, header
 from restow.controller.events import (
     ClockTicked,
     ConsumersListed,
     Event,
     Heard,
-    PlatformAction,
     PlatformRefused,
     Received,
     ServiceChanged,
@@ -35,7 +25,16 @@ from restow.controller.machine import begin, step
 from restow.controller.state import Rules, State, View
 from restow.controller.transitions import Cause, Stage
 from restow.model import ConsumerId, SortedMapping, Speeds, TopicPartition
-from restow.platform.interface import ConsumerFailing, ConsumerGone, ConsumerUp, Listed
+from restow.platform.interface import (
+    ConsumerFailing,
+    ConsumerGone,
+    ConsumerUp,
+    CreateConsumer,
+    DeleteConsumer,
+    Listed,
+    PlatformAction,
+    RestartConsumer,
+)
 from restow.protocol.messages import (
     Command,
     ConsumerReady,
@@ -67,8 +66,8 @@ RULES = Rules(Controller(), Consumer(capacity_bytes_per_s=CAPACITY), CONSUME)
 SETTINGS = ConsumerSettings(memory_mb=1024, cores=1.0, capacity_bytes_per_s=CAPACITY)
 TAKE_OVER_S = 1000.0
 
-Wish = Send | ListConsumers | CreateConsumer | DeleteConsumer | RestartConsumer
-Wishes = tuple[Wish, ...]
+Request = Send | ListConsumers | CreateConsumer | DeleteConsumer | RestartConsumer
+Requests = tuple[Request, ...]
 
 
 def rules(consume: Mapping[str, TopicService] = CONSUME, **controller: Any) -> Rules:
@@ -109,7 +108,7 @@ class Told:
 
     # What happens.
 
-    def happens(self, *events: Event) -> Wishes:
+    def happens(self, *events: Event) -> Requests:
         effects: list[Effect] = []
         for event in events:
             self.state, done = step(self.state, event)
@@ -135,21 +134,21 @@ class Told:
         assert self.state.stage is Stage.SENTINEL
         return self
 
-    def starts(self) -> Wishes:
+    def starts(self) -> Requests:
         self.happens(ClockTicked(self.now_s))
         return self.happens(TookOver(EPOCH))
 
-    def ticks(self, seconds: float = 1.0, listening: bool = True) -> Wishes:
+    def ticks(self, seconds: float = 1.0, listening: bool = True) -> Requests:
         self.now_s += seconds
         return self.happens(ClockTicked(self.now_s, listening))
 
     def waits(
         self, seconds: float, *, silent: Iterable[int] = (), measured: bool = True, listening: bool = True
-    ) -> Wishes:
+    ) -> Requests:
         """So long, in steps of a second, with all consumers reporting but for those that are silent, and the same
         speeds measured. Lists that the controller asks for by the way are left out, and left without an answer."""
         silent = set(silent)
-        wishes: list[Wish] = []
+        requests: list[Request] = []
         said: list[Noted] = []
         moved: list[Moved] = []
         for second in range(1, round(seconds) + 1):
@@ -165,48 +164,48 @@ class Told:
                     done += self.reports(consumer)
                     said += self.said
                     moved += self.moved
-            wishes += done
+            requests += done
         self.said, self.moved = tuple(said), tuple(moved)
-        return tuple(wish for wish in wishes if not isinstance(wish, ListConsumers))
+        return tuple(request for request in requests if not isinstance(request, ListConsumers))
 
-    def measures(self, records_per_s: Mapping[str, float] | None = None, **speeds: float) -> Wishes:
+    def measures(self, records_per_s: Mapping[str, float] | None = None, **speeds: float) -> Requests:
         """These speeds, or again those of the last time."""
         if speeds:
             self.speeds = Speeds(named(speeds))
         return self.happens(SpeedsMeasured(self.next_time(), self.speeds, named(records_per_s or {})))
 
-    def lists(self, *consumers: int, leaving: Iterable[int] = (), settings: str | None = None) -> Wishes:
+    def lists(self, *consumers: int, leaving: Iterable[int] = (), settings: str | None = None) -> Requests:
         there = [Listed(ConsumerId(consumer), consumer in leaving, settings) for consumer in (*consumers, *leaving)]
         return self.happens(ConsumersListed(tuple(there)))
 
-    def goes(self, consumer: int) -> Wishes:
+    def goes(self, consumer: int) -> Requests:
         """The platform says that it is gone."""
         self.fellows.pop(consumer, None)
         self.inbox.pop(consumer, None)
         return self.happens(ConsumerGone(ConsumerId(consumer)))
 
-    def fails(self, consumer: int, reason: str = "no memory") -> Wishes:
+    def fails(self, consumer: int, reason: str = "no memory") -> Requests:
         return self.happens(ConsumerFailing(ConsumerId(consumer), reason))
 
-    def is_up(self, consumer: int) -> Wishes:
+    def is_up(self, consumer: int) -> Requests:
         return self.happens(ConsumerUp(ConsumerId(consumer)))
 
-    def platform_refuses(self, action: PlatformAction, consumer: int) -> Wishes:
+    def platform_refuses(self, action: PlatformAction, consumer: int) -> Requests:
         return self.happens(PlatformRefused(ConsumerId(consumer), action, "too busy"))
 
-    def changes(self, topic: str, service: TopicService | None) -> Wishes:
+    def changes(self, topic: str, service: TopicService | None) -> Requests:
         action = "remove" if service is None else "change"
         return self.happens(ServiceChanged(ServiceUpdate("remove" if action == "remove" else "change", topic, service)))
 
-    def changes_consumers(self, settings: ConsumerSettings) -> Wishes:
+    def changes_consumers(self, settings: ConsumerSettings) -> Requests:
         return self.happens(ServiceChanged(ServiceUpdate("consumers", consumers=settings)))
 
     # What consumers say.
 
-    def hears(self, message: FromConsumer) -> Wishes:
+    def hears(self, message: FromConsumer) -> Requests:
         return self.happens(Received((Heard(self.next_offset(), message),)))
 
-    def is_ready(self, consumer: int, *partitions: TopicPartition, clean: bool = True) -> Wishes:
+    def is_ready(self, consumer: int, *partitions: TopicPartition, clean: bool = True) -> Requests:
         """It starts, for the first time or again."""
         fellow = Fellow(self.next_offset(), dict.fromkeys(partitions, self.position), self.services_of(partitions))
         self.fellows[consumer] = fellow
@@ -214,7 +213,7 @@ class Told:
         message = ConsumerReady(ConsumerId(consumer), clean, partitions, fellow.definitions, SortedMapping())
         return self.happens(Received((Heard(fellow.incarnation, message),)))
 
-    def reports(self, consumer: int, **changes: Any) -> Wishes:
+    def reports(self, consumer: int, **changes: Any) -> Requests:
         """What it holds, and how it is doing; lag in records by partition."""
         fellow = self.fellows[consumer]
         lag: Offsets = SortedMapping(dict.fromkeys(fellow.held, 0))
@@ -223,22 +222,22 @@ class Told:
         )
         return self.hears(replace(report, **changes))
 
-    def answers(self, *consumers: int) -> Wishes:
+    def answers(self, *consumers: int) -> Requests:
         """They obey all that they were told so far, in order, and answer."""
-        wishes: Wishes = ()
+        requests: Requests = ()
         for consumer in consumers or sorted(self.inbox):
             messages, self.inbox[consumer] = self.inbox.get(consumer, []), []
             for message in messages:
-                wishes += self.hears(self.answer_of(consumer, message))
-        return wishes
+                requests += self.hears(self.answer_of(consumer, message))
+        return requests
 
-    def settles(self) -> Wishes:
+    def settles(self) -> Requests:
         """All answer, until nothing is left to be answered."""
-        wishes: Wishes = ()
+        requests: Requests = ()
         for _ in range(20):
             if not any(self.inbox.values()):
-                return wishes
-            wishes += self.answers()
+                return requests
+            requests += self.answers()
         raise AssertionError(f"still commanding: {self.inbox}")
 
     def answer_of(self, consumer: int, message: Command | StateQuery) -> FromConsumer:

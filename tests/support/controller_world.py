@@ -12,7 +12,7 @@ from dataclasses import dataclass, field
 
 from tests.support.controller_driver import RULES
 
-from restow.controller.effects import CreateConsumer, DeleteConsumer, ListConsumers, Moved, RestartConsumer, Send
+from restow.controller.effects import ListConsumers, Moved, Send
 from restow.controller.event_log import entry, header
 from restow.controller.events import (
     ClockTicked,
@@ -29,7 +29,15 @@ from restow.controller.machine import begin, step
 from restow.controller.state import Rules, State
 from restow.controller.transitions import PHASES, TRANSITIONS, Phase, Stage
 from restow.model import ConsumerId, SortedMapping, Speeds, TopicPartition
-from restow.platform.interface import ConsumerFailing, ConsumerGone, Listed, PlatformChange
+from restow.platform.interface import (
+    ConsumerFailing,
+    ConsumerGone,
+    CreateConsumer,
+    DeleteConsumer,
+    Listed,
+    PlatformChange,
+    RestartConsumer,
+)
 from restow.protocol.messages import (
     Command,
     ConsumerReady,

@@ -10,9 +10,10 @@ from collections.abc import Callable, Iterable
 from typing import Any
 
 from restow.cli import main
-from restow.controller.effects import Effect, Moved, PlatformEffect
+from restow.controller.effects import Effect, Moved
 from restow.controller.transitions import Stage
 from restow.kafka.channels.controller import Addressed
+from restow.platform.interface import PlatformRequest
 from restow.protocol.messages import StateQuery
 from restow.roles.controller import ControllerProcess
 
@@ -65,7 +66,7 @@ def decided(_: ControllerProcess, effects: Iterable[Effect]) -> bool:
     return any(isinstance(effect, Moved) and effect.target is Stage.REASSIGN for effect in effects)
 
 
-def commands(_: ControllerProcess, sends: Iterable[Addressed], __: Iterable[PlatformEffect]) -> bool:
+def commands(_: ControllerProcess, sends: Iterable[Addressed], __: Iterable[PlatformRequest]) -> bool:
     return any(not isinstance(sent.message, StateQuery) for sent in sends)
 
 

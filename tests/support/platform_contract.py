@@ -14,14 +14,14 @@ from restow.platform.interface import (
     ConsumerFailing,
     ConsumerGone,
     ConsumerUp,
-    Create,
-    Delete,
+    CreateConsumer,
+    DeleteConsumer,
     Listed,
     Platform,
     PlatformChange,
     PlatformRefusal,
-    Refused,
-    Restart,
+    RefusedRequest,
+    RestartConsumer,
 )
 from restow.protocol.messages import ConsumerSettings
 
@@ -148,8 +148,10 @@ class PlatformContract:
     ) -> None:
         well = platform_maker.well
         assert watched.platform.at_once >= 1
-        refused = watched.platform.take((Create(TEN, well), Restart(TWO, well), Create(ONE, well), Delete(TWO)))
-        assert [one.wish for one in refused] == [Restart(TWO, well)]
+        refused = watched.platform.take(
+            (CreateConsumer(TEN, well), RestartConsumer(TWO, well), CreateConsumer(ONE, well), DeleteConsumer(TWO))
+        )
+        assert [one.request for one in refused] == [RestartConsumer(TWO, well)]
         assert watched.listed() == (Listed(ONE), Listed(TEN))
         watched.until(lambda: {*watched.told} == {ConsumerUp(ONE), ConsumerUp(TEN)})
         assert watched.platform.take(()) == ()
@@ -158,11 +160,15 @@ class PlatformContract:
         self, watched: Watched, platform_maker: PlatformMaker
     ) -> None:
         well = platform_maker.well
-        refused = watched.platform.take((Create(ONE, platform_maker.stubborn), Restart(ONE, well), Create(ONE, well)))
+        refused = watched.platform.take(
+            (CreateConsumer(ONE, platform_maker.stubborn), RestartConsumer(ONE, well), CreateConsumer(ONE, well))
+        )
         assert refused == ()
         assert watched.listed() == (Listed(ONE),)
         watched.until_works(ONE)
-        refused = watched.platform.take((Restart(ONE, platform_maker.stubborn), Delete(ONE), Delete(ONE)))
+        refused = watched.platform.take(
+            (RestartConsumer(ONE, platform_maker.stubborn), DeleteConsumer(ONE), DeleteConsumer(ONE))
+        )
         assert refused == ()
         watched.until(lambda: ConsumerGone(ONE) in watched.told)
         assert watched.listed() == ()
@@ -170,8 +176,8 @@ class PlatformContract:
     def test_what_is_refused_among_several_says_why(self, watched: Watched, platform_maker: PlatformMaker) -> None:
         with pytest.raises(PlatformRefusal) as alone:
             watched.platform.restart(TWO, platform_maker.well)
-        wish = Restart(TWO, platform_maker.well)
-        assert watched.platform.take((wish,)) == (Refused(wish, str(alone.value)),)
+        wish = RestartConsumer(TWO, platform_maker.well)
+        assert watched.platform.take((wish,)) == (RefusedRequest(wish, str(alone.value)),)
 
     def test_what_is_not_there_can_be_deleted_but_not_restarted(
         self, watched: Watched, platform_maker: PlatformMaker

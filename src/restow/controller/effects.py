@@ -9,7 +9,8 @@ from typing import Literal
 
 from restow.controller.transitions import Cause, Stage
 from restow.model import ConsumerId
-from restow.protocol.messages import Command, ConsumerSettings, StateQuery
+from restow.platform.interface import PlatformRequest
+from restow.protocol.messages import Command, StateQuery
 
 
 @dataclass(frozen=True, slots=True)
@@ -23,29 +24,6 @@ class Send:
 @dataclass(frozen=True, slots=True)
 class ListConsumers:
     """Answered with ConsumersListed."""
-
-
-@dataclass(frozen=True, slots=True)
-class CreateConsumer:
-    """A number that nobody has. What comes of it are ConsumerUp or ConsumerFailing, and its ConsumerReady."""
-
-    consumer: ConsumerId
-    settings: ConsumerSettings
-
-
-@dataclass(frozen=True, slots=True)
-class DeleteConsumer:
-    """It holds nothing, or was given up. Its number is free with ConsumerGone."""
-
-    consumer: ConsumerId
-
-
-@dataclass(frozen=True, slots=True)
-class RestartConsumer:
-    """On its own volume, so that it goes on with what it had, and with these settings from now on."""
-
-    consumer: ConsumerId
-    settings: ConsumerSettings
 
 
 @dataclass(frozen=True, slots=True)
@@ -77,5 +55,4 @@ class Noted:
         return self.words if self.words.startswith(self.subject) else f"{self.subject}: {self.words}"
 
 
-PlatformEffect = CreateConsumer | DeleteConsumer | RestartConsumer
-Effect = Send | ListConsumers | PlatformEffect | Moved | Noted
+Effect = Send | ListConsumers | PlatformRequest | Moved | Noted

@@ -12,13 +12,14 @@ from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, replace
 from typing import Any, Final
 
-from restow.controller.effects import CreateConsumer, Effect, RestartConsumer
+from restow.controller.effects import Effect
 from restow.controller.events import Event, ServiceChanged
 from restow.controller.machine import step
 from restow.controller.state import State
 from restow.errors import InvalidInput
 from restow.model import SortedMapping
 from restow.packing import PACKERS
+from restow.platform.interface import CreateConsumer, RestartConsumer
 from restow.protocol.codec import from_plain, to_plain
 from restow.protocol.messages import ConsumerSettings
 

@@ -3,14 +3,11 @@ the simulator makes them from its seed; `restow replay` reads them from a file.
 """
 
 from dataclasses import dataclass, field
-from typing import Literal
 
 from restow.model import ConsumerId, SortedMapping, Speeds, TopicPartition
-from restow.platform.interface import ConsumerFailing, ConsumerGone, ConsumerUp, Listed
+from restow.platform.interface import ConsumerFailing, ConsumerGone, ConsumerUp, Listed, PlatformAction
 from restow.protocol.measurement import Measurement
 from restow.protocol.messages import FromConsumer, ServiceUpdate
-
-PlatformAction = Literal["create", "delete", "restart"]
 
 
 @dataclass(frozen=True, slots=True)

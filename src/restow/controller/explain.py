@@ -4,17 +4,9 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import Literal, assert_never
 
-from restow.controller.effects import (
-    CreateConsumer,
-    DeleteConsumer,
-    Effect,
-    ListConsumers,
-    Moved,
-    Noted,
-    RestartConsumer,
-    Send,
-)
+from restow.controller.effects import Effect, ListConsumers, Moved, Noted, Send
 from restow.controller.event_log import Step
+from restow.platform.interface import CreateConsumer, DeleteConsumer, RestartConsumer
 from restow.protocol.messages import StartConsumingCommand, StateQuery, StopConsumingCommand
 from restow.text import listed
 

@@ -11,12 +11,13 @@ Patience is counted in listened seconds: time in which the brokers, or we oursel
 from dataclasses import replace
 
 from restow.controller.consumer_events import pause_after
-from restow.controller.effects import CreateConsumer, DeleteConsumer, ListConsumers, RestartConsumer
-from restow.controller.events import ClockTicked, PlatformAction
+from restow.controller.effects import ListConsumers
+from restow.controller.events import ClockTicked
 from restow.controller.state import Pause, View
 from restow.controller.transition import Turn
 from restow.controller.transitions import Cause, Phase
 from restow.model import ConsumerId
+from restow.platform.interface import CreateConsumer, DeleteConsumer, PlatformAction, RestartConsumer
 from restow.text import counted
 
 LONGEST_TICK_S = 5.0

@@ -9,7 +9,7 @@ from dataclasses import replace
 from itertools import count
 
 from restow.controller import roll
-from restow.controller.effects import CreateConsumer, Noted
+from restow.controller.effects import Noted
 from restow.controller.load import backlogs, effective_speed
 from restow.controller.reconcile import is_outdated
 from restow.controller.state import State
@@ -18,6 +18,7 @@ from restow.controller.transitions import Cause, Phase, Stage
 from restow.model import FIRST_CONSUMER, Assignment, Capacities, ConsumerId, Difference, Speeds, TopicPartition
 from restow.packing import PACKERS, PackingPlan, Problem
 from restow.packing.reasons import ConsumerClosed, ConsumerOpened, PartitionGivenUp, PartitionPlaced, Reason
+from restow.platform.interface import CreateConsumer
 from restow.text import counted, listed
 
 NEVER = 1e9

@@ -13,11 +13,11 @@ settings are tried at once.
 import json
 from typing import Final
 
-from restow.controller.effects import RestartConsumer
 from restow.controller.state import Pause, State, View
 from restow.controller.transition import Turn
 from restow.controller.transitions import Phase
 from restow.model import ConsumerId
+from restow.platform.interface import RestartConsumer
 from restow.protocol.messages import ConsumerSettings
 from restow.text import counted
 

@@ -1,44 +1,51 @@
-"""What the controller asks of a place that runs consumers, and what such a place tells.
+"""The contract between the controller and the platform that runs its consumers.
 
-A consumer is known by its number within its group; the platform finds the group's consumers again by their label, so
-that a controller which restarts finds what the one before it left. No call waits for a consumer: `take`, `create`,
-`delete` and `restart` return when the platform has taken the wish, and what became of it is among the `changes`.
+A platform knows a consumer by its number within its group, and finds the group's consumers by their labels, so that a
+restarted controller sees what its predecessor left. No call waits for a consumer: `take`, `create`, `delete` and
+`restart` return when the platform has accepted the request; its outcome is among the `changes`.
+
+The three requests are effects of the controller's machine (restow.controller.effects) and the three changes are its
+events, as they stand here.
 """
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import ClassVar, Protocol, assert_never
+from typing import ClassVar, Literal, Protocol, assert_never
 
 from restow.errors import RestowError
 from restow.model import ConsumerId
 from restow.protocol.messages import ConsumerSettings
 
+PlatformAction = Literal["create", "delete", "restart"]
+
 
 class PlatformRefusal(RestowError):
-    """The platform didn't take a wish; its reason is the message. Worth another try later."""
+    """The platform did not accept a request; the message is its reason. Worth a retry later."""
 
 
 @dataclass(frozen=True, slots=True)
 class Listed:
+    """A consumer that exists on the platform."""
+
     consumer: ConsumerId
     leaving: bool = False
-    """It was told to go and is not gone yet."""
+    """Its deletion has been requested and is not complete."""
     settings: str | None = None
-    """`ConsumerSettings.fingerprint` of those that it was created or last restarted with, kept beside the consumer, so
-    that a controller which restarts finds who runs by older ones. A platform with settings of its own (of its pods,
-    say) tells another text where those are older. None: that isn't known, and the consumer is left as it is."""
+    """The `ConsumerSettings.fingerprint` it was created or last restarted with, stored beside the consumer, so that a
+    restarted controller finds the consumers with outdated settings. A platform with settings of its own (of its pods,
+    for example) returns another text where those are outdated. None if unknown: then the consumer is left as it is."""
 
 
 @dataclass(frozen=True, slots=True)
 class ConsumerUp:
-    """Its process runs, for the first time or again. Whether it can work, it says itself, with ConsumerReady."""
+    """The consumer's process runs, for the first time or again. Whether it can work, its own ConsumerReady says."""
 
     consumer: ConsumerId
 
 
 @dataclass(frozen=True, slots=True)
 class ConsumerFailing:
-    """It doesn't come up, or has fallen again; the platform goes on trying, after growing pauses."""
+    """The consumer does not start, or has crashed; the platform keeps restarting it, with backoff."""
 
     consumer: ConsumerId
     reason: str
@@ -46,7 +53,7 @@ class ConsumerFailing:
 
 @dataclass(frozen=True, slots=True)
 class ConsumerGone:
-    """Nothing of it is left that could still write."""
+    """Nothing is left of the consumer that could still write."""
 
     consumer: ConsumerId
 
@@ -55,89 +62,99 @@ PlatformChange = ConsumerUp | ConsumerFailing | ConsumerGone
 
 
 @dataclass(frozen=True, slots=True)
-class Create:
+class CreateConsumer:
+    """Creates a consumer under a free number. ConsumerUp or ConsumerFailing follow, then its ConsumerReady."""
+
+    action: ClassVar[PlatformAction] = "create"
     consumer: ConsumerId
     settings: ConsumerSettings
 
 
 @dataclass(frozen=True, slots=True)
-class Delete:
+class DeleteConsumer:
+    """Deletes a consumer that holds nothing or was given up. Its number is free after ConsumerGone."""
+
+    action: ClassVar[PlatformAction] = "delete"
     consumer: ConsumerId
 
 
 @dataclass(frozen=True, slots=True)
-class Restart:
+class RestartConsumer:
+    """Restarts a consumer on its own volume, so that it resumes from its checkpoint, with these settings."""
+
+    action: ClassVar[PlatformAction] = "restart"
     consumer: ConsumerId
     settings: ConsumerSettings
 
 
-Wish = Create | Delete | Restart
+PlatformRequest = CreateConsumer | DeleteConsumer | RestartConsumer
 
 
 @dataclass(frozen=True, slots=True)
-class Refused:
-    """A wish that was not taken, for the reason that PlatformRefusal gives for a single one."""
+class RefusedRequest:
+    """A request that `take` did not accept, with the reason that PlatformRefusal carries for a single call."""
 
-    wish: Wish
+    request: PlatformRequest
     reason: str
 
 
 class Platform(Protocol):
     @property
     def at_once(self) -> int:
-        """How many wishes it takes in about the time of one. Whoever has more hands them over in parts, and can ask
-        between two of them whether it is still to be done."""
+        """How many requests take about as long as one. A caller with more passes them in parts of this size, and can
+        check before each part that it is still in charge."""
 
-    def take(self, wishes: Sequence[Wish]) -> tuple[Refused, ...]:
-        """Each as the verb of its name below, those of one consumer in order, and what was refused, in order."""
+    def take(self, requests: Sequence[PlatformRequest]) -> tuple[RefusedRequest, ...]:
+        """Executes each request as the method of its name does, those of one consumer in order. Returns the refused
+        ones, in order."""
 
     def list(self) -> tuple[Listed, ...]:
-        """The group's consumers, by number: those that run, that start, that are restarted, and that are leaving."""
+        """The group's consumers, by number: running, starting, restarting and leaving."""
 
     def create(self, consumer: ConsumerId, settings: ConsumerSettings) -> None:
-        """One that is there already is left as it is; one that is still leaving is refused, with PlatformRefusal.
+        """Leaves an existing consumer as it is; raises PlatformRefusal if one is still leaving.
 
-        It finds RESTOW_CREATION in its environment, a value that differs for each creation and stays through restarts:
-        what a volume has of a consumer that was deleted is not the next one's to go on with.
+        The consumer's environment has RESTOW_CREATION, a value that differs for each creation and survives restarts:
+        a volume's checkpoint of a deleted consumer must not be resumed by the next one with its number.
         """
 
     def delete(self, consumer: ConsumerId) -> None:
-        """Asks it to end, and ends it by force after its grace time. One that isn't there is no error."""
+        """Ends the consumer with SIGTERM, and by force after its grace period. Deleting an absent one is no error."""
 
     def restart(self, consumer: ConsumerId, settings: ConsumerSettings) -> None:
-        """Ends it as `delete` does and starts it again at once, on its own volume, with these settings.
+        """Ends the consumer as `delete` does and starts it again at once, on its own volume, with these settings.
 
-        One that isn't there, or is leaving, is refused, with PlatformRefusal.
+        Raises PlatformRefusal if the consumer is absent or leaving.
         """
 
     def changes(self) -> tuple[PlatformChange, ...]:
-        """What happened since the last call, for each consumer in order; does not wait.
+        """The changes since the last call, in order for each consumer; does not wait.
 
-        The first call tells what happened since this object was made: what was before that, `list` shows. Of
-        several falls and starts between two calls the last is told.
+        The first call returns the changes since this object was made; `list` has what was before. If a consumer
+        crashed and started several times between two calls, only the last of it is returned.
         """
 
 
 class OneByOne:
-    """`take` for a platform that takes a wish in no time: one after another, by its own verbs."""
+    """`take` for a platform that accepts a request in no time: one after another, through its own methods."""
 
     at_once: ClassVar[int] = 1
 
-    def take(self: "TakesOne", wishes: Sequence[Wish]) -> tuple[Refused, ...]:
+    def take(self: "TakesOne", requests: Sequence[PlatformRequest]) -> tuple[RefusedRequest, ...]:
         refused = []
-        for wish in wishes:
+        for request in requests:
             try:
-                match wish:
-                    case Create(consumer, settings):
+                match request:
+                    case CreateConsumer(consumer, settings):
                         self.create(consumer, settings)
-                    case Delete(consumer):
+                    case DeleteConsumer(consumer):
                         self.delete(consumer)
-                    case Restart(consumer, settings):
+                    case RestartConsumer(consumer, settings):
                         self.restart(consumer, settings)
                     case _:
-                        assert_never(wish)
+                        assert_never(request)
             except PlatformRefusal as refusal:
-                refused.append(Refused(wish, str(refusal)))
+                refused.append(RefusedRequest(request, str(refusal)))
         return tuple(refused)
 
 

@@ -9,26 +9,15 @@ import os
 import socket
 import time
 from collections import deque
-from collections.abc import Callable, Iterable
-from typing import Final, assert_never
+from collections.abc import Callable, Iterable, Sequence
+from typing import Final
 
-from restow.controller.effects import (
-    CreateConsumer,
-    DeleteConsumer,
-    Effect,
-    ListConsumers,
-    Moved,
-    Noted,
-    PlatformEffect,
-    RestartConsumer,
-    Send,
-)
+from restow.controller.effects import Effect, ListConsumers, Moved, Noted, Send
 from restow.controller.events import (
     ClockTicked,
     ConsumersListed,
     Event,
     Heard,
-    PlatformAction,
     PlatformRefused,
     Received,
     ServiceChanged,
@@ -43,7 +32,14 @@ from restow.kafka.admin import Admin
 from restow.kafka.channels.controller import Addressed, ControllerChannel, Read, Replaced, Say
 from restow.kafka.topics import ensure_topics, grow_topics
 from restow.packing import warm_up
-from restow.platform.interface import Create, Delete, Platform, PlatformRefusal, Restart, Wish
+from restow.platform.interface import (
+    CreateConsumer,
+    DeleteConsumer,
+    Platform,
+    PlatformRefusal,
+    PlatformRequest,
+    RestartConsumer,
+)
 from restow.protocol.measurement import Measurement
 from restow.protocol.messages import (
     ControllerStarted,
@@ -60,7 +56,6 @@ ROUND_S: Final = 0.2
 IN_CHARGE_FOR_S: Final = 0.5
 """After a commit that is older than this, another one proves that we are still in charge before the platform is
 touched: a process may be stopped for any time between two instructions."""
-ACTIONS: Final[dict[type[Wish], PlatformAction]] = {Create: "create", Delete: "delete", Restart: "restart"}
 
 
 class ControllerProcess:
@@ -164,7 +159,7 @@ class ControllerProcess:
 
     def _act(self, effects: Iterable[Effect]) -> None:
         sends = [self._addressed(effect) for effect in effects if isinstance(effect, Send)]
-        changes = [effect for effect in effects if isinstance(effect, PlatformEffect)]
+        changes = [effect for effect in effects if isinstance(effect, PlatformRequest)]
         self._make_room(changes)
         if sends or changes:
             self._commit(sends, changes)
@@ -182,7 +177,7 @@ class ControllerProcess:
             return Addressed(send.consumer, send.message)
         return Addressed(send.consumer, send.message, common_version(type(send.message), view.versions))
 
-    def _commit(self, sends: Iterable[Addressed], changes: Iterable[PlatformEffect]) -> None:
+    def _commit(self, sends: Iterable[Addressed], changes: Iterable[PlatformRequest]) -> None:
         epoch = self._state.epoch
         assert epoch is not None, "nothing is done before the group is taken over"
         changes = tuple(changes)
@@ -195,7 +190,7 @@ class ControllerProcess:
         self._channel.send(tuple(sends), intention if changes else None)
         self._committed_s = time.monotonic()
 
-    def _make_room(self, changes: Iterable[PlatformEffect]) -> None:
+    def _make_room(self, changes: Iterable[PlatformRequest]) -> None:
         """A new consumer's partitions are there before it is."""
         needed = max((change.consumer for change in changes if isinstance(change, CreateConsumer)), default=0)
         if needed > self._room:
@@ -203,25 +198,13 @@ class ControllerProcess:
             self._channel.learn_partitions()
             self._room = max(needed, self._settings.topics.most_consumers)
 
-    def _change(self, changes: Iterable[PlatformEffect]) -> None:
-        for refused in self._platform.take(tuple(map(_wish, changes))):
-            wish = refused.wish
-            self._waiting.append(PlatformRefused(wish.consumer, ACTIONS[type(wish)], refused.reason))
+    def _change(self, changes: Sequence[PlatformRequest]) -> None:
+        for refused in self._platform.take(changes):
+            request = refused.request
+            self._waiting.append(PlatformRefused(request.consumer, request.action, refused.reason))
 
     def _list(self) -> None:
         try:
             self._waiting.append(ConsumersListed(self._platform.list()))
         except PlatformRefusal as refusal:
             self._say(f"the platform doesn't tell who is there: {refusal}; it is asked again")
-
-
-def _wish(change: PlatformEffect) -> Wish:
-    match change:
-        case CreateConsumer(consumer, settings):
-            return Create(consumer, settings)
-        case RestartConsumer(consumer, settings):
-            return Restart(consumer, settings)
-        case DeleteConsumer(consumer):
-            return Delete(consumer)
-        case _:
-            assert_never(change)

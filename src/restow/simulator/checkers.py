@@ -18,10 +18,10 @@ from collections.abc import Callable
 from typing import TYPE_CHECKING, Final
 
 from restow.consumer.effects import ChangeAssignment, RunCycle
-from restow.controller.effects import PlatformEffect
 from restow.controller.state import State
 from restow.controller.transitions import Phase, Stage
 from restow.model import ConsumerId, TopicPartition
+from restow.platform.interface import PlatformRequest
 from restow.protocol.messages import (
     Command,
     PlatformChangeIntended,
@@ -37,7 +37,7 @@ if TYPE_CHECKING:
     from restow.simulator.controller import ControllerProcess
     from restow.simulator.world import World
 
-Say = Callable[[int, str], None]
+Report = Callable[[int, str], None]
 """The number of the line, and what happened."""
 MOST_UNANSWERED: Final = 100
 LATE_S: Final = 90.0
@@ -52,8 +52,8 @@ class OneReader:
     """A consumer that was given up by forced handover may come back and read on: its table refuses what it writes. One
     that the platform called gone may too: then the platform has lied. Nobody else."""
 
-    def __init__(self, say: Say) -> None:
-        self._say = say
+    def __init__(self, report: Report) -> None:
+        self._report = report
         self.readers: dict[TopicPartition, list[ConsumerProcess]] = {}
         self._given_up: set[tuple[ConsumerId, TopicPartition]] = set()
 
@@ -72,7 +72,7 @@ class OneReader:
             for other in self.readers.get(partition, ()):
                 is_meant = other.number == consumer and other.incarnation == command.incarnation
                 if not is_meant and not self._is_excused(other, partition):
-                    self._say(
+                    self._report(
                         1, f"consumer {consumer} is told to start {partition}, which consumer {other.number} reads"
                     )
 
@@ -80,7 +80,7 @@ class OneReader:
         readers = self.readers.setdefault(partition, [])
         for other in readers:
             if not self._is_excused(other, partition) and not self._is_excused(process, partition):
-                self._say(1, f"consumers {other.number} and {process.number} both read {partition}")
+                self._report(1, f"consumers {other.number} and {process.number} both read {partition}")
         readers.append(process)
 
     def released(self, process: "ConsumerProcess", partition: TopicPartition) -> None:
@@ -103,8 +103,8 @@ def _mistaken_for(controller: "ControllerProcess") -> list[ConsumerId]:
 
 
 class TakenOnce:
-    def __init__(self, say: Say) -> None:
-        self._say = say
+    def __init__(self, report: Report) -> None:
+        self._report = report
         self._next: dict[tuple[str, TopicPartition], int] = {}
 
     def stored(
@@ -115,7 +115,7 @@ class TakenOnce:
             expected = self._next.get(key, first)
             if first != expected:
                 what = "twice" if first < expected else "after a gap"
-                self._say(
+                self._report(
                     2, f"consumer {process.number} stored {partition} from {first} in {key[0]} {what} ({expected})"
                 )
             self._next[key] = following
@@ -124,8 +124,8 @@ class TakenOnce:
 class NothingLost:
     """Whatever the sink, and also where a topic's table changes: a write begins where the last one ended, or before."""
 
-    def __init__(self, say: Say) -> None:
-        self._say = say
+    def __init__(self, report: Report) -> None:
+        self._report = report
         self._reached: dict[TopicPartition, int] = {}
 
     def begun(self, partition: TopicPartition, service: TopicService, position: int) -> None:
@@ -138,7 +138,9 @@ class NothingLost:
         reached = self._reached[partition]
         if first > reached:
             line = 2 if service.refuses_late_writes else 3
-            self._say(line, f"consumer {process.number} stored {partition} from {first}: {reached} to {first} is lost")
+            self._report(
+                line, f"consumer {process.number} stored {partition} from {first}: {reached} to {first} is lost"
+            )
         if following > reached:
             self._reached[partition] = following
 
@@ -147,8 +149,8 @@ class OnlyValidCommands:
     """What changes was named by a command of the newest epoch to this very incarnation, read for the first time; or it
     is what the volume had; or it is the end."""
 
-    def __init__(self, say: Say) -> None:
-        self._say = say
+    def __init__(self, report: Report) -> None:
+        self._report = report
         self._words: dict[ConsumerProcess, dict[TopicPartition, str]] = {}
         self._epoch: dict[ConsumerProcess, int] = {}
         self._read: dict[ConsumerProcess, set[tuple[int, int]]] = {}
@@ -176,18 +178,20 @@ class OnlyValidCommands:
         words = self._words[process]
         for partition in change.start:
             if words.get(partition) != "start":
-                self._say(5, f"consumer {process.number} starts {partition}, and no valid command says so")
+                self._report(5, f"consumer {process.number} starts {partition}, and no valid command says so")
         if process.state is not None and not process.state.ending:
             for partition in change.stop:
                 if words.get(partition) != "stop" and partition not in change.start:
-                    self._say(5, f"consumer {process.number} stops {partition}, and no valid command says so")
+                    self._report(5, f"consumer {process.number} stops {partition}, and no valid command says so")
         for partition in (*change.start, *change.stop):
             words.pop(partition, None)
 
     def reading(self, process: "ConsumerProcess", cycle: RunCycle) -> None:
         for partition in cycle.positions:
             if partition not in process.positions:
-                self._say(1, f"consumer {process.number} goes on with {partition}, which it was told that others have")
+                self._report(
+                    1, f"consumer {process.number} goes on with {partition}, which it was told that others have"
+                )
                 raise Runaway
 
     def died(self, process: "ConsumerProcess") -> None:
@@ -202,47 +206,47 @@ class OnlyValidCommands:
 
 
 class OnlyIntended:
-    def __init__(self, say: Say) -> None:
-        self._say = say
+    def __init__(self, report: Report) -> None:
+        self._report = report
         self._intended: dict[ControllerProcess, list[PlatformChangeIntended]] = {}
 
     def intended(self, controller: "ControllerProcess", intention: PlatformChangeIntended) -> None:
         self._intended[controller] = [*self._intended.get(controller, [])[-8:], intention]
 
-    def wished(self, controller: "ControllerProcess", wish: PlatformEffect) -> None:
+    def requested(self, controller: "ControllerProcess", request: PlatformRequest) -> None:
         intentions = self._intended.get(controller, ())
-        if not any(wish.consumer in (*each.create, *each.delete, *each.restart) for each in intentions):
-            self._say(5, f"{type(wish).__name__} of consumer {wish.consumer} without an intention in Kafka")
+        if not any(request.consumer in (*each.create, *each.delete, *each.restart) for each in intentions):
+            self._report(5, f"{type(request).__name__} of consumer {request.consumer} without an intention in Kafka")
 
 
 class OnlyMeasured:
-    def __init__(self, say: Say) -> None:
-        self._say = say
+    def __init__(self, report: Report) -> None:
+        self._report = report
 
     def measured(self, record: Measured, before: State, after: State) -> None:
         known = before.measured
         if record.is_nonsense and after.measured is not known and not before.speeds_are_stale:
-            self._say(5, f"a bad measurement of {record.event.time} is believed")
+            self._report(5, f"a bad measurement of {record.event.time} is believed")
         fastest = after.rules.controller.fastest_partition_bytes_per_s
         if after.measured is None or after.measured is known:
             return
         for partition, speed in after.measured.speeds.items():
             if speed > fastest:
-                self._say(5, f"{partition} is believed to be written at {speed:g} bytes/s")
+                self._report(5, f"{partition} is believed to be written at {speed:g} bytes/s")
         if known is not None and record.event.speeds.keys() != known.speeds.keys():
             for partition in known.speeds.keys() - after.measured.speeds.keys():
                 if after.service_of(partition.topic) is not None:
-                    self._say(5, f"{partition} was not measured and counts as idle")
+                    self._report(5, f"{partition} was not measured and counts as idle")
 
 
 class Bounded:
-    def __init__(self, say: Say) -> None:
-        self._say = say
+    def __init__(self, report: Report) -> None:
+        self._report = report
 
     def sent(self, controller: "ControllerProcess", consumer: ConsumerId) -> None:
         view = controller.state.consumers.get(consumer)
         if view is not None and len(view.sent) > MOST_UNANSWERED:
-            self._say(4, f"consumer {consumer} has not answered {len(view.sent)} commands, and gets more")
+            self._report(4, f"consumer {consumer} has not answered {len(view.sent)} commands, and gets more")
             raise Runaway
 
 
@@ -250,8 +254,8 @@ class Progress:
     """After the faults: every partition of interest is read by one consumer, what is written is stored, what had piled
     up becomes less, nobody is left over, and the controller comes to rest."""
 
-    def __init__(self, say: Say) -> None:
-        self._say = say
+    def __init__(self, report: Report) -> None:
+        self._report = report
         self._rested_s = 0.0
         self._read_by_one_s: dict[TopicPartition, float] = {}
         self._reading_s: dict[ConsumerId, float] = {}
@@ -282,36 +286,38 @@ class Progress:
     def end(self, world: "World") -> None:
         now_s = world.agenda.now_s
         if now_s - self._rested_s > LATE_S:
-            self._say(4, f"the controller has not been in Sentinel for {now_s - self._rested_s:.0f} s")
+            self._report(4, f"the controller has not been in Sentinel for {now_s - self._rested_s:.0f} s")
         for partition in world.of_interest():
             unread_s = now_s - self._read_by_one_s.get(partition, 0.0)
             if unread_s > LATE_S:
                 readers = len(world.watch.readers(partition))
-                self._say(4, f"{partition} has been read by {readers} consumers instead of one for {unread_s:.0f} s")
+                self._report(4, f"{partition} has been read by {readers} consumers instead of one for {unread_s:.0f} s")
                 continue
             age_s = world.measures.waiting_s(partition, now_s)
             behind, before = world.measures.waiting_records(partition, now_s), self._behind.get(partition, 0)
             if age_s > LATE_S and behind >= before:
-                self._say(4, f"{partition} is {behind} records behind, {age_s:.0f} s, and was {before} before")
+                self._report(4, f"{partition} is {behind} records behind, {age_s:.0f} s, and was {before} before")
         for consumer, since_s in sorted(self._reading_s.items()):
             if now_s - since_s > 2 * LATE_S:
-                self._say(4, f"consumer {consumer} has read nothing for {now_s - since_s:.0f} s and is still there")
+                self._report(4, f"consumer {consumer} has read nothing for {now_s - since_s:.0f} s and is still there")
         for process in world.processes:
             if process.is_alive and process.is_disowned:
-                self._say(4, f"a process of consumer {process.number} still runs, and the platform doesn't know of it")
+                self._report(
+                    4, f"a process of consumer {process.number} still runs, and the platform doesn't know of it"
+                )
 
 
 class Watch:
     def __init__(self, world: "World") -> None:
         self._world = world
-        say = world.violated
-        self.one_reader, self.taken_once, self.nothing_lost = OneReader(say), TakenOnce(say), NothingLost(say)
+        report = world.violated
+        self.one_reader, self.taken_once, self.nothing_lost = OneReader(report), TakenOnce(report), NothingLost(report)
         self.only_valid, self.only_intended, self.only_measured = (
-            OnlyValidCommands(say),
-            OnlyIntended(say),
-            OnlyMeasured(say),
+            OnlyValidCommands(report),
+            OnlyIntended(report),
+            OnlyMeasured(report),
         )
-        self.progress, self.bounded, self.one_rolls = Progress(say), Bounded(say), OneRolls(say)
+        self.progress, self.bounded, self.one_rolls = Progress(report), Bounded(report), OneRolls(report)
 
     def readers(self, partition: TopicPartition) -> "list[ConsumerProcess]":
         return self.one_reader.readers.get(partition, [])
@@ -364,9 +370,9 @@ class Watch:
     def intended(self, controller: "ControllerProcess", intention: PlatformChangeIntended) -> None:
         self.only_intended.intended(controller, intention)
 
-    def wished(self, controller: "ControllerProcess", wish: PlatformEffect) -> None:
-        self.only_intended.wished(controller, wish)
-        self.one_rolls.wished(controller, wish)
+    def requested(self, controller: "ControllerProcess", request: PlatformRequest) -> None:
+        self.only_intended.requested(controller, request)
+        self.one_rolls.requested(controller, request)
 
     def measured(self, controller: "ControllerProcess", record: Measured, before: State) -> None:
         self.only_measured.measured(record, before, controller.state)

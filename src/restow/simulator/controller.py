@@ -12,22 +12,12 @@ from functools import partial
 from typing import TYPE_CHECKING, Final
 
 from restow.controller import machine
-from restow.controller.effects import (
-    CreateConsumer,
-    DeleteConsumer,
-    Effect,
-    ListConsumers,
-    Moved,
-    PlatformEffect,
-    RestartConsumer,
-    Send,
-)
+from restow.controller.effects import Effect, ListConsumers, Moved, Send
 from restow.controller.events import (
     ClockTicked,
     ConsumersListed,
     Event,
     Heard,
-    PlatformAction,
     PlatformRefused,
     Received,
     ServiceChanged,
@@ -35,7 +25,7 @@ from restow.controller.events import (
 )
 from restow.controller.transitions import Stage
 from restow.model import ConsumerId
-from restow.platform.interface import PlatformRefusal
+from restow.platform.interface import CreateConsumer, DeleteConsumer, PlatformRequest, RestartConsumer
 from restow.protocol.messages import (
     ControllerStarted,
     FromConsumer,
@@ -188,25 +178,25 @@ class ControllerProcess(Process):
     def _plan(self, effects: tuple[Effect, ...]) -> None:
         """Before anything else that has been read: the transaction, the platform, the question."""
         sends = [effect for effect in effects if isinstance(effect, Send)]
-        wishes = [effect for effect in effects if isinstance(effect, PlatformEffect)]
+        requests = [effect for effect in effects if isinstance(effect, PlatformRequest)]
         steps: list[Todo] = []
-        if sends or wishes:
-            steps.append((True, partial(self._commit, sends, wishes)))
-        steps += [(False, partial(self._wish, wish)) for wish in wishes]
+        if sends or requests:
+            steps.append((True, partial(self._commit, sends, requests)))
+        steps += [(False, partial(self._request, request)) for request in requests]
         if any(isinstance(effect, ListConsumers) for effect in effects):
             steps.append((False, lambda: self._take(ConsumersListed(self.platform.list()))))
         self._todo.extendleft(reversed(steps))
         self.passes()
 
-    def _commit(self, sends: list[Send], wishes: list[PlatformEffect]) -> None:
+    def _commit(self, sends: list[Send], requests: list[PlatformRequest]) -> None:
         world = self.world
         assert self.epoch is not None
         records = []
         for send in sends:
             topic = Topic.QUERY if isinstance(send.message, StateQuery) else Topic.CONTROLLER
             records.append((topic, int(send.consumer), world.wire.seal(send.message)))
-        intention = _intention(self.epoch, wishes)
-        if wishes:
+        intention = _intention(self.epoch, requests)
+        if requests:
             records.append((Topic.CONTROLLER, 0, world.wire.seal(intention)))
         try:
             world.kafka.commit(self, records)
@@ -220,34 +210,17 @@ class ControllerProcess(Process):
                 world.watch.started(self, send.consumer, send.message)
         self.passes()
 
-    def _wish(self, wish: PlatformEffect) -> None:
-        try:
-            match wish:
-                case CreateConsumer(consumer, settings):
-                    self.platform.create(consumer, settings)
-                case DeleteConsumer(consumer):
-                    self.platform.delete(consumer)
-                case RestartConsumer(consumer, settings):
-                    self.platform.restart(consumer, settings)
-        except PlatformRefusal as refusal:
-            self._take(PlatformRefused(wish.consumer, _action(wish), str(refusal)))
-        else:
-            self.world.watch.wished(self, wish)
+    def _request(self, request: PlatformRequest) -> None:
+        refused = self.platform.take((request,))
+        for each in refused:
+            self._take(PlatformRefused(request.consumer, request.action, each.reason))
+        if not refused:
+            self.world.watch.requested(self, request)
         self.passes()
 
 
-def _action(wish: PlatformEffect) -> PlatformAction:
-    match wish:
-        case CreateConsumer():
-            return "create"
-        case DeleteConsumer():
-            return "delete"
-        case RestartConsumer():
-            return "restart"
+def _intention(epoch: int, requests: list[PlatformRequest]) -> PlatformChangeIntended:
+    def numbers(kind: type[PlatformRequest]) -> tuple[ConsumerId, ...]:
+        return tuple(request.consumer for request in requests if isinstance(request, kind))
 
-
-def _intention(epoch: int, wishes: list[PlatformEffect]) -> PlatformChangeIntended:
-    def those(kind: type[PlatformEffect]) -> tuple[ConsumerId, ...]:
-        return tuple(wish.consumer for wish in wishes if isinstance(wish, kind))
-
-    return PlatformChangeIntended(epoch, those(CreateConsumer), those(DeleteConsumer), those(RestartConsumer))
+    return PlatformChangeIntended(epoch, numbers(CreateConsumer), numbers(DeleteConsumer), numbers(RestartConsumer))

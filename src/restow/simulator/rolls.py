@@ -5,9 +5,9 @@ checkers (checkers.py) it looks at the world.
 from collections.abc import Callable
 from typing import TYPE_CHECKING, Final
 
-from restow.controller.effects import PlatformEffect, RestartConsumer
 from restow.controller.transitions import Phase
 from restow.model import ConsumerId
+from restow.platform.interface import PlatformRequest, RestartConsumer
 from restow.simulator.platform import Pod
 
 if TYPE_CHECKING:
@@ -23,31 +23,31 @@ class OneRolls:
     """A consumer that works is restarted with new settings when no other is; and of settings by which nothing comes
     up, a controller learns from one."""
 
-    def __init__(self, say: Callable[[int, str], None]) -> None:
-        self._say = say
+    def __init__(self, report: Callable[[int, str], None]) -> None:
+        self._report = report
         self._rolling: dict[ConsumerId, Pod] = {}
         """Those that were restarted, until they are ready."""
         self._tried: dict[tuple[ControllerProcess, str], Pod] = {}
         """With which consumer a controller first tried settings by which nothing comes up."""
 
-    def wished(self, controller: "ControllerProcess", wish: PlatformEffect) -> None:
+    def requested(self, controller: "ControllerProcess", request: PlatformRequest) -> None:
         """One that stood still since it decided that, and was replaced meanwhile, is not asked."""
         world = controller.world
-        view = controller.state.consumers.get(wish.consumer)
-        is_roll = isinstance(wish, RestartConsumer) and view is not None and view.phase is Phase.ROLLING
+        view = controller.state.consumers.get(request.consumer)
+        is_roll = isinstance(request, RestartConsumer) and view is not None and view.phase is Phase.ROLLING
         if not is_roll or controller is not world.controller_in_charge():
             return
         pods = world.platform.pods
-        pod = pods[wish.consumer]
+        pod = pods[request.consumer]
         for other, rolling in self._rolling.items():
-            if other != wish.consumer and pods.get(other) is rolling and not rolling.leaving:
-                self._say(4, f"consumer {wish.consumer} is restarted with new settings while consumer {other} is")
-        self._rolling[wish.consumer] = pod
+            if other != request.consumer and pods.get(other) is rolling and not rolling.leaving:
+                self._report(4, f"consumer {request.consumer} is restarted with new settings while consumer {other} is")
+        self._rolling[request.consumer] = pod
         if pod.is_broken:
             first = self._tried.setdefault((controller, pod.fingerprint), pod)
             if first is not pod and not first.is_lost:
                 words = f"by which consumer {first.consumer} did not come up"
-                self._say(4, f"consumer {pod.consumer} is restarted with settings {words}")
+                self._report(4, f"consumer {pod.consumer} is restarted with settings {words}")
 
     def ready(self, process: "ConsumerProcess") -> None:
         pod = self._rolling.get(process.number)
@@ -61,7 +61,7 @@ class OneRolls:
         wanted = world.settings.fingerprint
         for consumer, pod in sorted(world.platform.pods.items()):
             if not pod.leaving and pod.fingerprint != wanted:
-                self._say(4, f"consumer {consumer} still has settings {pod.fingerprint} instead of {wanted}")
+                self._report(4, f"consumer {consumer} still has settings {pod.fingerprint} instead of {wanted}")
         for process in world.processes:
             if process.is_alive and not process.is_disowned and process.settings.fingerprint != wanted:
-                self._say(4, f"consumer {process.number} still runs by {process.settings.fingerprint}")
+                self._report(4, f"consumer {process.number} still runs by {process.settings.fingerprint}")

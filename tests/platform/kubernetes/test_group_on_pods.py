@@ -14,9 +14,9 @@ from tests.support.kubernetes.cluster.node import Node
 from tests.support.kubernetes.groups import Place, PodGroup, container, ended, uid_of
 from tests.support.live_groups import Eventually
 
-from restow.controller.effects import CreateConsumer, RestartConsumer
 from restow.kafka.admin import Admin
 from restow.model import SortedMapping, TopicPartition
+from restow.platform.interface import CreateConsumer, RestartConsumer
 from restow.protocol.messages import ConsumerSettings, ServiceUpdate
 from restow.settings import Kafka
 

@@ -19,7 +19,7 @@ from tests.support.kubernetes.platforms import ONE, TWO, Eventually, NowhereMake
 from tests.support.platform_contract import Watched
 
 from restow.model import ConsumerId
-from restow.platform.interface import ConsumerGone, Create, Listed, PlatformRefusal, Refused
+from restow.platform.interface import ConsumerGone, CreateConsumer, Listed, PlatformRefusal, RefusedRequest
 from restow.platform.kubernetes import api
 
 WELL, STUBBORN = behaving("well"), behaving("stubborn")
@@ -92,8 +92,8 @@ def test_a_wish_is_refused_when_that_lasts(watched: Watched, door: Door) -> None
 
 def test_nothing_is_done_where_nobody_tells_what_is_there(watched: Watched, door: Door) -> None:
     door.faults.append(Fault(lambda request: request.method == "GET" and not request.is_watch, times=1000, code=503))
-    wishes = (Create(ONE, WELL), Create(TWO, WELL))
-    assert watched.platform.take(wishes) == tuple(Refused(wish, "the door is shut (503)") for wish in wishes)
+    wishes = (CreateConsumer(ONE, WELL), CreateConsumer(TWO, WELL))
+    assert watched.platform.take(wishes) == tuple(RefusedRequest(wish, "the door is shut (503)") for wish in wishes)
     assert door.count("POST", "deployments") == 0
     with pytest.raises(PlatformRefusal, match=r"^the door is shut \(503\)$"):
         watched.platform.list()
@@ -209,7 +209,7 @@ def test_an_api_server_that_restarts_is_waited_for(
 def test_requests_are_made_in_parallel_and_never_more_than_allowed(place: NowhereMaker, door: Door) -> None:
     platform = place.make(more="requests_at_once = 4")
     assert platform.at_once == 4
-    wishes = [Create(ConsumerId(number), WELL) for number in range(1, 25)]
+    wishes = [CreateConsumer(ConsumerId(number), WELL) for number in range(1, 25)]
     door.most_at_once = 0
     assert platform.take(wishes) == ()
     assert 2 <= door.most_at_once <= 4

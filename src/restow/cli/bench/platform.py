@@ -19,7 +19,7 @@ from restow.cli.support.output import note, print_json, progress, right, show, t
 from restow.cli.support.stopping import interrupt_on_stop_signals
 from restow.errors import InvalidInput, RestowError
 from restow.model import ConsumerId
-from restow.platform.interface import ConsumerFailing, ConsumerGone, Create, Delete, Platform
+from restow.platform.interface import ConsumerFailing, ConsumerGone, CreateConsumer, DeleteConsumer, Platform
 from restow.protocol.messages import ConsumerReady
 from restow.settings import Settings, read_settings
 
@@ -152,22 +152,24 @@ def _measured(name: str, settings: Settings, platform: Platform, count: int) -> 
         first = consumers[:PUBLISHED_REQUESTS]
         try:
             begun_s = time.monotonic()
-            _take(platform, [Create(consumer, settings.consumer.settings) for consumer in first])
+            _take(platform, [CreateConsumer(consumer, settings.consumer.settings) for consumer in first])
             first_s = time.monotonic() - begun_s
-            _take(platform, [Create(consumer, settings.consumer.settings) for consumer in consumers[len(first) :]])
+            _take(
+                platform, [CreateConsumer(consumer, settings.consumer.settings) for consumer in consumers[len(first) :]]
+            )
             accepted_s = time.monotonic() - begun_s
             note(f"{name}: {count} accepted after {accepted_s:.2f} s; waiting until they are ready")
             _until(f"{name}: ready", consumers, lambda: _ready(channel, platform))
             ready_s = time.monotonic() - begun_s
         finally:
             told_s = time.monotonic()
-            _take(platform, [Delete(consumer) for consumer in consumers])
+            _take(platform, [DeleteConsumer(consumer) for consumer in consumers])
             _until(f"{name}: gone", consumers, lambda: _gone(platform))
     gone_s = time.monotonic() - told_s
     return Row(name, count, platform.at_once, len(first), first_s, accepted_s, ready_s, gone_s)
 
 
-def _take(platform: Platform, wishes: Sequence[Create | Delete]) -> None:
+def _take(platform: Platform, wishes: Sequence[CreateConsumer | DeleteConsumer]) -> None:
     """In parts, as a controller hands them over."""
     for start in range(0, len(wishes), platform.at_once):
         for refused in platform.take(wishes[start : start + platform.at_once]):

@@ -20,14 +20,14 @@ from lightkube.resources.core_v1 import Pod
 from restow.errors import InvalidInput, RestowError
 from restow.model import ConsumerId
 from restow.platform.interface import (
-    Create,
-    Delete,
+    CreateConsumer,
+    DeleteConsumer,
     Listed,
     PlatformChange,
     PlatformRefusal,
-    Refused,
-    Restart,
-    Wish,
+    PlatformRequest,
+    RefusedRequest,
+    RestartConsumer,
 )
 from restow.platform.kubernetes import names, objects
 from restow.platform.kubernetes.api import Answered, Api, Trouble, metadata_of
@@ -49,7 +49,7 @@ LOOK_AGAIN_AFTER_S: Final = 0.3
 LOOK_FOR_UNSEEN_EVERY_S: Final = 10.0
 INVALID: Final = (400, 422)
 
-Numbered = tuple[int, Wish]
+Numbered = tuple[int, PlatformRequest]
 """A wish and its place among those that came with it."""
 
 
@@ -99,26 +99,26 @@ class KubernetesPlatform:
         return tuple(self._listed(consumer, each) for consumer, each in looked.items() if each.is_there)
 
     def create(self, consumer: ConsumerId, settings: ConsumerSettings) -> None:
-        self._take_one(Create(consumer, settings))
+        self._take_one(CreateConsumer(consumer, settings))
 
     def delete(self, consumer: ConsumerId) -> None:
-        self._take_one(Delete(consumer))
+        self._take_one(DeleteConsumer(consumer))
 
     def restart(self, consumer: ConsumerId, settings: ConsumerSettings) -> None:
-        self._take_one(Restart(consumer, settings))
+        self._take_one(RestartConsumer(consumer, settings))
 
-    def take(self, wishes: Sequence[Wish]) -> tuple[Refused, ...]:
+    def take(self, requests: Sequence[PlatformRequest]) -> tuple[RefusedRequest, ...]:
         """One look at all of their consumers, then each consumer's requests beside the others'."""
-        if not wishes:
+        if not requests:
             return ()
         until_s = _deadline_s()
         by_consumer: dict[ConsumerId, list[Numbered]] = defaultdict(list)
-        for numbered in enumerate(wishes):
+        for numbered in enumerate(requests):
             by_consumer[numbered[1].consumer].append(numbered)
         try:
             looked = self._look(list(by_consumer), until_s)
         except PlatformRefusal as refusal:
-            return tuple(Refused(wish, str(refusal)) for wish in wishes)
+            return tuple(RefusedRequest(request, str(refusal)) for request in requests)
         under_way = [
             self._requests.submit(self._take_for, some, looked[consumer], until_s)
             for consumer, some in by_consumer.items()
@@ -129,7 +129,9 @@ class KubernetesPlatform:
             refused |= refusals
             for creation in created:
                 self._teller.hear(Asked(creation))
-        return tuple(Refused(wish, refused[index]) for index, wish in enumerate(wishes) if index in refused)
+        return tuple(
+            RefusedRequest(request, refused[index]) for index, request in enumerate(requests) if index in refused
+        )
 
     def changes(self) -> tuple[PlatformChange, ...]:
         for _ in range(self._news.qsize()):
@@ -177,7 +179,7 @@ class KubernetesPlatform:
             settings = f"{settings}, and other pod settings than [kubernetes] has now"
         return Listed(consumer, settings=settings)
 
-    def _take_one(self, wish: Wish) -> None:
+    def _take_one(self, wish: PlatformRequest) -> None:
         for refused in self.take((wish,)):
             raise PlatformRefusal(refused.reason)
 

@@ -13,7 +13,7 @@ from lightkube.resources.apps_v1 import Deployment
 from lightkube.resources.core_v1 import PersistentVolumeClaim
 
 from restow.model import ConsumerId
-from restow.platform.interface import Create, Delete, PlatformRefusal, Restart, Wish
+from restow.platform.interface import CreateConsumer, DeleteConsumer, PlatformRefusal, PlatformRequest, RestartConsumer
 from restow.platform.kubernetes import objects
 from restow.platform.kubernetes.api import Answered, Api, metadata_of
 from restow.platform.kubernetes.change_tracker import Creation
@@ -28,14 +28,14 @@ class Wishes:
     def __init__(self, settings: Settings, api: Api) -> None:
         self._settings, self._api, self._group = settings, api, settings.group.name
 
-    def take(self, wish: Wish, looked: Looked, until_s: float) -> Creation | None:
+    def take(self, wish: PlatformRequest, looked: Looked, until_s: float) -> Creation | None:
         """The new one, if one was created."""
         match wish:
-            case Create(consumer, settings):
+            case CreateConsumer(consumer, settings):
                 return self._create(consumer, settings, looked, until_s)
-            case Restart(consumer, settings):
+            case RestartConsumer(consumer, settings):
                 self._restart(consumer, settings, looked, until_s)
-            case Delete():
+            case DeleteConsumer():
                 self._delete(looked, until_s)
             case _:
                 assert_never(wish)
