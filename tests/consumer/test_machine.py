@@ -24,8 +24,8 @@ from tests.support.consumer_machines import (
     told_offsets,
 )
 
-from restow.consumer.checkpoint import Saved
-from restow.consumer.effects import ChangeAssignment, Effect, End, RunCycle, Save, Tell
+from restow.consumer.checkpoint import Checkpoint
+from restow.consumer.effects import ChangeAssignment, Effect, End, RunCycle, Save, Send
 from restow.consumer.events import (
     AssignmentChanged,
     ClockTicked,
@@ -36,7 +36,7 @@ from restow.consumer.events import (
     Event,
     QueryRead,
     ReadySent,
-    Refused,
+    RefusedPartitions,
 )
 from restow.model import SortedMapping
 from restow.protocol.messages import (
@@ -51,7 +51,7 @@ from restow.protocol.messages import (
 )
 from restow.protocol.records import known_versions
 
-HELD = Saved(ME, epoch=EPOCH, clean=False, positions=offsets(a_0=10, b_0=20), topics=services("a", "b"))
+HELD = Checkpoint(ME, epoch=EPOCH, clean=False, positions=offsets(a_0=10, b_0=20), topics=services("a", "b"))
 
 
 @pytest.fixture
@@ -75,9 +75,9 @@ def refusal(sequence: int | None, *partitions: object, kind: str, reason: str) -
 
 def test_one_without_a_volume_tells_that_it_is_ready_and_holds_nothing() -> None:
     world = World().begin()
-    assert world.done == [Tell(ConsumerReady(ME, True, (), SortedMapping(), known_versions()))]
+    assert world.done == [Send(ConsumerReady(ME, True, (), SortedMapping(), known_versions()))]
     assert world.happens(ReadySent(INCARNATION)) == (
-        Save(Saved(ME, epoch=0, clean=False)),
+        Save(Checkpoint(ME, epoch=0, clean=False)),
         RunCycle(NOTHING, SortedMapping()),
     )
 
@@ -85,7 +85,7 @@ def test_one_without_a_volume_tells_that_it_is_ready_and_holds_nothing() -> None
 def test_one_that_crashed_goes_on_with_its_partitions_where_their_tables_are() -> None:
     world = World(saved=HELD, table={A0: 15, B0: 20}).begin()
     definitions = SortedMapping({topic: service.digest for topic, service in HELD.topics.items()})
-    assert world.done == [Tell(ConsumerReady(ME, False, (A0, B0), definitions, known_versions()))]
+    assert world.done == [Send(ConsumerReady(ME, False, (A0, B0), definitions, known_versions()))]
     recover = ChangeAssignment((), begins(a_0=RECOVER, b_0=RECOVER), HELD.topics)
     assert world.happens(ReadySent(INCARNATION)) == (recover,)
     assert world.finish() == (RunCycle(offsets(a_0=15, b_0=20), HELD.topics),)
@@ -95,19 +95,19 @@ def test_what_it_cannot_open_again_is_given_up_and_told() -> None:
     world = World(saved=HELD, refuses={A0: "no such table"}).begin()
     world.happens(ReadySent(INCARNATION))
     assert world.finish() == (
-        Save(Saved(ME, EPOCH, False, offsets(b_0=0), services("b"))),
-        Tell(refusal(None, A0, kind="table", reason="no such table")),
+        Save(Checkpoint(ME, EPOCH, False, offsets(b_0=0), services("b"))),
+        Send(refusal(None, A0, kind="table", reason="no such table")),
         RunCycle(offsets(b_0=0), services("b")),
     )
 
 
 def test_one_that_ended_cleanly_is_ready_and_holds_nothing() -> None:
-    world = World(saved=Saved(ME, epoch=EPOCH)).begin()
+    world = World(saved=Checkpoint(ME, epoch=EPOCH)).begin()
     assert world.announced == ConsumerReady(ME, True, (), SortedMapping(), known_versions())
 
 
 def test_an_epoch_of_a_log_that_was_deleted_counts_no_more() -> None:
-    world = World(saved=Saved(ME, epoch=INCARNATION + 1)).ready()
+    world = World(saved=Checkpoint(ME, epoch=INCARNATION + 1)).ready()
     world.reads(start(1, A0, epoch=2))
     assert world.turn() == [started(1, offsets(a_0=0), epoch=2)]
 
@@ -119,8 +119,8 @@ def test_a_command_waits_for_the_end_of_the_cycle_and_is_answered_when_it_is_app
     fresh.reads(start(1, A0, at=5))
     assert fresh.finish() == (ChangeAssignment((), begins(a_0=5), services("a")),)
     assert fresh.finish() == (
-        Save(Saved(ME, EPOCH, False, offsets(a_0=5), services("a"))),
-        Tell(started(1, offsets(a_0=5))),
+        Save(Checkpoint(ME, EPOCH, False, offsets(a_0=5), services("a"))),
+        Send(started(1, offsets(a_0=5))),
         RunCycle(offsets(a_0=5), services("a")),
     )
 
@@ -129,8 +129,8 @@ def test_a_stop_is_answered_with_the_next_offset(reading: World) -> None:
     reading.reads(stop(1, A0))
     assert reading.finish(progress=4) == (ChangeAssignment((A0,), SortedMapping(), services("b")),)
     assert reading.finish() == (
-        Save(Saved(ME, EPOCH, False, offsets(b_0=24), services("b"))),
-        Tell(stopped(1, offsets(a_0=19))),
+        Save(Checkpoint(ME, EPOCH, False, offsets(b_0=24), services("b"))),
+        Send(stopped(1, offsets(a_0=19))),
         RunCycle(offsets(b_0=24), services("b")),
     )
 
@@ -139,10 +139,10 @@ def test_all_that_waits_becomes_one_change_and_is_answered_in_order(reading: Wor
     reading.reads(start(1, A1, at=3), stop(2, B0), start(4, A2, at=4))
     assert reading.finish() == (ChangeAssignment((B0,), begins(a_1=3, a_2=4), services("a")),)
     assert reading.finish() == (
-        Save(Saved(ME, EPOCH, False, offsets(a_0=15, a_1=3, a_2=4), services("a"))),
-        Tell(started(1, offsets(a_1=3))),
-        Tell(stopped(2, offsets(b_0=20))),
-        Tell(started(4, offsets(a_2=4))),
+        Save(Checkpoint(ME, EPOCH, False, offsets(a_0=15, a_1=3, a_2=4), services("a"))),
+        Send(started(1, offsets(a_1=3))),
+        Send(stopped(2, offsets(b_0=20))),
+        Send(started(4, offsets(a_2=4))),
         RunCycle(offsets(a_0=15, a_1=3, a_2=4), services("a")),
     )
 
@@ -153,14 +153,14 @@ def test_what_is_read_while_the_assignment_changes_waits_for_the_next_cycle(fres
     fresh.reads(stop(2, A0))
     effects = fresh.finish()
     assert effects[-1] == RunCycle(offsets(a_0=0), services("a"))
-    assert fresh.state.wants_a_word
+    assert fresh.state.should_end_cycle
     assert fresh.turn(progress=7) == [stopped(2, offsets(a_0=7))]
 
 
 def test_the_start_of_what_is_held_is_answered_with_its_position_and_changes_nothing(reading: World) -> None:
     reading.reads(start(1, A0, at=3))
     assert reading.finish(progress=1) == (
-        Tell(started(1, offsets(a_0=16))),
+        Send(started(1, offsets(a_0=16))),
         RunCycle(offsets(a_0=16, b_0=21), HELD.topics),
     )
 
@@ -168,8 +168,8 @@ def test_the_start_of_what_is_held_is_answered_with_its_position_and_changes_not
 def test_the_stop_of_what_is_not_held_is_answered_without_an_offset(fresh: World) -> None:
     fresh.reads(stop(1, A0))
     assert fresh.finish() == (
-        Save(Saved(ME, EPOCH, False)),
-        Tell(stopped(1, told_offsets(a_0=None))),
+        Save(Checkpoint(ME, EPOCH, False)),
+        Send(stopped(1, told_offsets(a_0=None))),
         RunCycle(NOTHING, SortedMapping()),
     )
 
@@ -177,20 +177,20 @@ def test_the_stop_of_what_is_not_held_is_answered_without_an_offset(fresh: World
 def test_a_start_and_a_stop_in_one_batch_open_nothing_and_both_are_answered(fresh: World) -> None:
     fresh.reads(start(1, A0, A1, at=8), stop(2, A0))
     assert fresh.finish() == (ChangeAssignment((), begins(a_1=8), services("a")),)
-    assert fresh.finish()[1:3] == (Tell(started(1, offsets(a_0=8, a_1=8))), Tell(stopped(2, offsets(a_0=8))))
+    assert fresh.finish()[1:3] == (Send(started(1, offsets(a_0=8, a_1=8))), Send(stopped(2, offsets(a_0=8))))
     assert fresh.state.positions == offsets(a_1=8)
 
 
 def test_of_what_was_to_recover_and_was_never_opened_no_offset_is_known(fresh: World) -> None:
     fresh.reads(start(1, A0), stop(2, A0))
-    assert fresh.finish()[1:3] == (Tell(started(1, NOTHING)), Tell(stopped(2, told_offsets(a_0=None))))
+    assert fresh.finish()[1:3] == (Send(started(1, NOTHING)), Send(stopped(2, told_offsets(a_0=None))))
 
 
 def test_a_stop_and_a_start_in_one_batch_go_on_reading_and_both_are_answered(reading: World) -> None:
     reading.reads(stop(1, A0), start(2, A0, at=2))
     assert reading.finish(progress=1) == (
-        Tell(stopped(1, offsets(a_0=16))),
-        Tell(started(2, offsets(a_0=16))),
+        Send(stopped(1, offsets(a_0=16))),
+        Send(started(2, offsets(a_0=16))),
         RunCycle(offsets(a_0=16, b_0=21), HELD.topics),
     )
 
@@ -200,9 +200,9 @@ def test_a_stop_and_a_start_with_another_definition_in_one_batch_close_and_open(
     reading.reads(stop(1, A0), start(2, A0, service=TO_ELSEWHERE))
     assert reading.finish() == (ChangeAssignment((A0,), begins(a_0=RECOVER), topics),)
     assert reading.finish() == (
-        Save(Saved(ME, EPOCH, False, offsets(a_0=15, b_0=20), topics)),
-        Tell(stopped(1, offsets(a_0=15))),
-        Tell(started(2, offsets(a_0=15))),
+        Save(Checkpoint(ME, EPOCH, False, offsets(a_0=15, b_0=20), topics)),
+        Send(stopped(1, offsets(a_0=15))),
+        Send(started(2, offsets(a_0=15))),
         RunCycle(offsets(a_0=15, b_0=20), topics),
     )
 
@@ -211,8 +211,8 @@ def test_a_start_that_contradicts_what_is_held_is_refused_and_what_is_held_goes_
     reading.reads(start(1, A0, A1, service=TO_ELSEWHERE))
     reason = "other partitions of a are read here by another definition; stop them first"
     assert reading.finish() == (
-        Tell(started(1, offsets(a_0=15))),
-        Tell(refusal(1, A1, kind="table", reason=reason)),
+        Send(started(1, offsets(a_0=15))),
+        Send(refusal(1, A1, kind="table", reason=reason)),
         RunCycle(offsets(a_0=15, b_0=20), HELD.topics),
     )
 
@@ -227,13 +227,13 @@ def test_another_start_position_contradicts_nothing(reading: World) -> None:
 def test_what_the_sink_refuses_is_told_kind_by_kind_and_the_rest_starts(fresh: World) -> None:
     fresh.reads(start(1, A0, A1, A2, B0))
     fresh.finish()
-    refused = (Refused((A1, A0), "transform", "no module m"), Refused((B0,), "table", "no room"))
+    refused = (RefusedPartitions((A1, A0), "transform", "no module m"), RefusedPartitions((B0,), "table", "no room"))
     fresh.under_way = None
     assert fresh.happens(AssignmentChanged(offsets(a_2=3), NOTHING, refused)) == (
-        Save(Saved(ME, EPOCH, False, offsets(a_2=3), services("a"))),
-        Tell(started(1, offsets(a_2=3))),
-        Tell(refusal(1, A0, A1, kind="transform", reason="no module m")),
-        Tell(refusal(1, B0, kind="table", reason="no room")),
+        Save(Checkpoint(ME, EPOCH, False, offsets(a_2=3), services("a"))),
+        Send(started(1, offsets(a_2=3))),
+        Send(refusal(1, A0, A1, kind="transform", reason="no module m")),
+        Send(refusal(1, B0, kind="table", reason="no room")),
         RunCycle(offsets(a_2=3), services("a")),
     )
 
@@ -244,14 +244,14 @@ def test_what_the_sink_refuses_is_told_kind_by_kind_and_the_rest_starts(fresh: W
 def test_commands_of_a_smaller_epoch_or_for_another_incarnation_are_passed_over(fresh: World) -> None:
     fresh.reads(start(1, A0), start(9, A1, epoch=EPOCH - 1), stop(9, A0, incarnation=INCARNATION - 1))
     assert fresh.turn() == [started(1, offsets(a_0=0))]
-    assert fresh.state.passed_over == 2
+    assert fresh.state.ignored == 2
 
 
 def test_commands_that_come_before_it_is_announced_are_another_incarnations() -> None:
     world = World().begin()
     world.reads(start(1, A0))
     world.happens(ReadySent(INCARNATION))
-    assert (world.turn(), world.state.passed_over) == ([], 1)
+    assert (world.turn(), world.state.ignored) == ([], 1)
 
 
 def test_a_greater_epoch_passes_over_what_waits_and_counts_sequences_anew(fresh: World) -> None:
@@ -259,15 +259,15 @@ def test_a_greater_epoch_passes_over_what_waits_and_counts_sequences_anew(fresh:
     fresh.turn()
     fresh.reads(stop(2, A0), start(1, A1, epoch=EPOCH + 1))
     assert fresh.turn() == [started(1, offsets(a_1=0), epoch=EPOCH + 1)]
-    assert fresh.saved == Saved(ME, EPOCH + 1, False, offsets(a_0=0, a_1=0), services("a"))
-    assert fresh.state.passed_over == 1
+    assert fresh.saved == Checkpoint(ME, EPOCH + 1, False, offsets(a_0=0, a_1=0), services("a"))
+    assert fresh.state.ignored == 1
 
 
 def test_what_was_under_way_for_a_controller_that_was_replaced_is_answered_and_not_remembered(fresh: World) -> None:
     fresh.reads(start(5, A0))
     fresh.finish()
     fresh.reads(stop(5, A1, epoch=EPOCH + 1))
-    assert fresh.finish()[1] == Tell(started(5, offsets(a_0=0)))
+    assert fresh.finish()[1] == Send(started(5, offsets(a_0=0)))
     assert fresh.turn() == [stopped(5, told_offsets(a_1=None), epoch=EPOCH + 1)]
 
 
@@ -278,8 +278,8 @@ def test_a_repeat_is_answered_with_the_same_and_changes_nothing(fresh: World) ->
     fresh.turn(progress=3)
     fresh.reads(start(1, A0, at=4), stop(2, A0))
     assert fresh.finish() == (
-        Tell(started(1, offsets(a_0=4))),
-        Tell(stopped(2, offsets(a_0=7))),
+        Send(started(1, offsets(a_0=4))),
+        Send(stopped(2, offsets(a_0=7))),
         RunCycle(NOTHING, SortedMapping()),
     )
 
@@ -294,7 +294,7 @@ def test_the_last_64_answers_are_remembered(fresh: World) -> None:
     fresh.turn()
     fresh.reads(stop(2, A0), stop(4, A0))
     assert fresh.turn() == [stopped(4, told_offsets(a_0=None))]
-    assert fresh.state.passed_over == 1
+    assert fresh.state.ignored == 1
 
 
 # Queries.
@@ -318,7 +318,7 @@ def test_a_query_is_answered_when_all_commands_before_it_are_applied(fresh: Worl
 def test_an_idle_cycle_is_cut_short_for_what_can_be_answered(fresh: World) -> None:
     def wants(event: Event) -> bool:
         fresh.happens(event)
-        return fresh.state.wants_a_word
+        return fresh.state.should_end_cycle
 
     query, command = QueryRead(StateQuery(EPOCH, 1), commands_end=2), CommandRead(1, start(1, A0))
     assert [wants(CommandsReadTo(1)), wants(query), wants(CommandsReadTo(2))] == [False, False, True]
@@ -337,8 +337,8 @@ def test_a_query_is_answered_after_the_commands_of_the_same_cycle(fresh: World) 
 def test_the_epoch_of_a_query_is_saved_before_it_is_answered(fresh: World) -> None:
     fresh.asked(3, epoch=EPOCH + 2)
     assert fresh.finish() == (
-        Save(Saved(ME, EPOCH + 2, False)),
-        Tell(response(3, fresh, last_sequence=0, epoch=EPOCH + 2)),
+        Save(Checkpoint(ME, EPOCH + 2, False)),
+        Send(response(3, fresh, last_sequence=0, epoch=EPOCH + 2)),
         RunCycle(NOTHING, SortedMapping()),
     )
 
@@ -354,14 +354,14 @@ def test_a_query_of_a_smaller_epoch_is_passed_over_and_the_newest_counts(fresh: 
     fresh.asked(2)
     fresh.asked(9, epoch=EPOCH - 1)
     assert fresh.turn() == [response(2, fresh, last_sequence=0)]
-    assert fresh.state.passed_over == 1
+    assert fresh.state.ignored == 1
 
 
 def test_a_query_that_comes_before_the_announcement_is_answered_after_it() -> None:
     world = World(saved=HELD, table={A0: 15, B0: 20}).begin()
     world.asked(1)
     world.happens(ReadySent(INCARNATION))
-    assert world.finish()[0] == Tell(response(1, world, last_sequence=0))
+    assert world.finish()[0] == Send(response(1, world, last_sequence=0))
     assert world.state.positions == offsets(a_0=15, b_0=20)
 
 
@@ -370,8 +370,8 @@ def test_a_query_that_comes_before_the_announcement_is_answered_after_it() -> No
 
 def test_what_others_took_over_is_dropped_saved_and_told_and_the_rest_goes_on(reading: World) -> None:
     assert reading.loses(A0) == (
-        Save(Saved(ME, EPOCH, False, offsets(b_0=20), services("b"))),
-        Tell(refusal(None, A0, kind="replaced", reason=REPLACED)),
+        Save(Checkpoint(ME, EPOCH, False, offsets(b_0=20), services("b"))),
+        Send(refusal(None, A0, kind="replaced", reason=REPLACED)),
         RunCycle(offsets(b_0=20), services("b")),
     )
 
@@ -392,7 +392,7 @@ def test_it_reports_once_what_was_deleted_before_it_was_read(reading: World) -> 
 
 def _the_report(effects: tuple[Effect, ...]) -> ConsumerReport:
     [tell] = effects
-    assert isinstance(tell, Tell)
+    assert isinstance(tell, Send)
     assert isinstance(tell.message, ConsumerReport)
     return tell.message
 
@@ -405,7 +405,7 @@ def test_it_reports_what_it_did_since_its_last_report(reading: World) -> None:
         reading.happens(CycleEnded(reading.state.positions, lags, records, 1000 * records, took_s, saturated=True))
     assert reading.happens(ClockTicked(104.9)) == ()
     assert reading.happens(ClockTicked(105.0)) == (
-        Tell(
+        Send(
             ConsumerReport(
                 ME,
                 INCARNATION,
@@ -424,7 +424,7 @@ def test_it_reports_what_it_did_since_its_last_report(reading: World) -> None:
 
 def report_of(world: World, now_s: float) -> ConsumerReport:
     [tell] = world.happens(ClockTicked(now_s))
-    assert isinstance(tell, Tell)
+    assert isinstance(tell, Send)
     assert isinstance(tell.message, ConsumerReport)
     return tell.message
 
@@ -465,8 +465,8 @@ def test_it_ends_after_the_cycle_with_everything_stopped_saved_and_told(reading:
     assert reading.happens(EndRequested()) == ()
     assert reading.finish(progress=5) == (ChangeAssignment((A0, B0), SortedMapping(), SortedMapping()),)
     assert reading.finish() == (
-        Save(Saved(ME, EPOCH, clean=True)),
-        Tell(stopped(None, offsets(a_0=20, b_0=25))),
+        Save(Checkpoint(ME, EPOCH, clean=True)),
+        Send(stopped(None, offsets(a_0=20, b_0=25))),
         End(),
     )
     assert reading.happens(ClockTicked(1e9)) == ()
@@ -474,7 +474,7 @@ def test_it_ends_after_the_cycle_with_everything_stopped_saved_and_told(reading:
 
 def test_one_that_holds_nothing_ends_after_the_cycle(fresh: World) -> None:
     fresh.happens(EndRequested())
-    assert fresh.finish() == (Save(Saved(ME, 0, clean=True)), Tell(stopped(None, NOTHING, epoch=0)), End())
+    assert fresh.finish() == (Save(Checkpoint(ME, 0, clean=True)), Send(stopped(None, NOTHING, epoch=0)), End())
 
 
 def test_it_ends_after_the_change_that_is_under_way_and_answers_its_commands(fresh: World) -> None:
@@ -482,8 +482,8 @@ def test_it_ends_after_the_change_that_is_under_way_and_answers_its_commands(fre
     fresh.finish()
     fresh.happens(EndRequested())
     assert fresh.finish() == (
-        Save(Saved(ME, EPOCH, False, offsets(a_0=6), services("a"))),
-        Tell(started(1, offsets(a_0=6))),
+        Save(Checkpoint(ME, EPOCH, False, offsets(a_0=6), services("a"))),
+        Send(started(1, offsets(a_0=6))),
         ChangeAssignment((A0,), SortedMapping(), SortedMapping()),
     )
 
@@ -494,10 +494,10 @@ def test_what_waits_at_the_end_is_answered_and_a_start_is_told_as_stopped(readin
     reading.happens(EndRequested())
     reading.finish()
     assert reading.finish() == (
-        Save(Saved(ME, EPOCH, clean=True)),
-        Tell(stopped(None, told_offsets(a_0=15, a_1=30, a_2=None, b_0=20))),
-        Tell(stopped(1, offsets(a_0=15))),
-        Tell(StateQueryResponse(ME, INCARNATION, EPOCH, 4, NOTHING, SortedMapping(), 3)),
+        Save(Checkpoint(ME, EPOCH, clean=True)),
+        Send(stopped(None, told_offsets(a_0=15, a_1=30, a_2=None, b_0=20))),
+        Send(stopped(1, offsets(a_0=15))),
+        Send(StateQueryResponse(ME, INCARNATION, EPOCH, 4, NOTHING, SortedMapping(), 3)),
         End(),
     )
 
@@ -506,15 +506,15 @@ def test_commands_after_the_request_to_end_are_not_applied(reading: World) -> No
     reading.happens(EndRequested())
     reading.reads(start(1, A1))
     assert reading.turn() == [stopped(None, offsets(a_0=15, b_0=20))]
-    assert reading.state.passed_over == 1
+    assert reading.state.ignored == 1
 
 
 def test_one_that_is_told_to_end_before_it_is_announced_opens_nothing() -> None:
     world = World(saved=HELD).begin()
     world.happens(EndRequested())
     assert world.happens(ReadySent(INCARNATION)) == (
-        Save(Saved(ME, EPOCH, clean=True)),
-        Tell(stopped(None, told_offsets(a_0=None, b_0=None))),
+        Save(Checkpoint(ME, EPOCH, clean=True)),
+        Send(stopped(None, told_offsets(a_0=None, b_0=None))),
         End(),
     )
 

@@ -3,7 +3,7 @@
 import pytest
 from tests.support.consumer_machines import A0, A1, A2, B0, EPOCH, INCARNATION, ME, Crash, World, start, stop
 
-from restow.consumer.checkpoint import Saved
+from restow.consumer.checkpoint import Checkpoint
 from restow.consumer.events import EndRequested
 from restow.model import TopicPartition
 from restow.protocol.messages import (
@@ -74,7 +74,7 @@ def test_a_crash_before_any_effect_leaves_what_a_restart_repairs(effects: int) -
         life(before)
     after = World(saved=before.saved, table=dict(before.table), incarnation=NEXT).ready()
 
-    saved = before.saved or Saved(ME)
+    saved = before.saved or Checkpoint(ME)
     assert isinstance(after.told[0], ConsumerReady)
     assert set(after.announced.partitions) == set(saved.positions)
     assert after.announced.clean == saved.clean

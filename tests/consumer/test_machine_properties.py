@@ -51,26 +51,26 @@ class Model:
     last: int = 0
     answers: dict[int, list[FromConsumer]] = field(default_factory=dict)
     waiting: list[Command] = field(default_factory=list)
-    passed_over: int = 0
+    ignored: int = 0
     query: int | None = None
 
     def reads(self, command: Command) -> None:
         if command.incarnation != INCARNATION or command.epoch < self.epoch:
-            self.passed_over += 1
+            self.ignored += 1
             return
         self.raises(command.epoch)
         self.waiting.append(command)
 
     def asked(self, epoch: int, query: int) -> None:
         if epoch < self.epoch:
-            self.passed_over += 1
+            self.ignored += 1
             return
         self.raises(epoch)
         self.query = query
 
     def raises(self, epoch: int) -> None:
         if epoch > self.epoch:
-            self.passed_over += len(self.waiting)
+            self.ignored += len(self.waiting)
             self.epoch, self.last, self.answers, self.waiting, self.query = epoch, 0, {}, [], None
 
     def applies(self, table: dict[TopicPartition, int], broken: set[TopicPartition]) -> list[FromConsumer]:
@@ -86,7 +86,7 @@ class Model:
                 self.last = command.sequence
                 self.answers[command.sequence] = self.answer(command, known, refused)
             told += self.answers.get(command.sequence, [])
-            self.passed_over += command.sequence not in self.answers  # a number that was left out, or long ago
+            self.ignored += command.sequence not in self.answers  # a number that was left out, or long ago
         for partition in refused:
             del self.held[partition], self.services[partition]
         return told + self.response()
@@ -233,7 +233,7 @@ class Play:
         state = self.world.state
         assert dict(state.positions) == self.model.held
         assert {p: state.topics[p.topic] for p in state.positions} == self.model.services
-        assert (state.epoch, state.passed_over) == (self.model.epoch, self.model.passed_over)
+        assert (state.epoch, state.ignored) == (self.model.epoch, self.model.ignored)
 
     def controller(self, newer: int) -> int:
         if newer > 0:

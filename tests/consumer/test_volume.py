@@ -3,12 +3,12 @@ from pathlib import Path
 import pytest
 from tests.support.consumer_machines import ME, offsets, services
 
-from restow.consumer.checkpoint import Saved, Stage
+from restow.consumer.checkpoint import Checkpoint, TableWrite
 from restow.consumer.volume import PLAN, STATE, Volume
 from restow.errors import InvalidInput, RestowError
 from restow.model import ConsumerId
 
-SAVED = Saved(ME, epoch=8, clean=False, positions=offsets(a_0=5, a_1=6, b_0=7), topics=services("a", "b"))
+SAVED = Checkpoint(ME, epoch=8, clean=False, positions=offsets(a_0=5, a_1=6, b_0=7), topics=services("a", "b"))
 
 
 @pytest.fixture
@@ -19,7 +19,7 @@ def said() -> list[str]:
 def test_what_was_saved_is_read_by_the_next_process(tmp_path: Path, said: list[str]) -> None:
     with Volume(tmp_path / "new", "restow", ME, said.append) as volume:
         assert volume.read() is None
-        volume.write(Saved(ME))
+        volume.write(Checkpoint(ME))
         volume.write(SAVED)
     with Volume(tmp_path / "new", "restow", ME, said.append) as volume:
         assert volume.read() == SAVED
@@ -41,9 +41,9 @@ def test_what_one_that_was_deleted_held_is_not_for_the_next_of_its_number(tmp_pa
 
 def test_one_that_ended_cleanly_left_nothing_that_could_be_mistaken(tmp_path: Path, said: list[str]) -> None:
     with Volume(tmp_path, "restow", ME, said.append, "first") as volume:
-        volume.write(Saved(ME, epoch=8))
+        volume.write(Checkpoint(ME, epoch=8))
     with Volume(tmp_path, "restow", ME, said.append, "second") as created:
-        assert created.read() == Saved(ME, epoch=8)
+        assert created.read() == Checkpoint(ME, epoch=8)
     assert said == []
 
 
@@ -52,8 +52,8 @@ def test_a_write_that_was_cut_off_leaves_what_was_before(tmp_path: Path, said: l
         volume.write(SAVED)
         (tmp_path / f"{STATE}.new").write_text('{"version": 1, "gro')
         assert volume.read() == SAVED
-        volume.write(Saved(ME))
-        assert volume.read() == Saved(ME)
+        volume.write(Checkpoint(ME))
+        assert volume.read() == Checkpoint(ME)
 
 
 @pytest.mark.parametrize(
@@ -88,8 +88,8 @@ def test_a_state_that_is_damaged_or_not_ours_is_set_aside(
 
 
 PLANNED = (
-    Stage("lake/a", "data/restow/consumer-3/7-8", offsets(a_0=5, a_1=6), offsets(a_0=9, a_1=6)),
-    Stage("", "", offsets(b_0=7), offsets(b_0=70)),
+    TableWrite("lake/a", "data/restow/consumer-3/7-8", offsets(a_0=5, a_1=6), offsets(a_0=9, a_1=6)),
+    TableWrite("", "", offsets(b_0=7), offsets(b_0=70)),
 )
 
 

@@ -6,7 +6,7 @@ import pytest
 
 from restow.kafka.admin import Admin
 from restow.kafka.clients import make_producer
-from restow.kafka.errors import NoAnswer, Refused
+from restow.kafka.errors import NoAnswer, RequestRefused
 from restow.kafka.topics import wait_until_shown
 from restow.model import TopicPartition
 from restow.settings import Kafka
@@ -101,5 +101,5 @@ def test_a_node_that_is_not_there_has_no_sizes_to_tell(admin: Admin) -> None:
 
 
 def test_what_kafka_refuses_is_told_in_its_words(admin: Admin, prefix: str) -> None:
-    with pytest.raises(Refused, match=f"^can't create the topic {prefix}: .*replication factor"):
+    with pytest.raises(RequestRefused, match=f"^can't create the topic {prefix}: .*replication factor"):
         admin.create_topic(prefix, 1, replication_factor=3)

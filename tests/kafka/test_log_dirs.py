@@ -5,7 +5,7 @@ import ssl
 import pytest
 from kafka.admin import KafkaAdminClient
 
-from restow.kafka.errors import Refused
+from restow.kafka.errors import RequestRefused
 from restow.kafka.log_dirs import TRANSLATION, client_options, sizes_in
 from restow.model import TopicPartition
 from restow.settings import ClientProperties, Kafka
@@ -58,9 +58,13 @@ def test_tls_verifies_the_brokers_name_and_certificate_unless_told_not_to() -> N
 
 
 def test_what_can_not_be_translated_is_told_rather_than_left_out() -> None:
-    with pytest.raises(Refused, match=r"^the sizes of logs can't be asked for with ssl.keystore.location; give the"):
+    with pytest.raises(
+        RequestRefused, match=r"^the sizes of logs can't be asked for with ssl.keystore.location; give the"
+    ):
         options(ssl_keystore_location="x.p12")
-    with pytest.raises(Refused, match=r"^the sizes of logs can't be asked for with sasl.mechanism=OAUTHBEARER; any of"):
+    with pytest.raises(
+        RequestRefused, match=r"^the sizes of logs can't be asked for with sasl.mechanism=OAUTHBEARER; any of"
+    ):
         options(sasl_mechanism="OAUTHBEARER")
 
 
@@ -79,7 +83,7 @@ def test_an_offline_directory_hides_only_what_it_holds() -> None:
 
 
 def test_a_broker_that_can_not_read_its_own_directories_is_not_taken_for_an_empty_one() -> None:
-    with pytest.raises(Refused) as caught:
+    with pytest.raises(RequestRefused) as caught:
         sizes_in(3, [log_dir("/disk-1", STORAGE_ERROR)])
     assert str(caught.value) == (
         "can't read the sizes of node 3's logs: it can't read its own log directories (/disk-1: error 56)"

@@ -6,7 +6,7 @@ from pathlib import Path
 import pytest
 from tests.support.delta.lake import COLUMNS, P0, P1, lake, on_disk, write
 
-from restow.consumer.checkpoint import Stage
+from restow.consumer.checkpoint import TableWrite
 from restow.consumer.planning import Range
 from restow.errors import RestowError
 from restow.pipeline.in_flight import Undertaking, UnderWay
@@ -18,14 +18,14 @@ from restow.pipeline.table import Span
 class Notebook:
     """Plans as a volume keeps them."""
 
-    now: tuple[Stage, ...] = ()
+    now: tuple[TableWrite, ...] = ()
     fails: bool = False
     said: list[str] = field(default_factory=list)
 
-    def read_plan(self) -> tuple[Stage, ...]:
+    def read_plan(self) -> tuple[TableWrite, ...]:
         return self.now
 
-    def write_plan(self, stages: tuple[Stage, ...]) -> None:
+    def write_plan(self, stages: tuple[TableWrite, ...]) -> None:
         self._fail()
         self.now = stages
 
@@ -88,7 +88,7 @@ def test_what_the_process_before_left_is_settled_and_said(tmp_path: Path, notebo
         undertaking(sinks, table, p0=Range(3, 3, 5), p1=Range(0, 0, 2)).stage,
     ]
     notebook.now = tuple(
-        Stage(stage.table, file.path.rpartition("/")[0], stage.first, stage.next)
+        TableWrite(stage.table, file.path.rpartition("/")[0], stage.first, stage.next)
         for stage, file in zip(stages, (stored, half_done), strict=True)
     )
     UnderWay(notebook, sinks, notebook.said.append).recover()

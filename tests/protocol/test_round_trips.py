@@ -10,7 +10,7 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from restow.consumer.checkpoint import Plan, Saved
+from restow.consumer.checkpoint import Checkpoint, WritePlan
 from restow.controller import effects, events
 from restow.model import ConsumerId, SortedMapping, Speeds, TopicPartition
 from restow.protocol.codec import from_plain, to_plain
@@ -114,7 +114,7 @@ def test_a_message_is_read_as_it_was_sent(kind: type[Message], data: st.DataObje
     assert encode(decode("t", 3, 7, headers, value), "somebody") == (headers, value)  # type: ignore[arg-type]
 
 
-@pytest.mark.parametrize("kind", [*get_args(events.Event), *get_args(effects.Effect), Saved, Plan])
+@pytest.mark.parametrize("kind", [*get_args(events.Event), *get_args(effects.Effect), Checkpoint, WritePlan])
 @thoroughly
 @given(data=st.data())
 def test_what_a_controller_logs_and_a_consumer_saves_is_read_as_the_same(kind: Any, data: st.DataObject) -> None:

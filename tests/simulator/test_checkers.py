@@ -6,7 +6,7 @@ from dataclasses import replace
 
 import pytest
 
-from restow.consumer.checkpoint import Saved
+from restow.consumer.checkpoint import Checkpoint
 from restow.consumer.effects import ChangeAssignment, RunCycle
 from restow.controller.events import SpeedsMeasured
 from restow.controller.state import State, View
@@ -64,7 +64,7 @@ class Said(list[int]):
         self.append(line)
 
 
-def process(world: World, number: ConsumerId, incarnation: int, saved: Saved | None = None) -> ConsumerProcess:
+def process(world: World, number: ConsumerId, incarnation: int, saved: Checkpoint | None = None) -> ConsumerProcess:
     found = ConsumerProcess(world, number, Volume(saved), ConsumerSettings(), random.Random(number))
     found.incarnation = incarnation
     world.processes.append(found)
@@ -233,7 +233,7 @@ class TestOnlyValidCommands:
         assert said == [5]
 
     def test_what_the_volume_has_may_go_on(self, checker: OnlyValidCommands, said: Said, world: World) -> None:
-        saved = Saved(
+        saved = Checkpoint(
             ONE, epoch=5, clean=False, positions=SortedMapping({P: 7}), topics=SortedMapping({P.topic: TABLE})
         )
         one = process(world, ONE, 20, saved)

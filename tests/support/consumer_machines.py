@@ -4,9 +4,17 @@ machine wants: a volume, a sink that knows its positions, and an ear for what is
 
 from dataclasses import dataclass, field
 
-from restow.consumer.checkpoint import Saved
-from restow.consumer.effects import ChangeAssignment, Effect, End, RunCycle, Save, Tell
-from restow.consumer.events import AssignmentChanged, CommandRead, CycleEnded, Event, QueryRead, ReadySent, Refused
+from restow.consumer.checkpoint import Checkpoint
+from restow.consumer.effects import ChangeAssignment, Effect, End, RunCycle, Save, Send
+from restow.consumer.events import (
+    AssignmentChanged,
+    CommandRead,
+    CycleEnded,
+    Event,
+    QueryRead,
+    ReadySent,
+    RefusedPartitions,
+)
 from restow.consumer.machine import begin, step
 from restow.consumer.state import State
 from restow.model import ConsumerId, SortedMapping, TopicPartition
@@ -101,7 +109,7 @@ class World:
     """Does one effect after the other. What takes time waits in `under_way` until `finish` is called."""
 
     state: State = field(init=False)
-    saved: Saved | None = None
+    saved: Checkpoint | None = None
     incarnation: int = INCARNATION
     table: dict[TopicPartition, int] = field(default_factory=dict)
     """Where each partition stands, whoever reads it; one that it doesn't know begins at 0, or where it is told."""
@@ -131,7 +139,7 @@ class World:
     def happens(self, event: Event) -> tuple[Effect, ...]:
         self.state, effects = step(self.state, event)
         self.do(effects)
-        if any(isinstance(effect, Tell) and not isinstance(effect.message, ConsumerReport) for effect in effects):
+        if any(isinstance(effect, Send) and not isinstance(effect.message, ConsumerReport) for effect in effects):
             assert self.saved is not None, "told before it was saved"
             assert list(self.saved.positions) == list(self.state.positions), "told before it was saved"
             assert (self.saved.topics, self.saved.epoch) == (self.state.topics, self.state.epoch), "told before saved"
@@ -152,7 +160,7 @@ class World:
                 raise Crash
             self.done.append(effect)
             match effect:
-                case Tell(message):
+                case Send(message):
                     self.told.append(message)
                 case Save(saved):
                     self.saved = saved
@@ -180,7 +188,7 @@ class World:
 
     def change(self, effect: ChangeAssignment) -> AssignmentChanged:
         refused = tuple(
-            Refused((partition,), "table", self.refuses[partition])
+            RefusedPartitions((partition,), "table", self.refuses[partition])
             for partition in effect.start
             if partition in self.refuses
         )
@@ -199,7 +207,7 @@ class World:
         self.under_way = None
         self.dropped.add(partition)
         left: Offsets = SortedMapping({p: at for p, at in self.state.positions.items() if p != partition})
-        dropped = (Refused((partition,), "replaced", REPLACED),)
+        dropped = (RefusedPartitions((partition,), "replaced", REPLACED),)
         return self.happens(CycleEnded(left, SortedMapping(dict.fromkeys(left, 1)), dropped=dropped))
 
     def turn(self, progress: int = 0) -> list[FromConsumer]:

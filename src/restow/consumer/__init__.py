@@ -1,13 +1,17 @@
-"""Reads the partitions it is told, stores what becomes of them, and answers.
+"""The consumer: reads its assigned partitions in cycles, stores the rows, and answers the controller's commands.
 
-events.py, effects.py   what can happen, and what is to be done about it
-machine.py              step(state, event) -> (state, effects): the one entry
-state.py, saved.py      what it knows, and what of it is kept on its volume
-commands.py             a batch of commands and the one change that it makes
-answers.py              the answers to them
-telling.py, reports.py  what else it tells, and what it did since its last report
-pipeline.py             what reads, transforms and stores for it, as a protocol
-light.py                a pipeline without Spark, with its tables (light_stores.py, light_table.py) and transforms.py
-volume.py               its directory
-process.py              the process around all of them
+Pure:
+machine.py        step(state, event) -> (state, effects): the only entry point
+events.py         what can happen to a consumer
+effects.py        what the machine asks its process to do
+state.py          the machine's state
+checkpoint.py     what survives a crash, on the volume: the assignment, and the plan of the running cycle
+commands.py       a batch of Start and Stop commands, merged into one change of the assignment
+answers.py        the answers to that batch
+outgoing.py       all other messages to the controller
+report_window.py  throughput and cycle times since the last report
+planning.py       which offsets the next cycle reads
+pipeline.py       the protocol of a pipeline, which reads, transforms and stores
+Edge:
+volume.py         the consumer's directory
 """

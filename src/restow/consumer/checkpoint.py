@@ -1,4 +1,4 @@
-"""What a consumer keeps on its volume, so that it can go on after a crash."""
+"""What a consumer keeps on its volume across crashes: its assignment, and the plan of the running cycle."""
 
 from dataclasses import dataclass, field
 
@@ -7,32 +7,38 @@ from restow.protocol.messages import Offsets, TopicService
 
 
 @dataclass(frozen=True, slots=True)
-class Saved:
+class Checkpoint:
+    """The assignment that a restarted consumer resumes."""
+
     consumer: ConsumerId
     epoch: int = 0
-    """The greatest that it has seen."""
+    """The greatest epoch seen."""
     clean: bool = True
-    """It ended as it should, and holds nothing."""
+    """The process shut down in order and holds no partition."""
     positions: Offsets = field(default_factory=SortedMapping)
-    """What it holds, and where each was when it was last saved; the table knows better."""
+    """The partitions it holds. The offsets are those of the last save; the tables have the exact ones."""
     topics: SortedMapping[str, TopicService] = field(default_factory=SortedMapping)
+    """The definitions of those partitions' topics."""
 
 
 @dataclass(frozen=True, slots=True)
-class Stage:
-    """What a cycle is about to store in one table. All of a cycle's are its plan, which is on the volume while the
-    cycle is under way: whoever comes after a crash knows what may be half done."""
+class TableWrite:
+    """What a cycle is about to store in one table."""
 
     table: str
-    """By the address that `[consume.NAME]` has; nothing where records are only counted."""
+    """Its address as in `[consume.NAME]`; empty where records are only counted."""
     directory: str
-    """Below the table's root: where the files are written that become part of it."""
+    """The staging directory, relative to the table's root: the cycle's files are written there before the commit."""
     first: Offsets
+    """The first offset to store, by partition."""
     next: Offsets
-    """Of the same partitions: the offset that is stored first, and the one after the last."""
+    """The offset after the last one to store, of the same partitions."""
 
 
 @dataclass(frozen=True, slots=True)
-class Plan:
+class WritePlan:
+    """All writes of a cycle. It is on the volume while the cycle runs, so that the process after a crash knows which
+    writes may be half done."""
+
     consumer: ConsumerId
-    stages: tuple[Stage, ...]
+    stages: tuple[TableWrite, ...]

@@ -1,7 +1,7 @@
-"""A batch of commands and the one change of an assignment that it makes.
+"""Merges the Start and Stop commands that arrived during a cycle into one change of the assignment.
 
-`machine.py` plans a batch when a cycle has ended and has the change made; `answers.py` answers its commands then. They
-are taken in order and become one change, so that a partition which is started and stopped by them is never opened.
+`machine.py` plans a batch when a cycle has ended; `answers.py` answers its commands after the change. Commands are
+applied in order, so that a partition which one starts and a later one stops is never opened.
 """
 
 from collections.abc import Iterable
@@ -21,16 +21,16 @@ Topics = SortedMapping[str, TopicService]
 
 
 @dataclass(frozen=True, slots=True)
-class Owed:
-    """A command that is to be answered when the change is made."""
+class PendingAnswer:
+    """A command of the batch and what its answer needs."""
 
     command: Command
     is_repeat: bool = False
     begun: SortedMapping[TopicPartition, StartFrom] = field(default_factory=SortedMapping)
-    """Those of its partitions that are held when a Start is done, or were when a Stop began, and where each was to
-    begin: of what is never opened, nothing else is known."""
+    """Those of the command's partitions that are held after a Start or before a Stop, and where each was to begin: all
+    that is known about a partition that is never opened."""
     contradicted: tuple[TopicPartition, ...] = ()
-    """Of a Start: what was refused before it was tried."""
+    """Partitions of a Start that are refused, because their topic is read here by another definition."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -38,10 +38,10 @@ class Batch:
     stop: tuple[TopicPartition, ...] = ()
     start: SortedMapping[TopicPartition, StartFrom] = field(default_factory=SortedMapping)
     topics: Topics = field(default_factory=SortedMapping)
-    """Of all that is held after it."""
-    owed: tuple[Owed, ...] = ()
+    """The definitions of all topics that are held after the batch."""
+    pending: tuple[PendingAnswer, ...] = ()
     ends: bool = False
-    """It is the last: everything is stopped, and nothing follows."""
+    """The consumer shuts down: the batch stops everything, and no other follows."""
 
     @property
     def changes_something(self) -> bool:
@@ -49,34 +49,34 @@ class Batch:
 
 
 def plan(held: Iterable[TopicPartition], topics: Topics, commands: Iterable[Command], last_sequence: int) -> Batch:
-    """`topics` has the definition of each topic that something is held of. A command that is not after the last one is
-    a repeat and changes nothing."""
-    draft, owed = _Draft(frozenset(held), topics), []
+    """`topics` has the definition of each topic that `held` names. A command whose sequence is not greater than
+    `last_sequence` is a repeat and changes nothing."""
+    draft, pending = _Draft(frozenset(held), topics), []
     for command in commands:
         if command.sequence <= last_sequence:
-            owed.append(Owed(command, is_repeat=True))
+            pending.append(PendingAnswer(command, is_repeat=True))
         else:
-            owed.append(draft.take(command))
+            pending.append(draft.take(command))
             last_sequence = command.sequence
-    return draft.batch(tuple(owed))
+    return draft.batch(tuple(pending))
 
 
 class _Draft:
-    """The assignment as it would be after each of the commands."""
+    """The assignment after the commands taken so far."""
 
     def __init__(self, before: frozenset[TopicPartition], topics: Topics) -> None:
         self._before, self._topics_before = before, topics
         self._after: dict[TopicPartition, StartFrom] = dict.fromkeys(before, RECOVER)
         self._topics = dict(topics)
 
-    def take(self, command: Command) -> Owed:
+    def take(self, command: Command) -> PendingAnswer:
         match command:
             case StartConsumingCommand():
                 return self._start(command)
             case StopConsumingCommand():
                 return self._stop(command)
 
-    def batch(self, owed: tuple[Owed, ...]) -> Batch:
+    def batch(self, pending: tuple[PendingAnswer, ...]) -> Batch:
         changed = {topic for topic, service in self._topics.items() if self._is_new_definition(topic, service)}
         start = {
             partition: position
@@ -84,9 +84,9 @@ class _Draft:
             if partition not in self._before or partition.topic in changed
         }
         stop = [partition for partition in self._before if partition not in self._after or partition in start]
-        return Batch(tuple(sorted(stop)), SortedMapping(start), SortedMapping(self._topics), owed)
+        return Batch(tuple(sorted(stop)), SortedMapping(start), SortedMapping(self._topics), pending)
 
-    def _start(self, command: StartConsumingCommand) -> Owed:
+    def _start(self, command: StartConsumingCommand) -> PendingAnswer:
         contradicted = []
         for partition, position in command.partitions.items():
             if partition in self._after:
@@ -98,22 +98,23 @@ class _Draft:
                 self._after[partition] = position
                 self._topics[partition.topic] = service
         begun = {partition: self._after[partition] for partition in command.partitions if partition in self._after}
-        return Owed(command, begun=SortedMapping(begun), contradicted=tuple(contradicted))
+        return PendingAnswer(command, begun=SortedMapping(begun), contradicted=tuple(contradicted))
 
-    def _stop(self, command: StopConsumingCommand) -> Owed:
+    def _stop(self, command: StopConsumingCommand) -> PendingAnswer:
         begun = {partition: self._after.pop(partition) for partition in command.partitions if partition in self._after}
         still = {partition.topic for partition in self._after}
         self._topics = {topic: service for topic, service in self._topics.items() if topic in still}
-        return Owed(command, begun=SortedMapping(begun))
+        return PendingAnswer(command, begun=SortedMapping(begun))
 
     def _is_new_definition(self, topic: str, service: TopicService) -> bool:
-        """All of the topic was stopped and some of it started to become something else: it can't just go on."""
+        """Whether the batch stops all of the topic and starts it with another definition: then even a partition that is
+        held before and after must be reopened."""
         before = self._topics_before.get(topic)
         return before is not None and before.digest != service.digest
 
 
 def named_start(partition: TopicPartition, commands: Iterable[Command]) -> int | None:
-    """The offset that the last of these Starts gave for it, if it gave one."""
+    """The offset that the last Start among the commands named for the partition, if it named one."""
     named = None
     for command in commands:
         if isinstance(command, StartConsumingCommand) and partition in command.partitions:

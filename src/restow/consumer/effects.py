@@ -1,42 +1,43 @@
-"""What a consumer wants done, in order. RunCycle and ChangeAssignment are answered with an event; nothing else is under
-way meanwhile.
+"""What the consumer's machine asks its process to do, in order.
+
+RunCycle and ChangeAssignment are answered with an event; the machine requests nothing else until then, except reports.
 """
 
 from dataclasses import dataclass
 
-from restow.consumer.checkpoint import Saved
+from restow.consumer.checkpoint import Checkpoint
 from restow.model import SortedMapping, TopicPartition
 from restow.protocol.messages import FromConsumer, Offsets, StartFrom, TopicService
 
 
 @dataclass(frozen=True, slots=True)
-class Tell:
-    """To the controller, on partition 0. It is tried until the brokers have it."""
+class Send:
+    """Send the message to the controller, on partition 0. Retried until the brokers acknowledge it."""
 
     message: FromConsumer
 
 
 @dataclass(frozen=True, slots=True)
 class Save:
-    """To the volume, atomically and synced, before what follows is done."""
+    """Write the checkpoint to the volume, atomically and synced, before the next effect."""
 
-    saved: Saved
+    checkpoint: Checkpoint
 
 
 @dataclass(frozen=True, slots=True)
 class ChangeAssignment:
-    """One change of what is read: these end, those begin. Answered with AssignmentChanged."""
+    """Stop and start partitions. Answered with AssignmentChanged."""
 
     stop: tuple[TopicPartition, ...]
     start: SortedMapping[TopicPartition, StartFrom]
     topics: SortedMapping[str, TopicService]
-    """Of all that is held and started."""
+    """The definitions of all topics that are read after the change."""
 
 
 @dataclass(frozen=True, slots=True)
 class RunCycle:
-    """Read from these positions on, transform, store; with nothing there, wait for data and commands at once, for a
-    limited time. Answered with CycleEnded."""
+    """Read from these positions on, transform, store; without new records, wait for them for a limited time. Answered
+    with CycleEnded."""
 
     positions: Offsets
     topics: SortedMapping[str, TopicService]
@@ -44,7 +45,7 @@ class RunCycle:
 
 @dataclass(frozen=True, slots=True)
 class End:
-    """Everything is stored and said: exit 0."""
+    """Exit with code 0: everything is stored and sent."""
 
 
-Effect = Tell | Save | ChangeAssignment | RunCycle | End
+Effect = Send | Save | ChangeAssignment | RunCycle | End

@@ -1,4 +1,4 @@
-"""What can happen to a consumer. The process makes them from Kafka, its volume, its sink and signals; the simulator
+"""What can happen to a consumer. The process derives these events from Kafka, its pipeline and signals; the simulator
 from its seed.
 """
 
@@ -10,7 +10,7 @@ from restow.protocol.messages import Command, Gap, Offsets, Refusal, StateQuery
 
 @dataclass(frozen=True, slots=True)
 class ReadySent:
-    """Our ConsumerReady is on partition 0: its offset is our number among the incarnations."""
+    """Our ConsumerReady is on partition 0. Its offset is our incarnation."""
 
     incarnation: int
 
@@ -22,7 +22,7 @@ class ClockTicked:
 
 @dataclass(frozen=True, slots=True)
 class CommandRead:
-    """A record of our partition of the controller topic."""
+    """A command on our partition of the controller topic."""
 
     offset: int
     command: Command
@@ -30,21 +30,23 @@ class CommandRead:
 
 @dataclass(frozen=True, slots=True)
 class CommandsReadTo:
-    """Everything on our partition of the controller topic before this offset has been read."""
+    """All records before this offset of our partition of the controller topic have been read."""
 
     offset: int
 
 
 @dataclass(frozen=True, slots=True)
 class QueryRead:
-    """A record of our partition of the query topic, with the end offset of our command partition at this moment."""
+    """A query on our partition of the query topic, and the end offset of our command partition when it was read."""
 
     query: StateQuery
     commands_end: int
 
 
 @dataclass(frozen=True, slots=True)
-class Refused:
+class RefusedPartitions:
+    """Partitions that the pipeline can't read or gave up."""
+
     partitions: tuple[TopicPartition, ...]
     kind: Refusal
     reason: str
@@ -52,32 +54,32 @@ class Refused:
 
 @dataclass(frozen=True, slots=True)
 class AssignmentChanged:
-    """The answer to ChangeAssignment: all that it named is in one of these."""
+    """The answer to ChangeAssignment. Each partition that it named is in one of these."""
 
     started: Offsets
-    """The offset that each is read from."""
+    """The offset that each partition is read from."""
     stopped: Offsets
-    """The next offset of each."""
-    refused: tuple[Refused, ...] = ()
+    """The next offset of each stopped partition."""
+    refused: tuple[RefusedPartitions, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)
 class CycleEnded:
-    """The answer to RunCycle: read, stored and committed, as far as it went."""
+    """The answer to RunCycle: what was read, stored and committed."""
 
     positions: Offsets
-    """The next offset of each partition that is still held."""
+    """The next offset of each partition still held."""
     lag_records: Offsets
-    """Of the same partitions: records that are there and not yet stored."""
+    """The lag of the same partitions: records on the brokers that are not stored yet."""
     records: int = 0
     bytes: int = 0
     took_s: float = 0.0
     saturated: bool = False
-    """There was more than the cycle could take."""
-    dropped: tuple[Refused, ...] = ()
-    """Partitions that others have taken over meanwhile, as the table said."""
+    """There were more records than the cycle could take."""
+    dropped: tuple[RefusedPartitions, ...] = ()
+    """Partitions that were given up: another consumer took them over, or a gap must not be skipped."""
     gaps: tuple[Gap, ...] = ()
-    """What was passed over, since it was deleted before it was read."""
+    """Records that were deleted before they were read."""
 
 
 @dataclass(frozen=True, slots=True)

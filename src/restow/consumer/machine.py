@@ -1,19 +1,20 @@
-"""The consumer as a machine: `begin` it with what its volume has, then `step(state, event) -> (state, effects)`.
+"""The consumer as a pure machine: `begin` with the checkpoint, then `step(state, event) -> (state, effects)`.
 
-`process.py` drives it with Kafka, a volume and a sink; the simulator drives it with its own. It reads in cycles. What
-arrives meanwhile waits for the end of the cycle; then all commands become one change of what is read, that is saved,
-and only then it is told. So a crash between any two effects leaves a volume that says either what was before the change
-or what is after it, and the controller has been told nothing that is not on it.
+`roles/consumer.py` drives it with Kafka, a volume and a pipeline; the simulator drives it with its own.
+
+The consumer reads in cycles. Commands that arrive during a cycle wait for its end. Then they become one change of the
+assignment, the new assignment is saved, and only then are the commands answered. So a crash between any two effects
+leaves a checkpoint from before or after the whole change, and no answer ever runs ahead of the checkpoint.
 """
 
 from dataclasses import replace
 from typing import assert_never
 
 from restow.consumer import outgoing
-from restow.consumer.answers import Answer, Outcome, remember
-from restow.consumer.checkpoint import Saved
+from restow.consumer.answers import Answer, AppliedBatch, remember
+from restow.consumer.checkpoint import Checkpoint
 from restow.consumer.commands import Batch, named_start, plan
-from restow.consumer.effects import ChangeAssignment, Effect, End, RunCycle, Save, Tell
+from restow.consumer.effects import ChangeAssignment, Effect, End, RunCycle, Save, Send
 from restow.consumer.events import (
     AssignmentChanged,
     ClockTicked,
@@ -26,7 +27,7 @@ from restow.consumer.events import (
     ReadySent,
 )
 from restow.consumer.outgoing import Stopped
-from restow.consumer.state import Doing, State
+from restow.consumer.state import Activity, State
 from restow.model import ConsumerId, SortedMapping, TopicPartition
 from restow.protocol.messages import (
     RECOVER,
@@ -40,23 +41,23 @@ from restow.protocol.messages import (
 Step = tuple[State, tuple[Effect, ...]]
 
 
-def begin(consumer: ConsumerId, saved: Saved | None, report_every_s: float) -> Step:
-    """`saved` is what the volume has; nothing where it has nothing that can be read."""
-    saved = saved or Saved(consumer)
-    assert saved.consumer == consumer, "the volume is another consumer's"
+def begin(consumer: ConsumerId, checkpoint: Checkpoint | None, report_every_s: float) -> Step:
+    """`checkpoint` is None if the volume has none that can be read."""
+    checkpoint = checkpoint or Checkpoint(consumer)
+    assert checkpoint.consumer == consumer, "the checkpoint is another consumer's"
     state = State(
         consumer,
         report_every_s,
-        saved,
-        epoch=saved.epoch,
-        positions=saved.positions,
-        topics=saved.topics,
+        checkpoint,
+        epoch=checkpoint.epoch,
+        positions=checkpoint.positions,
+        topics=checkpoint.topics,
     )
-    return state, (Tell(outgoing.ready(state)),)
+    return state, (Send(outgoing.ready(state)),)
 
 
 def step(state: State, event: Event) -> Step:
-    if state.doing is Doing.NOTHING:
+    if state.activity is Activity.ENDED:
         return state, ()
     match event:
         case ReadySent(incarnation):
@@ -72,7 +73,7 @@ def step(state: State, event: Event) -> Step:
         case CycleEnded():
             return _cycle_ended(state, event)
         case AssignmentChanged():
-            assert state.doing is Doing.CHANGING, f"nothing was changed while {state.doing.value}"
+            assert state.activity is Activity.CHANGING, f"nothing was changed while {state.activity.value}"
             return _changed(state, event)
         case EndRequested():
             return replace(state, ending=True), ()
@@ -81,12 +82,12 @@ def step(state: State, event: Event) -> Step:
 
 
 def _announced(state: State, incarnation: int) -> Step:
-    assert state.doing is Doing.ANNOUNCING, "it is announced once"
-    # Both are offsets of one log, and a controller that we have seen was there before us: a log in which we come first
-    # has been made anew, and its controllers count from the beginning again.
+    assert state.activity is Activity.ANNOUNCING, "it is announced once"
+    # Epochs and incarnations are offsets of the same log, and the epoch in the checkpoint was there before us. If it is
+    # not smaller than our incarnation, the topic was recreated, and its epochs start again from 0.
     epoch = state.epoch if state.epoch < incarnation else 0
     state = replace(state, incarnation=incarnation, epoch=epoch)
-    if state.ending:  # nothing was opened, so that only the tables know the offsets
+    if state.ending:  # nothing was opened: only the tables know the offsets
         return _end(state, SortedMapping(dict.fromkeys(state.positions, None)))
     state, effects = _save(state)
     if state.positions:
@@ -95,52 +96,52 @@ def _announced(state: State, incarnation: int) -> Step:
     return _after(effects, _run_cycle(state))
 
 
-# What is read: it waits for the end of the cycle.
+# Commands and queries: they wait for the end of the cycle.
 
 
 def _command_read(state: State, read: CommandRead) -> State:
     state = replace(state, commands_read_to=max(state.commands_read_to, read.offset + 1))
     command = read.command
     if state.ending or command.incarnation != state.incarnation or command.epoch < state.epoch:
-        return replace(state, passed_over=state.passed_over + 1)
+        return replace(state, ignored=state.ignored + 1)
     state = _raise_epoch(state, command.epoch)
     return replace(state, waiting=(*state.waiting, command))
 
 
 def _query_read(state: State, read: QueryRead) -> State:
     if read.query.epoch < state.epoch:
-        return replace(state, passed_over=state.passed_over + 1)
+        return replace(state, ignored=state.ignored + 1)
     return replace(_raise_epoch(state, read.query.epoch), query=read)
 
 
 def _raise_epoch(state: State, epoch: int) -> State:
-    """Another controller is in charge: what the one before it said, and was told, counts no more."""
+    """A newer controller is in charge: waiting commands and remembered answers of the previous one are void."""
     if epoch == state.epoch:
         return state
     return replace(
         state,
         epoch=epoch,
         waiting=(),
-        passed_over=state.passed_over + len(state.waiting),
+        ignored=state.ignored + len(state.waiting),
         last_sequence=0,
         answers=SortedMapping(),
         query=None,
     )
 
 
-# Between two cycles.
+# Between two cycles: apply the commands, save, answer.
 
 
 def _cycle_ended(state: State, ended: CycleEnded) -> Step:
-    assert state.doing is Doing.READING, f"no cycle was run while {state.doing.value}"
+    assert state.activity is Activity.READING, f"no cycle was run while {state.activity.value}"
     lost = {partition for refused in ended.dropped for partition in refused.partitions}
     positions = {p: ended.positions.get(p, offset) for p, offset in state.positions.items() if p not in lost}
     state = _holding(state, SortedMapping(positions))
-    state = replace(state, lag_records=ended.lag_records, work=state.work.with_cycle(ended))
+    state = replace(state, lag_records=ended.lag_records, report_window=state.report_window.with_cycle(ended))
     effects: tuple[Effect, ...] = ()
     if lost:
         state, effects = _save(state)
-        effects += tuple(Tell(outgoing.refused(state, refused)) for refused in ended.dropped)
+        effects += tuple(Send(outgoing.refused(state, refused)) for refused in ended.dropped)
     if state.ending:
         return _after(effects, _stop_all(state))
     if state.waiting:
@@ -157,29 +158,29 @@ def _apply(state: State) -> Step:
 
 
 def _changed(state: State, changed: AssignmentChanged) -> Step:
-    """Saved, then told in the order of the commands; then what the query asked, if all it waits for is done."""
+    """Saves, then answers in the order of the commands, then answers the query if it is due."""
     batch, incarnation = state.batch, state.incarnation
     assert batch is not None
     assert incarnation is not None
-    outcome = Outcome(state.consumer, incarnation, batch, state.positions, changed)
-    state = _holding(replace(state, batch=None, topics=batch.topics), outcome.positions())
+    applied = AppliedBatch(state.consumer, incarnation, batch, state.positions, changed)
+    state = _holding(replace(state, batch=None, topics=batch.topics), applied.positions())
     if batch.ends:
         return _end(state, SortedMapping(changed.stopped))
-    tells = [Tell(outgoing.refused(state, refused)) for refused in outcome.refused_unasked()]
-    for command, answers in outcome.answers():
+    sends = [Send(outgoing.refused(state, refused)) for refused in applied.unsolicited_refusals()]
+    for command, answers in applied.answers():
         state, answers = _remembered(state, command, answers)
-        tells += [Tell(answer) for answer in answers]
+        sends += [Send(answer) for answer in answers]
     state, effects = _save(state)
-    return _after((*effects, *tells), _stop_all(state) if state.ending else _go_on(state))
+    return _after((*effects, *sends), _stop_all(state) if state.ending else _go_on(state))
 
 
 def _remembered(state: State, command: Command, answers: tuple[Answer, ...] | None) -> tuple[State, tuple[Answer, ...]]:
-    """The answers to a command, which a repeat of it will be given again. A repeat of what was forgotten has none."""
+    """Remembers the answers to a command, or looks up those to a repeat: none if they were forgotten."""
     if command.epoch != state.epoch:
-        return state, answers or ()  # a newer controller came meanwhile; what it is told must not be taken from here
+        return state, answers or ()  # of an older controller: a newer one's commands have their own sequences
     if answers is None:
         known = state.answers.get(command.sequence)
-        return (state, known) if known else (replace(state, passed_over=state.passed_over + 1), ())
+        return (state, known) if known else (replace(state, ignored=state.ignored + 1), ())
     return replace(state, answers=remember(state.answers, command.sequence, answers)), answers
 
 
@@ -191,12 +192,12 @@ def _go_on(state: State) -> Step:
 def _answer_query(state: State) -> Step:
     if not state.query_is_due:
         return state, ()
-    tell = Tell(outgoing.response(state))
+    send = Send(outgoing.response(state))
     state, effects = _save(replace(state, query=None))
-    return state, (*effects, tell)
+    return state, (*effects, send)
 
 
-# The end.
+# Shutdown.
 
 
 def _stop_all(state: State) -> Step:
@@ -206,16 +207,16 @@ def _stop_all(state: State) -> Step:
 
 
 def _end(state: State, stopped: Stopped) -> Step:
-    """A Start that waits is not obeyed any more: it is told as stopped where it was to begin."""
+    """Ends the machine. Partitions of a waiting Start are reported as stopped where they were to begin."""
     waiting = state.waiting
     started = {p for command in waiting if isinstance(command, StartConsumingCommand) for p in command.partitions}
     stopped = SortedMapping({p: named_start(p, waiting) for p in started} | dict(stopped))
     stops = [command for command in waiting if isinstance(command, StopConsumingCommand)]
     answers = [answer for command in stops for answer in _last_answers(state, command, stopped)]
-    state = _holding(replace(_taken(state), doing=Doing.NOTHING), SortedMapping())
+    state = _holding(replace(_taken(state), activity=Activity.ENDED), SortedMapping())
     state, saves = _save(state)
     state, responses = _answer_query(state)
-    return state, (*saves, Tell(outgoing.stopped(state, None, stopped)), *map(Tell, answers), *responses, End())
+    return state, (*saves, Send(outgoing.stopped(state, None, stopped)), *map(Send, answers), *responses, End())
 
 
 def _last_answers(state: State, command: StopConsumingCommand, stopped: Stopped) -> tuple[Answer, ...]:
@@ -224,20 +225,20 @@ def _last_answers(state: State, command: StopConsumingCommand, stopped: Stopped)
     return (outgoing.stopped(state, command.sequence, SortedMapping({p: stopped.get(p) for p in command.partitions})),)
 
 
-# On every tick.
+# Reports.
 
 
 def _ticked(state: State, now_s: float) -> Step:
-    work = state.work
-    if work.since_s is not None and not work.is_due(now_s):
+    window = state.report_window
+    if window.since_s is not None and not window.is_due(now_s):
         return state, ()
     effects: tuple[Effect, ...] = ()
-    if work.is_due(now_s) and state.incarnation is not None:
-        effects = (Tell(outgoing.report(state, now_s)),)
-    return replace(state, work=work.begun(now_s, state.report_every_s)), effects
+    if window.is_due(now_s) and state.incarnation is not None:
+        effects = (Send(outgoing.report(state, now_s)),)
+    return replace(state, report_window=window.restarted(now_s, state.report_every_s)), effects
 
 
-# Small steps.
+# Parts of the steps above.
 
 
 def _taken(state: State) -> State:
@@ -246,12 +247,12 @@ def _taken(state: State) -> State:
 
 
 def _change(state: State, batch: Batch) -> Step:
-    state = replace(state, doing=Doing.CHANGING, batch=batch)
+    state = replace(state, activity=Activity.CHANGING, batch=batch)
     return state, (ChangeAssignment(batch.stop, batch.start, batch.topics),)
 
 
 def _run_cycle(state: State) -> Step:
-    return replace(state, doing=Doing.READING), (RunCycle(state.positions, state.topics),)
+    return replace(state, activity=Activity.READING), (RunCycle(state.positions, state.topics),)
 
 
 def _holding(state: State, positions: Offsets) -> State:
@@ -263,12 +264,13 @@ def _holding(state: State, positions: Offsets) -> State:
 
 
 def _save(state: State) -> Step:
-    """If the volume says something else. Where a partition stands is its table's to know: that alone is no reason."""
-    saved = Saved(state.consumer, state.epoch, state.doing is Doing.NOTHING, state.positions, state.topics)
-    holds_the_same = list(saved.positions) == list(state.saved.positions)
-    if holds_the_same and replace(saved, positions=state.saved.positions) == state.saved:
+    """Saves if the assignment, its definitions or the epoch changed. Offsets alone are no reason: tables have them."""
+    is_clean = state.activity is Activity.ENDED
+    checkpoint = Checkpoint(state.consumer, state.epoch, is_clean, state.positions, state.topics)
+    holds_the_same = list(checkpoint.positions) == list(state.checkpoint.positions)
+    if holds_the_same and replace(checkpoint, positions=state.checkpoint.positions) == state.checkpoint:
         return state, ()
-    return replace(state, saved=saved), (Save(saved),)
+    return replace(state, checkpoint=checkpoint), (Save(checkpoint),)
 
 
 def _after(effects: tuple[Effect, ...], then: Step) -> Step:

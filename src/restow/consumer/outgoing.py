@@ -1,6 +1,6 @@
-"""What a consumer has to say, made from its state; `machine.py` has it told. Answers to commands: `answers.py`."""
+"""The consumer's messages to the controller, made from its state. `answers.py` has the answers to commands."""
 
-from restow.consumer.events import Refused
+from restow.consumer.events import RefusedPartitions
 from restow.consumer.state import State
 from restow.model import SortedMapping, TopicPartition
 from restow.protocol.messages import (
@@ -16,21 +16,23 @@ Stopped = SortedMapping[TopicPartition, int | None]
 
 
 def ready(state: State) -> ConsumerReady:
-    return ConsumerReady(state.consumer, state.saved.clean, tuple(state.positions), state.definitions, known_versions())
+    return ConsumerReady(
+        state.consumer, state.checkpoint.clean, tuple(state.positions), state.definitions, known_versions()
+    )
 
 
 def stopped(state: State, sequence: int | None, offsets: Stopped) -> StopConsumingEvent:
     return StopConsumingEvent(state.consumer, _incarnation(state), state.epoch, sequence, offsets)
 
 
-def refused(state: State, refused: Refused) -> ConsumingRefused:
-    """Nobody asked: it gives up what it held."""
+def refused(state: State, refused: RefusedPartitions) -> ConsumingRefused:
+    """Gives up partitions that it held, without a command."""
     head = (state.consumer, _incarnation(state), state.epoch, None)
     return ConsumingRefused(*head, tuple(sorted(refused.partitions)), refused.kind, refused.reason)
 
 
 def response(state: State) -> StateQueryResponse:
-    """To the query that it has."""
+    """The answer to the state's query."""
     assert state.query is not None
     return StateQueryResponse(
         state.consumer,
@@ -44,22 +46,22 @@ def response(state: State) -> StateQueryResponse:
 
 
 def report(state: State, now_s: float) -> ConsumerReport:
-    work = state.work
+    window = state.report_window
     return ConsumerReport(
         state.consumer,
         _incarnation(state),
-        # What it holds must be told whole; of what no cycle has looked at yet, no lag is known.
+        # A report names every partition held; the lag of one that no cycle has read yet is unknown, hence 0.
         SortedMapping({partition: state.lag_records.get(partition, 0) for partition in state.positions}),
         state.definitions,
-        records_per_s=work.per_s(work.records, now_s),
-        bytes_per_s=work.per_s(work.bytes, now_s),
-        saturated=work.saturated,
-        cycle_s_mean=work.cycle_s_mean,
-        cycle_s_max=work.longest_s,
-        gaps=work.gaps,
+        records_per_s=window.per_s(window.records, now_s),
+        bytes_per_s=window.per_s(window.bytes, now_s),
+        saturated=window.saturated,
+        cycle_s_mean=window.cycle_s_mean,
+        cycle_s_max=window.longest_s,
+        gaps=window.gaps,
     )
 
 
 def _incarnation(state: State) -> int:
-    assert state.incarnation is not None, "nothing but that it is ready is told before it is announced"
+    assert state.incarnation is not None, "ConsumerReady comes first"
     return state.incarnation

@@ -10,7 +10,7 @@ offset, even if that was `latest` once.
 from collections.abc import Callable
 from typing import Protocol
 
-from restow.consumer.checkpoint import Stage
+from restow.consumer.checkpoint import TableWrite
 from restow.consumer.effects import ChangeAssignment, RunCycle
 from restow.consumer.events import AssignmentChanged, CycleEnded
 
@@ -23,10 +23,10 @@ class Plans(Protocol):
     """Stores the plan of the running cycle for the next process of this consumer. The consumer's volume implements
     it."""
 
-    def read_plan(self) -> tuple[Stage, ...]:
+    def read_plan(self) -> tuple[TableWrite, ...]:
         """Returns the plan of the cycle that was running when the previous process ended; empty if there was none."""
 
-    def write_plan(self, stages: tuple[Stage, ...]) -> None:
+    def write_plan(self, stages: tuple[TableWrite, ...]) -> None:
         """Returns when the plan is on disk. Raises RestowError."""
 
     def forget_plan(self) -> None:

@@ -1,4 +1,6 @@
-"""What a consumer did since its last report. `machine.py` adds every cycle and asks on every tick whether to report."""
+"""Throughput and cycle times since the last report. `machine.py` adds every cycle and checks on every tick whether a
+report is due.
+"""
 
 from dataclasses import dataclass, replace
 
@@ -7,9 +9,9 @@ from restow.protocol.messages import Gap
 
 
 @dataclass(frozen=True, slots=True)
-class Work:
+class ReportWindow:
     since_s: float | None = None
-    """When the first of the cycles below may have begun; nothing before the first tick."""
+    """The start of the window; None before the first tick."""
     due_s: float = 0.0
     records: int = 0
     bytes: int = 0
@@ -17,10 +19,10 @@ class Work:
     cycles_s: float = 0.0
     longest_s: float = 0.0
     paused: bool = False
-    """Whether one of the cycles could have taken more than there was."""
+    """Whether a cycle could have taken more records than there were."""
     gaps: tuple[Gap, ...] = ()
 
-    def with_cycle(self, cycle: CycleEnded) -> "Work":
+    def with_cycle(self, cycle: CycleEnded) -> "ReportWindow":
         return replace(
             self,
             records=self.records + cycle.records,
@@ -35,13 +37,14 @@ class Work:
     def is_due(self, now_s: float) -> bool:
         return self.since_s is not None and now_s >= self.due_s
 
-    def begun(self, now_s: float, report_every_s: float) -> "Work":
-        """After a report, or at the first tick. A cycle that is longer than the time between two reports counts in the
-        report that follows its end, over all the time that it took: otherwise it would look faster than it is."""
+    def restarted(self, now_s: float, report_every_s: float) -> "ReportWindow":
+        """The window after a report, or at the first tick. It stays open if no cycle has ended in it: a cycle that is
+        longer than the time between two reports counts over all the time it took, else its throughput would look too
+        high."""
         due_s = now_s + report_every_s
         if self.since_s is not None and not self.cycles:
             return replace(self, due_s=due_s)
-        return Work(since_s=now_s, due_s=due_s)
+        return ReportWindow(since_s=now_s, due_s=due_s)
 
     def per_s(self, amount: int, now_s: float) -> float:
         elapsed_s = now_s - (now_s if self.since_s is None else self.since_s)

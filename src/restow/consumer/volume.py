@@ -12,7 +12,7 @@ from pathlib import Path
 from types import TracebackType
 from typing import Any, Final, Self, TypeVar
 
-from restow.consumer.checkpoint import Plan, Saved, Stage
+from restow.consumer.checkpoint import Checkpoint, TableWrite, WritePlan
 from restow.errors import InvalidInput, RestowError
 from restow.model import ConsumerId
 from restow.protocol.codec import from_plain, to_plain
@@ -24,7 +24,7 @@ SET_ASIDE: Final = ".set-aside"
 PLAN: Final = "plan.json"
 LOCK: Final = "lock"
 
-T = TypeVar("T", Saved, Plan)
+T = TypeVar("T", Checkpoint, WritePlan)
 
 
 class Volume:
@@ -49,20 +49,20 @@ class Volume:
     ) -> None:
         os.close(self._lock)
 
-    def read(self) -> Saved | None:
+    def read(self) -> Checkpoint | None:
         """What the process before left; nothing if it left nothing that is ours and can be read."""
         return self._read(STATE, self._understood, "nothing is resumed from it")
 
-    def write(self, saved: Saved) -> None:
-        self._write(STATE, {"creation": self._creation, "saved": to_plain(saved)})
+    def write(self, checkpoint: Checkpoint) -> None:
+        self._write(STATE, {"creation": self._creation, "saved": to_plain(checkpoint)})
 
-    def read_plan(self) -> tuple[Stage, ...]:
+    def read_plan(self) -> tuple[TableWrite, ...]:
         """Of the cycle that was under way when the process before ended; nothing where none was."""
         plan = self._read(PLAN, self._understood_plan, "what was under way is left to whoever sweeps the tables")
         return plan.stages if plan else ()
 
-    def write_plan(self, stages: tuple[Stage, ...]) -> None:
-        self._write(PLAN, {"plan": to_plain(Plan(self._consumer, stages))})
+    def write_plan(self, stages: tuple[TableWrite, ...]) -> None:
+        self._write(PLAN, {"plan": to_plain(WritePlan(self._consumer, stages))})
 
     def forget_plan(self) -> None:
         """Not synced: one that comes back after a power cut is found to be done."""
@@ -98,18 +98,18 @@ class Volume:
         except OSError as error:
             raise RestowError(f"{self._directory / name} can't be written: {error.strerror}") from None
 
-    def _understood(self, plain: Any) -> Saved:
-        saved = from_plain(Saved, self._ours(plain, "state").get("saved"), "saved")
-        self._must_be_of(saved.consumer)
-        if not saved.clean and plain.get("creation", "") != self._creation:
+    def _understood(self, plain: Any) -> Checkpoint:
+        checkpoint = from_plain(Checkpoint, self._ours(plain, "state").get("saved"), "saved")
+        self._must_be_of(checkpoint.consumer)
+        if not checkpoint.clean and plain.get("creation", "") != self._creation:
             raise InvalidInput("it is of one that was deleted since, and what it held is read by others")
-        if set(saved.topics) != {partition.topic for partition in saved.positions}:
+        if set(checkpoint.topics) != {partition.topic for partition in checkpoint.positions}:
             raise InvalidInput("its topics are not those of its partitions")
-        return saved
+        return checkpoint
 
-    def _understood_plan(self, plain: Any) -> Plan:
+    def _understood_plan(self, plain: Any) -> WritePlan:
         """Of whatever creation: what one that was deleted left half done is nobody else's to tidy up."""
-        plan = from_plain(Plan, self._ours(plain, "plan").get("plan"), "plan")
+        plan = from_plain(WritePlan, self._ours(plain, "plan").get("plan"), "plan")
         self._must_be_of(plan.consumer)
         for stage in plan.stages:
             if list(stage.first) != list(stage.next):

@@ -16,7 +16,7 @@ from confluent_kafka.admin import ConfigResource, NewPartitions, NewTopic, Offse
 
 from restow.errors import RestowError
 from restow.kafka.clients import make_admin_client
-from restow.kafka.errors import UNAUTHENTICATED, NoAnswer, NoSuchTopic, Refused, cause, explained
+from restow.kafka.errors import UNAUTHENTICATED, NoAnswer, NoSuchTopic, RequestRefused, cause, explained
 from restow.kafka.log_dirs import LogDirs
 from restow.kafka.record_sizes import Answers, RecordSizes
 from restow.model import TopicPartition
@@ -144,7 +144,7 @@ class Admin:
         wanted = [KafkaTopicPartition(topic, number) for topic, number in partitions]
         answers, failures = self._asked_for_offsets(wanted, which)
         # "No leaders found" is no better: librdkafka says so when it knows none of the partitions.
-        unknown = [place for place, error in failures.items() if isinstance(error, NoSuchTopic | Refused)]
+        unknown = [place for place, error in failures.items() if isinstance(error, NoSuchTopic | RequestRefused)]
         if unknown:
             # librdkafka remembers for long that a topic was not there. All topics are looked at anew, not these alone:
             # to ask for a topic by its name may make it.

@@ -4,7 +4,7 @@ RestowError
 ├── NoAnswer      no broker answers, or not in time: worth another try later
 ├── NotAllowed    a right is missing, or the name and password are wrong: the message names the right
 ├── NoSuchTopic   a topic isn't there (any more)
-└── Refused       the brokers said no for any other reason, in their own words
+└── RequestRefused       the brokers said no for any other reason, in their own words
 """
 
 from typing import Final
@@ -26,7 +26,7 @@ class NoSuchTopic(RestowError):
     pass
 
 
-class Refused(RestowError):
+class RequestRefused(RestowError):
     pass
 
 
@@ -74,4 +74,4 @@ def explained(error: KafkaError, doing: str, right: str, bootstrap: str) -> Rest
         return NoSuchTopic(f"can't {doing}: there is no such topic")
     if code in SILENT:
         return NoAnswer(f"can't {doing}: {bootstrap} doesn't answer ({error.str()})")
-    return Refused(f"can't {doing}: {error.str()}")
+    return RequestRefused(f"can't {doing}: {error.str()}")

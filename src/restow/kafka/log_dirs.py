@@ -12,7 +12,7 @@ from typing import Any
 from kafka.admin import KafkaAdminClient
 from kafka.errors import KafkaError as KafkaPythonError
 
-from restow.kafka.errors import NoAnswer, NotAllowed, Refused
+from restow.kafka.errors import NoAnswer, NotAllowed, RequestRefused
 from restow.model import TopicPartition
 from restow.settings import Kafka
 
@@ -83,7 +83,9 @@ def sizes_in(node: int, directories: Sequence[Mapping[str, Any]]) -> dict[TopicP
     readable = [directory for directory in directories if directory["error_code"] == 0]
     if not readable:
         told = ", ".join(f"{directory['log_dir']}: error {directory['error_code']}" for directory in directories)
-        raise Refused(f"can't read the sizes of node {node}'s logs: it can't read its own log directories ({told})")
+        raise RequestRefused(
+            f"can't read the sizes of node {node}'s logs: it can't read its own log directories ({told})"
+        )
     return {
         TopicPartition(topic["name"], partition["partition_index"]): partition["partition_size"]
         for directory in readable
@@ -103,13 +105,15 @@ def client_options(kafka: Kafka, answer_within_s: float) -> dict[str, Any]:
     }
     for name, value in properties.items():
         if name in UNTRANSLATABLE:
-            raise Refused(f"the sizes of logs can't be asked for with {name}; give the certificate as PEM files")
+            raise RequestRefused(f"the sizes of logs can't be asked for with {name}; give the certificate as PEM files")
         if name in TRANSLATION:
             translated, read = TRANSLATION[name]
             options[translated] = read(value)
     mechanism = options.get("sasl_mechanism", SASL_KNOWN[0])
     if mechanism not in SASL_KNOWN:
-        raise Refused(f"the sizes of logs can't be asked for with sasl.mechanism={mechanism}; any of {SASL_KNOWN} can")
+        raise RequestRefused(
+            f"the sizes of logs can't be asked for with sasl.mechanism={mechanism}; any of {SASL_KNOWN} can"
+        )
     if options.get("security_protocol", "").endswith("SSL"):
         options["ssl_context"] = tls_of(properties)
     return options

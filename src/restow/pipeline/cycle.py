@@ -10,7 +10,7 @@ from dataclasses import dataclass, field
 from functools import partial
 from typing import Final
 
-from restow.consumer.events import Refused
+from restow.consumer.events import RefusedPartitions
 from restow.consumer.pipeline import ShouldEnd
 from restow.consumer.planning import Range
 from restow.errors import RestowError
@@ -35,7 +35,7 @@ class Outcome:
     """The same, of those of which something was stored."""
     records: int = 0
     bytes: int = 0
-    dropped: list[Refused] = field(default_factory=list)
+    dropped: list[RefusedPartitions] = field(default_factory=list)
     gaps: list[Gap] = field(default_factory=list)
 
 
@@ -148,7 +148,7 @@ def _without_refused_gaps(
     ranges: Mapping[TopicPartition, Range], topics: Mapping[str, TopicService], outcome: Outcome
 ) -> dict[TopicPartition, Range]:
     refused = {
-        gap.partition: Refused((gap.partition,), "gap", refusal_line(gap))
+        gap.partition: RefusedPartitions((gap.partition,), "gap", refusal_line(gap))
         for gap in _gaps(ranges)
         if topics[gap.partition.topic].on_gap == "stop"
     }
@@ -160,9 +160,9 @@ def _gaps(ranges: Mapping[TopicPartition, Range]) -> list[Gap]:
     return [Gap(partition, taken.position, taken.first) for partition, taken in ranges.items() if taken.missed]
 
 
-def _replaced(sink: str, partition: TopicPartition, wanted: int) -> Refused:
+def _replaced(sink: str, partition: TopicPartition, wanted: int) -> RefusedPartitions:
     reason = f"{partition} was to go on at {wanted}, but {sink} has it elsewhere: another consumer took it over"
-    return Refused((partition,), "replaced", reason)
+    return RefusedPartitions((partition,), "replaced", reason)
 
 
 def _by_target(

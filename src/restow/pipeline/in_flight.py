@@ -9,7 +9,7 @@ taken, and removes its files at once; and where a commit's answer got lost, the 
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass
 
-from restow.consumer.checkpoint import Stage
+from restow.consumer.checkpoint import TableWrite
 from restow.consumer.pipeline import Plans
 from restow.consumer.planning import Range
 from restow.errors import RestowError
@@ -29,19 +29,19 @@ class Undertaking:
     staging: str
 
     @property
-    def stage(self) -> Stage:
+    def stage(self) -> TableWrite:
         first = {partition: taken.position for partition, taken in self.ranges.items()}
         after = {partition: taken.next for partition, taken in self.ranges.items()}
-        return Stage(self.target.table, self.staging, SortedMapping(first), SortedMapping(after))
+        return TableWrite(self.target.table, self.staging, SortedMapping(first), SortedMapping(after))
 
 
 class NoPlans:
     """Of one that has no volume, and whom no process comes after."""
 
-    def read_plan(self) -> tuple[Stage, ...]:
+    def read_plan(self) -> tuple[TableWrite, ...]:
         return ()
 
-    def write_plan(self, stages: tuple[Stage, ...]) -> None:
+    def write_plan(self, stages: tuple[TableWrite, ...]) -> None:
         pass
 
     def forget_plan(self) -> None:
@@ -110,9 +110,9 @@ class UnderWay:
             self._volume_fails = False
 
 
-def _spans(stage: Stage) -> dict[TopicPartition, Span]:
+def _spans(stage: TableWrite) -> dict[TopicPartition, Span]:
     return {partition: Span(first, stage.next[partition]) for partition, first in stage.first.items()}
 
 
-def _words(stage: Stage) -> str:
+def _words(stage: TableWrite) -> str:
     return ", ".join(f"{p} from {first} to {stage.next[p] - 1}" for p, first in stage.first.items())

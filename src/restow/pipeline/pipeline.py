@@ -10,7 +10,7 @@ from collections.abc import Callable, Iterable, Mapping
 from typing import Final
 
 from restow.consumer.effects import ChangeAssignment, RunCycle
-from restow.consumer.events import AssignmentChanged, CycleEnded, Refused
+from restow.consumer.events import AssignmentChanged, CycleEnded, RefusedPartitions
 from restow.consumer.pipeline import Plans, ShouldEnd
 from restow.consumer.planning import Pace, Plan, Waiting, plan
 from restow.errors import RestowError
@@ -82,15 +82,15 @@ class SparkPipeline:
         stopped = {partition: self._at.pop(partition) for partition in change.stop}
         self._group.commit(stopped, wait=True)
         started: dict[TopicPartition, int] = {}
-        refused: list[Refused] = []
+        refused: list[RefusedPartitions] = []
         for topic in sorted({partition.topic for partition in change.start}):
             wanted = {p: start for p, start in change.start.items() if p.topic == topic}
             try:
                 begun, gaps = self._open(wanted, change.topics[topic])
             except TransformTrouble as error:
-                refused.append(Refused(tuple(wanted), "transform", str(error)))
+                refused.append(RefusedPartitions(tuple(wanted), "transform", str(error)))
             except RestowError as error:
-                refused.append(Refused(tuple(wanted), "table", str(error)))
+                refused.append(RefusedPartitions(tuple(wanted), "table", str(error)))
             else:
                 started |= begun
                 refused += gaps
@@ -133,11 +133,11 @@ class SparkPipeline:
 
     def _open(
         self, wanted: Mapping[TopicPartition, StartFrom], service: TopicService
-    ) -> tuple[dict[TopicPartition, int], list[Refused]]:
+    ) -> tuple[dict[TopicPartition, int], list[RefusedPartitions]]:
         target = target_of(service)
         schema = self._engine.schema_of(target)
         opened = self._opener.open(wanted, service, self._sinks.of(target), schema)
-        return opened.offsets, [Refused((p,), "gap", line) for p, line in sorted(opened.refused.items())]
+        return opened.offsets, [RefusedPartitions((p,), "gap", line) for p, line in sorted(opened.refused.items())]
 
     def _keep(self, services: Iterable[TopicService]) -> None:
         targets = {target_of(service) for service in services}

@@ -10,7 +10,7 @@ from collections import deque
 from collections.abc import Callable
 from typing import Final, TypeVar, assert_never
 
-from restow.consumer.effects import ChangeAssignment, Effect, End, RunCycle, Save, Tell
+from restow.consumer.effects import ChangeAssignment, Effect, End, RunCycle, Save, Send
 from restow.consumer.events import ClockTicked, EndRequested, Event, ReadySent
 from restow.consumer.machine import begin, step
 from restow.consumer.pipeline import Pipeline
@@ -87,14 +87,14 @@ class ConsumerProcess:
 
     def _do(self, effect: Effect) -> None:
         match effect:
-            case Tell(message):
+            case Send(message):
                 offset = self._until_done(lambda: self._mailbox.send(message))
                 self._say_what_was_told(message, offset)
                 if isinstance(message, ConsumerReady):
                     self._signs.ready()
                     self._happens(ReadySent(offset))
-            case Save(saved):
-                self._volume.write(saved)
+            case Save(checkpoint):
+                self._volume.write(checkpoint)
             case ChangeAssignment():
                 self._happens(self._pipeline.change(effect))
             case RunCycle():
@@ -116,7 +116,7 @@ class ConsumerProcess:
         self._look_for_the_end()
         while self._todo:
             self._do(self._todo.popleft())
-        return self._state.wants_a_word
+        return self._state.should_end_cycle
 
     def _is_to_end(self) -> bool:
         self._look_for_the_end()

@@ -1,6 +1,6 @@
 """A consumer process: the real machine, with simulated Kafka, volume and sinks around it.
 
-It does what the machine wants, effect by effect, and may die or stand still after each: between Save and Tell, between
+It does what the machine wants, effect by effect, and may die or stand still after each: between Save and Send, between
 the commits of two tables, between a table's commit and the end of the cycle. The platform starts and ends it.
 """
 
@@ -10,8 +10,8 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Final
 
 from restow.consumer import machine
-from restow.consumer.checkpoint import Saved
-from restow.consumer.effects import ChangeAssignment, Effect, End, RunCycle, Save, Tell
+from restow.consumer.checkpoint import Checkpoint
+from restow.consumer.effects import ChangeAssignment, Effect, End, RunCycle, Save, Send
 from restow.consumer.events import (
     AssignmentChanged,
     ClockTicked,
@@ -22,7 +22,7 @@ from restow.consumer.events import (
     Event,
     QueryRead,
     ReadySent,
-    Refused,
+    RefusedPartitions,
 )
 from restow.consumer.state import State
 from restow.model import ConsumerId, SortedMapping, TopicPartition
@@ -50,7 +50,7 @@ BROKEN_TRANSFORM: Final = "broken:transform"
 
 @dataclass(slots=True)
 class Volume:
-    saved: Saved | None = None
+    saved: Checkpoint | None = None
 
 
 @dataclass(slots=True)
@@ -143,7 +143,7 @@ class ConsumerProcess(Process):
                 self.at(self.frozen_until_s, self._go_on)
                 return
             effect = self._effects[0]
-            if isinstance(effect, Tell) and not self.world.kafka.is_up:
+            if isinstance(effect, Send) and not self.world.kafka.is_up:
                 self.at(self.world.kafka.down_until_s + self.rng.random(), self._go_on)
                 return
             self._effects.popleft()
@@ -155,15 +155,15 @@ class ConsumerProcess(Process):
 
     def _do(self, effect: Effect) -> None:
         match effect:
-            case Tell(message):
+            case Send(message):
                 offset = self.world.kafka.append(Topic.CONTROLLER, 0, self.world.wire.seal(message))
                 self.world.trace("tell", self.number, message)
                 if isinstance(message, ConsumerReady):
                     self.incarnation = offset
                     self.world.watch.ready(self)
                     self._step(ReadySent(offset))
-            case Save(saved):
-                self.volume.saved = saved
+            case Save(checkpoint):
+                self.volume.saved = checkpoint
             case ChangeAssignment():
                 self.world.watch.changing(self, effect)
                 self.at(self.now_s + 0.05 + 0.4 * self.rng.random(), lambda: self._change(effect))
@@ -180,12 +180,12 @@ class ConsumerProcess(Process):
         for partition in effect.stop:
             self._release(partition)
         started: dict[TopicPartition, int] = {}
-        refused: list[Refused] = []
+        refused: list[RefusedPartitions] = []
         for partition, start in effect.start.items():
             service = effect.topics[partition.topic]
             reason = self._refusal(partition, service)
             if reason is not None:
-                refused.append(Refused((partition,), *reason))
+                refused.append(RefusedPartitions((partition,), *reason))
                 continue
             data = self.world.data
             end = data.end_offset(data.index[partition], self.now_s)
@@ -290,8 +290,8 @@ class ConsumerProcess(Process):
             self.now_s - self._cycle_began_s,
             saturated=left > 0,
             dropped=(
-                *([Refused(tuple(replaced), "replaced", REPLACED)] if replaced else []),
-                *([Refused(tuple(self._gaps), "gap", GAP)] if self._gaps else []),
+                *([RefusedPartitions(tuple(replaced), "replaced", REPLACED)] if replaced else []),
+                *([RefusedPartitions(tuple(self._gaps), "gap", GAP)] if self._gaps else []),
             ),
         )
         for partition in dropped:
@@ -329,7 +329,7 @@ class ConsumerProcess(Process):
         assert self.state is not None
         if self._effects:
             self._go_on()
-        if self.state.wants_a_word and self.is_alive and not self.is_frozen:
+        if self.state.should_end_cycle and self.is_alive and not self.is_frozen:
             self._end_cycle()
 
     def _hear(self) -> None:

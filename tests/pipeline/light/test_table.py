@@ -9,12 +9,12 @@ from tests.support.consumer_machines import A0, A1
 from restow.kafka.reading import Record
 from restow.model import TopicPartition
 from restow.pipeline.light import table as light_table
-from restow.pipeline.light.table import LightTable, Span, TableTrouble
+from restow.pipeline.light.table import LightTable, LightTableError, PartitionRows
 
 
-def span(partition: TopicPartition, first: int, last: int) -> Span:
+def span(partition: TopicPartition, first: int, last: int) -> PartitionRows:
     rows = tuple(Record(*partition, offset, 1000 + offset, b"k", b"v") for offset in range(first, last + 1))
-    return Span(first, last + 1, rows)
+    return PartitionRows(first, last + 1, rows)
 
 
 def rows_in(file: Path) -> list[tuple[object, ...]]:
@@ -79,8 +79,8 @@ def test_groups_have_positions_of_their_own(table: LightTable, file: Path) -> No
 
 def test_a_write_that_fails_leaves_nothing(table: LightTable, file: Path) -> None:
     table.begin({A0: 0})
-    broken = Span(0, 2, (Record(*A0, 0, 0, None, None), Record(*A0, None, 0, None, None)))  # type: ignore[arg-type]
-    with pytest.raises(TableTrouble, match=r"the table .*table.db can't be used: NOT NULL constraint failed"):
+    broken = PartitionRows(0, 2, (Record(*A0, 0, 0, None, None), Record(*A0, None, 0, None, None)))  # type: ignore[arg-type]
+    with pytest.raises(LightTableError, match=r"the table .*table.db can't be used: NOT NULL constraint failed"):
         table.write({A0: broken})
     assert (table.positions([A0]), rows_in(file)) == ({A0: 0}, [])
 
@@ -91,7 +91,7 @@ def test_a_table_that_somebody_holds_is_trouble_and_not_for_ever(file: Path, mon
     table.begin({A0: 0})
     holder = sqlite3.connect(file, isolation_level=None)
     holder.execute("BEGIN IMMEDIATE")
-    with pytest.raises(TableTrouble, match="database is locked"):
+    with pytest.raises(LightTableError, match="database is locked"):
         table.write({A0: span(A0, 0, 1)})
     holder.execute("COMMIT")
     assert table.write({A0: span(A0, 0, 1)}) == {}
@@ -102,9 +102,9 @@ def test_a_table_that_somebody_holds_is_trouble_and_not_for_ever(file: Path, mon
 def test_a_file_that_is_no_table_is_refused(tmp_path: Path) -> None:
     file = tmp_path / "text.db"
     file.write_text("no database at all, whatever its name says")
-    with pytest.raises(TableTrouble, match="file is not a database"):
+    with pytest.raises(LightTableError, match="file is not a database"):
         LightTable(str(file), "restow")
-    with pytest.raises(TableTrouble, match=r"can't be made: .*text\.db: File exists"):
+    with pytest.raises(LightTableError, match=r"can't be made: .*text\.db: File exists"):
         LightTable(str(file / "inside.db"), "restow")
 
 

@@ -11,7 +11,7 @@ from deltalake import DeltaTable
 from tests.support.spark.live import Lake, of, opened, reading
 
 from restow.consumer.effects import ChangeAssignment
-from restow.consumer.events import Refused
+from restow.consumer.events import RefusedPartitions
 from restow.kafka.clients import make_admin_client, make_consumer, make_producer
 from restow.model import SortedMapping, TopicPartition
 from restow.pipeline.delta.staging import Writer
@@ -121,7 +121,7 @@ def test_transforms_that_cannot_be_used_are_refused_when_a_partition_is_opened(l
     for transform, reason in reasons.items():
         service = TopicService(table=lake.table(), transform=transform)
         assert opened(pipeline, {topic: service}, {partition: 0}).refused == (
-            Refused((partition,), "transform", reason),
+            RefusedPartitions((partition,), "transform", reason),
         )
     assert not Path(lake.table()).exists()
 
@@ -196,10 +196,10 @@ def test_where_a_gap_is_to_stop_it_the_partition_is_given_up_and_not_opened_agai
     gap = f"{topic}-0: the records from 1 to 3, 3 in all, were deleted before they were read"
     reason = f'{gap}, and its topic has on_gap = "stop"'
     ended = reader.cycle()
-    assert ended.dropped == (Refused((p0,), "gap", reason),)
+    assert ended.dropped == (RefusedPartitions((p0,), "gap", reason),)
     assert dict(ended.positions) == {p1: 6}
     again = opened(lake.pipeline(), {topic: service}, {p0: 1, p1: RECOVER})
-    assert (dict(again.started), again.refused) == ({p1: 6}, (Refused((p0,), "gap", reason),))
+    assert (dict(again.started), again.refused) == ({p1: 6}, (RefusedPartitions((p0,), "gap", reason),))
 
 
 def test_without_a_table_records_are_counted_and_the_groups_offset_is_the_position(lake: Lake) -> None:

@@ -9,8 +9,8 @@ from typing import Any
 import pytest
 from tests.support.spark.live import CYCLE, Lake, of, reading
 
-from restow.consumer.checkpoint import Stage
-from restow.consumer.events import Refused
+from restow.consumer.checkpoint import TableWrite
+from restow.consumer.events import RefusedPartitions
 from restow.model import SortedMapping, TopicPartition
 from restow.pipeline.delta.table import DeltaLake
 from restow.pipeline.pipeline import SHARE_OF_GRACE
@@ -31,7 +31,7 @@ def test_a_late_consumer_is_refused_drops_what_it_lost_and_goes_on_with_the_rest
     reason = (
         f"{topic}-0 was to go on at 0, but the table {lake.table()} has it elsewhere: another consumer took it over"
     )
-    assert ended.dropped == (Refused((p0,), "replaced", reason),)
+    assert ended.dropped == (RefusedPartitions((p0,), "replaced", reason),)
     assert (ended.records, dict(ended.positions)) == (0, {p1: 0})
     assert len(lake.staged()) == 1, "those of the one who was faster"
     late.until(5)
@@ -66,13 +66,13 @@ def test_where_the_answer_to_a_commit_got_lost_the_table_is_asked_before_anythin
 class Notebook:
     """Plans as a volume keeps them, and all that were ever written."""
 
-    now: tuple[Stage, ...] = ()
-    written: list[tuple[Stage, ...]] = field(default_factory=list)
+    now: tuple[TableWrite, ...] = ()
+    written: list[tuple[TableWrite, ...]] = field(default_factory=list)
 
-    def read_plan(self) -> tuple[Stage, ...]:
+    def read_plan(self) -> tuple[TableWrite, ...]:
         return self.now
 
-    def write_plan(self, stages: tuple[Stage, ...]) -> None:
+    def write_plan(self, stages: tuple[TableWrite, ...]) -> None:
         self.now = stages
         self.written.append(stages)
 
@@ -94,8 +94,8 @@ def test_a_plan_is_written_for_each_cycle_that_stores_something_and_forgotten_wh
     stages = [stage for plan in notebook.written for stage in plan]
     [directory] = lake.staged()
     assert sorted(stages, key=lambda stage: stage.table) == [
-        Stage("", "", SortedMapping({p2: 0}), SortedMapping({p2: 4})),
-        Stage(
+        TableWrite("", "", SortedMapping({p2: 0}), SortedMapping({p2: 4})),
+        TableWrite(
             lake.table(), str(Path(directory).relative_to(lake.table())), SortedMapping({p0: 0}), SortedMapping({p0: 3})
         ),
     ]

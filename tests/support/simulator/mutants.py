@@ -6,7 +6,7 @@ from dataclasses import replace
 import pytest
 
 from restow.consumer import machine as consumer
-from restow.consumer.answers import Outcome
+from restow.consumer.answers import AppliedBatch
 from restow.consumer.commands import plan
 from restow.consumer.events import CommandRead
 from restow.consumer.state import State as ConsumerState
@@ -94,13 +94,13 @@ def a_repeated_command_is_applied_again(patch: pytest.MonkeyPatch) -> None:
 
 
 def a_stop_tells_an_offset_too_many(patch: pytest.MonkeyPatch) -> None:
-    ended_at = Outcome._ended_at
+    ended_at = AppliedBatch._ended_at
 
-    def further(outcome: Outcome, partition: TopicPartition, start: StartFrom) -> int | None:
+    def further(outcome: AppliedBatch, partition: TopicPartition, start: StartFrom) -> int | None:
         offset = ended_at(outcome, partition, start)
         return None if offset is None else offset + 1
 
-    patch.setattr(Outcome, "_ended_at", further)
+    patch.setattr(AppliedBatch, "_ended_at", further)
 
 
 def what_was_taken_over_is_kept(patch: pytest.MonkeyPatch) -> None:

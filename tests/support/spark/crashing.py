@@ -14,7 +14,7 @@ from pathlib import Path
 from typing import Any, Final
 
 from restow.cli import main
-from restow.consumer.checkpoint import Stage
+from restow.consumer.checkpoint import TableWrite
 from restow.consumer.volume import Volume
 from restow.kafka.channels.consumer import Mailbox
 from restow.kafka.offsets import GroupOffsets
@@ -46,7 +46,7 @@ def install() -> None:
     write_plan, write_files, take = Volume.write_plan, writing.write_files, DeltaLake.commit
     commit_offsets, send = GroupOffsets.commit, Mailbox.send
 
-    def planning(self: Volume, stages: tuple[Stage, ...]) -> None:
+    def planning(self: Volume, stages: tuple[TableWrite, ...]) -> None:
         write_plan(self, stages)
         come_to(PLAN_SAVED)
 

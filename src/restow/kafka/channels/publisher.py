@@ -10,7 +10,7 @@ from confluent_kafka import KafkaError, KafkaException, Message
 
 from restow.errors import RestowError
 from restow.kafka.clients import make_producer
-from restow.kafka.errors import NoAnswer, Refused, cause, explained
+from restow.kafka.errors import NoAnswer, RequestRefused, cause, explained
 from restow.kafka.topics import LARGEST_RECORD_BYTES
 from restow.settings import Kafka
 
@@ -53,7 +53,7 @@ class Publisher:
 
     def _explained(self, error: KafkaError, size: int) -> RestowError:
         if error.code() == KafkaError.MSG_SIZE_TOO_LARGE:
-            return Refused(
+            return RequestRefused(
                 f"can't publish to {self._topic}: a record of {size:,} bytes is too large; raise max.message.bytes "
                 "of the topic"
             )

@@ -12,14 +12,14 @@ from dataclasses import dataclass
 from typing import Final
 
 from restow.consumer.effects import ChangeAssignment, RunCycle
-from restow.consumer.events import AssignmentChanged, CycleEnded, Refused
+from restow.consumer.events import AssignmentChanged, CycleEnded, RefusedPartitions
 from restow.consumer.pipeline import ShouldEnd
 from restow.errors import RestowError
 from restow.kafka.offsets import GroupOffsets
 from restow.kafka.reading import Reader, Record, total_size
 from restow.model import SortedMapping, TopicPartition
 from restow.pipeline.light.stores import Stores
-from restow.pipeline.light.table import Span
+from restow.pipeline.light.table import PartitionRows
 from restow.pipeline.light.transforms import rows_of, transform_of
 from restow.pipeline.transforms import TransformTrouble
 from restow.protocol.messages import RECOVER, StartFrom, TopicService
@@ -63,15 +63,15 @@ class LightPipeline:
         stopped = {partition: self._at.pop(partition) for partition in change.stop}
         self._group.commit(stopped, wait=True)
         started: dict[TopicPartition, int] = {}
-        refused: list[Refused] = []
+        refused: list[RefusedPartitions] = []
         for topic in sorted({partition.topic for partition in change.start}):
             wanted = {p: start for p, start in change.start.items() if p.topic == topic}
             try:
                 started |= self._open(wanted, change.topics[topic])
             except TransformTrouble as error:
-                refused.append(Refused(tuple(wanted), "transform", str(error)))
+                refused.append(RefusedPartitions(tuple(wanted), "transform", str(error)))
             except RestowError as error:
-                refused.append(Refused(tuple(wanted), "table", str(error)))
+                refused.append(RefusedPartitions(tuple(wanted), "table", str(error)))
         self._at |= started
         self._stores.keep(service.table for service in change.topics.values())
         self._group.commit(started, wait=True)
@@ -126,10 +126,12 @@ class LightPipeline:
             if should_end() or size >= limit or time.monotonic() >= deadline_s or (records and not is_full):
                 return Taken(records, size, hit_a_limit=is_full)
 
-    def _store(self, cycle: RunCycle, records: Records) -> tuple[dict[TopicPartition, int], tuple[Refused, ...]]:
+    def _store(
+        self, cycle: RunCycle, records: Records
+    ) -> tuple[dict[TopicPartition, int], tuple[RefusedPartitions, ...]]:
         """The next offsets of what was stored, and what somebody else had stored already."""
         stored: dict[TopicPartition, int] = {}
-        dropped: list[Refused] = []
+        dropped: list[RefusedPartitions] = []
         for file, partitions in _by_table(records, cycle.topics).items():
             refused = self._write(file, partitions, cycle, records)
             if refused is not None:
@@ -142,7 +144,7 @@ class LightPipeline:
     ) -> Mapping[TopicPartition, int | None] | None:
         """What was refused; nothing: the table rests, and all is to be read again."""
 
-        def spans() -> dict[TopicPartition, Span]:
+        def spans() -> dict[TopicPartition, PartitionRows]:
             return {p: _span(cycle.positions[p], records[p], cycle.topics[p.topic].transform) for p in partitions}
 
         return {} if file is None else self._stores.write(file, spans)
@@ -173,15 +175,15 @@ def _by_table(
     return found
 
 
-def _span(first: int, records: list[Record], transform: str | None) -> Span:
-    return Span(first, records[-1].offset + 1, rows_of(transform, records))
+def _span(first: int, records: list[Record], transform: str | None) -> PartitionRows:
+    return PartitionRows(first, records[-1].offset + 1, rows_of(transform, records))
 
 
-def _replaced(file: str | None, partition: TopicPartition, wanted: int, found: int | None) -> Refused:
+def _replaced(file: str | None, partition: TopicPartition, wanted: int, found: int | None) -> RefusedPartitions:
     has = "doesn't know it" if found is None else f"has it at {found}"
     reason = f"{partition} was to go on at {wanted}, but the table {file} {has}: another consumer took it over"
-    return Refused((partition,), "replaced", reason)
+    return RefusedPartitions((partition,), "replaced", reason)
 
 
-def _partitions_of(dropped: Iterable[Refused]) -> set[TopicPartition]:
+def _partitions_of(dropped: Iterable[RefusedPartitions]) -> set[TopicPartition]:
     return {partition for refused in dropped for partition in refused.partitions}

@@ -9,7 +9,7 @@ from typing import Final
 
 from restow.errors import RestowError
 from restow.model import TopicPartition
-from restow.pipeline.light.table import LightTable, Span
+from restow.pipeline.light.table import LightTable, PartitionRows
 
 SHORTEST_REST_S: Final = 0.5
 LONGEST_REST_S: Final = 30.0
@@ -37,7 +37,7 @@ class Stores:
         return file is not None and time.monotonic() < self._open[file].until_s
 
     def write(
-        self, file: str, spans: Callable[[], Mapping[TopicPartition, Span]]
+        self, file: str, spans: Callable[[], Mapping[TopicPartition, PartitionRows]]
     ) -> dict[TopicPartition, int | None] | None:
         """As LightTable.write says; nothing: it could not be written, or the rows could not be made, and it rests."""
         store = self._open[file]

@@ -36,12 +36,12 @@ BEGIN: Final = "INSERT OR IGNORE INTO positions (next_offset, consumer_group, to
 ADD: Final = "INSERT INTO records VALUES (?, ?, ?, ?, ?, ?)"
 
 
-class TableTrouble(RestowError):
+class LightTableError(RestowError):
     """The file can't be opened, read or written; worth another try later."""
 
 
 @dataclass(frozen=True, slots=True)
-class Span:
+class PartitionRows:
     """What a cycle read of one partition."""
 
     first: int
@@ -71,7 +71,7 @@ class LightTable:
         except sqlite3.Error as error:
             raise self._trouble(error) from None
 
-    def write(self, spans: Mapping[TopicPartition, Span]) -> dict[TopicPartition, int | None]:
+    def write(self, spans: Mapping[TopicPartition, PartitionRows]) -> dict[TopicPartition, int | None]:
         """Gives those that were not taken, with the offset at which the table has them: somebody else wrote there."""
         try:
             with self._database:
@@ -99,7 +99,7 @@ class LightTable:
             try:
                 return self._open()
             except OSError as error:
-                raise TableTrouble(
+                raise LightTableError(
                     f"the table {self._file} can't be made: {error.filename}: {error.strerror}"
                 ) from None
             except sqlite3.Error as error:
@@ -120,5 +120,5 @@ class LightTable:
             raise
         return database
 
-    def _trouble(self, error: sqlite3.Error) -> TableTrouble:
-        return TableTrouble(f"the table {self._file} can't be used: {error}")
+    def _trouble(self, error: sqlite3.Error) -> LightTableError:
+        return LightTableError(f"the table {self._file} can't be used: {error}")
