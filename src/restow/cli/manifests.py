@@ -71,12 +71,12 @@ def run(args: argparse.Namespace) -> int:
         raise InvalidInput(
             f"{largest} and what lies beside it is too much for a ConfigMap (1 MB); put modules in the image"
         )
-    from restow.platform.kubernetes.manifest_header import check_provided, heading
+    from restow.platform.kubernetes.manifest_header import check_provided, header
     from restow.platform.kubernetes.manifests import as_yaml, documents
 
     names = variables(text)
     check_provided(settings, str(file), names)
-    sys.stdout.write(as_yaml(documents(settings, files), heading(settings, file.name, names, modules.elsewhere)))
+    sys.stdout.write(as_yaml(documents(settings, files), header(settings, file.name, names, modules.elsewhere)))
     for name, service in settings.consume.items():
         if service.table and "://" not in service.table and not Path(service.table).is_absolute():
             note(

@@ -155,7 +155,7 @@ def test_a_deployment_of_somebody_else_is_left_alone(watched: Watched, client: C
     theirs = uid(client, Deployment)
     with pytest.raises(PlatformRefusal) as refusal:
         watched.platform.create(ONE, WELL)
-    assert str(refusal.value) == f"there is a Deployment {NAME} that is none of group a; delete it"
+    assert str(refusal.value) == f"there is a Deployment {NAME} that doesn't belong to group a; delete it"
     watched.platform.delete(ONE)
     assert watched.listed() == ()
     assert uid(client, Deployment) == theirs
@@ -178,7 +178,7 @@ def test_a_consumer_whose_pod_is_refused_is_failing(watched: Watched, client: Cl
 def test_a_consumer_that_no_node_can_take_is_waited_for_and_people_are_told_once(
     watched: Watched, caplog: pytest.LogCaptureFixture, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(change_tracker, "SAID_AFTER_S", 0.0)
+    monkeypatch.setattr(change_tracker, "UNSCHEDULABLE_AFTER_S", 0.0)
     watched.platform.create(ONE, WELL)
     watched.until(lambda: caplog.messages)
     assert watched.told == []
@@ -270,5 +270,5 @@ def test_extra_pod_settings_are_taken_by_the_server_and_wrong_ones_are_told_befo
     assert "P" in [variable.name for variable in pod.containers[0].env or ()]
     with pytest.raises(InvalidInput) as refusal:
         nowhere.make(pod='tolerations = [{ key = "lake", operator = "Perhaps" }]')
-    assert str(refusal.value).startswith("Kubernetes can't take consumers as restow.toml describes them: ")
+    assert str(refusal.value).startswith("Kubernetes rejects consumers as restow.toml describes them: ")
     assert 'Unsupported value: "Perhaps"' in str(refusal.value)

@@ -14,7 +14,7 @@ from tests.support.kubernetes.cluster.control_plane import ControlPlane
 
 from restow.errors import InvalidInput
 from restow.platform.kubernetes import credentials
-from restow.platform.kubernetes.api import Answered, Api, Unreachable
+from restow.platform.kubernetes.api import Api, Rejected, Unreachable
 from restow.platform.kubernetes.credentials import cluster_of, is_local
 from restow.settings import Kubernetes
 
@@ -53,7 +53,7 @@ def asked(cluster: SingleConfig, namespace: str) -> tuple[Pod, ...]:
 
 def who_is_refused(cluster: SingleConfig, namespace: str) -> str:
     """Whom the cluster takes us for, as the refusal tells."""
-    with pytest.raises(Answered) as refusal:
+    with pytest.raises(Rejected) as refusal:
         asked(cluster, namespace)
     assert refusal.value.code == 403
     return str(refusal.value).split('"')[1]

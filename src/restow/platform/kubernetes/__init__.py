@@ -1,37 +1,37 @@
-"""Consumers as pods of a cluster: each has a Deployment of one replica and a volume of its own.
+"""Consumers as pods of a cluster: each has a Deployment with one replica and a volume of its own.
 
-Why a Deployment for each. The controller must choose *which* consumer goes, and a replica set or a stateful set
-chooses for itself. With `Recreate` its pod has ended before the next one starts. Everything that must also happen
-while no controller lives is left to the cluster: a pod that falls is started again by its kubelet, one whose node
-drained by its replica set, and a deletion, once it was accepted, is carried through by the garbage collector.
+Why a Deployment each: the controller must choose *which* consumer goes, and a ReplicaSet or StatefulSet chooses itself.
+With `Recreate`, a pod has ended before the next one starts. Everything that must happen while no controller runs is
+left to the cluster: the kubelet restarts a crashed container, the ReplicaSet replaces the pod of a drained node, and
+the garbage collector finishes a deletion once the API server has accepted it.
 
-What the platform object does is to send requests, several at once, and to watch:
+The platform object sends requests, several at once, and watches:
 
-    take(wishes) ── one look, then requests in parallel ──> API server
-    changes()    <── queue ── a thread that watches Deployments, a thread that watches pods
+    take(requests) ── read the inventory, then requests in parallel ──> API server
+    changes()      <── queue ── a thread that watches Deployments, a thread that watches pods
 
-"Gone" is told when a look of its own, not a watch, finds that neither the Deployment nor a replica set that could
-still make a pod nor a pod object is left. Watches only say when to look.
+A consumer is reported gone when a fresh list, not a watch, shows no Deployment, no ReplicaSet that could still create a
+pod, and no pod of it. Watches only say when to list.
 
-names.py         what things are called: objects, labels, paths
-fragments.py     a person's own pod settings, merged in (pure)
-pods.py          the pod of a consumer (pure)
-objects.py       its Deployment and its claim (pure)
-credentials.py   which cluster, and as whom
-api.py           the requests and watches that are made, and what their answers mean
-patience.py      which answers are worth another try, when, and how long
-looking.py       what there is of which consumers, read at once
-seen.py          what watched objects say of a consumer (pure)
-telling.py       what was told so far -> what is to be told now (pure)
-watching.py      the threads that watch
-wishes.py        the requests that create, restart and delete one consumer
-consumers.py     `KubernetesPlatform`, the Platform for the controller
-rights.py        what all of this needs to be allowed
+names.py             names of objects, labels, annotations and paths
+fragments.py         merges [kubernetes.pod], the user's own pod settings (pure)
+pods.py              the pod of a consumer (pure)
+objects.py           its Deployment and its volume claim (pure)
+credentials.py       which cluster, and with which credentials
+api.py               all requests and watches, and their errors
+retry.py             which errors are retried, when, and for how long
+inventory.py         reads which objects exist of which consumers
+status.py            what a watched object says about its consumer (pure)
+change_tracker.py    turns watched objects into the platform's changes, each reported once (pure)
+watching.py          the watch threads
+requests.py          creates, restarts and deletes one consumer
+platform.py          `KubernetesPlatform`, the Platform for the controller
+rbac.py              the permissions that all of this needs
 
-And what a person applies to have a controller in the cluster at all:
+And what an operator applies to get a controller into the cluster:
 
-roles.py         the pods of the controller and the monitor (pure)
-manifests.py     everything that `restow manifests` prints (pure)
-heading.py       what it prints above that (pure)
-yaml_text.py     as YAML (pure)
+roles.py             the pods of the controller and the monitor (pure)
+manifests.py         everything that `restow manifests` prints (pure)
+manifest_header.py   the comment above it: how to apply it, and what it needs (pure)
+yaml_text.py         prints objects as YAML (pure)
 """

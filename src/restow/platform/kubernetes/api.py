@@ -1,8 +1,8 @@
-"""The requests and watches that restow makes of an API server, and what their answers mean. All are made here.
+"""Requests to the Kubernetes API server, and watches on it. No other module makes any.
 
-lightkube has the credentials and the types; the requests are made with httpx, because three things need to be in our
-hands: how long a silent watch is believed to be alive, that a watch ends when we end, and the bookmarks which keep a
-quiet watch from expiring. An object may be used by several threads.
+lightkube provides credentials and types. The requests go through httpx, because lightkube's watch lacks three things:
+a limit on how long a silent connection counts as alive, a way to end it from another thread, and the bookmarks that
+keep a quiet watch from expiring. An `Api` may be used by several threads.
 """
 
 import os
@@ -29,9 +29,9 @@ from restow.platform.kubernetes.credentials import is_local
 CONNECT_WITHIN_S: Final = 2.0
 ANSWER_WITHIN_S: Final = 5.0
 WATCH_S: Final = 240
-"""A watch is begun anew so often, so that one that goes to a server which left doesn't last."""
+"""Reopen watches this often, so that none stays on a dead server."""
 SILENT_FOR_S: Final = 90.0
-"""Bookmarks come every minute. A watch in which nothing came for longer is dead, though nobody has said so."""
+"""Bookmarks come every minute. A watch that was silent for longer is dead, even if its connection is open."""
 FIELD_MANAGER: Final = "restow"
 
 Kind = TypeVar("Kind", Deployment, ReplicaSet, Pod, PersistentVolumeClaim)
@@ -45,25 +45,25 @@ PATHS: Final[dict[type[object], str]] = {
 
 
 FAILURES: Final = (httpx2.HTTPError, httpx2.StreamError, RuntimeError, ConfigError, OSError, KeyError, ValueError)
-"""What goes wrong on the way to the server; the last three also of a program that was to print a token."""
+"""What a request can fail with before there is an answer; the last three also come from programs that print tokens."""
 
 
-class Trouble(Exception):
-    """A request came to nothing; the message is one line for people."""
+class ApiError(Exception):
+    """A request failed; the message is one line."""
 
     retry_after_s: float | None = None
-    """How long the server wants to be left alone."""
+    """From the answer's Retry-After header."""
 
 
-class Unreachable(Trouble):
-    """No answer. The request may have been carried out nevertheless."""
+class Unreachable(ApiError):
+    """There was no readable answer. The request may have been carried out nevertheless."""
 
 
-class Answered(Trouble):
-    """The server said no."""
+class Rejected(ApiError):
+    """The server answered with an error status."""
 
-    def __init__(self, code: int, words: str, retry_after_s: float | None = None) -> None:
-        super().__init__(words)
+    def __init__(self, code: int, message: str, retry_after_s: float | None = None) -> None:
+        super().__init__(message)
         self.code, self.retry_after_s = code, retry_after_s
 
 
@@ -71,15 +71,15 @@ class Answered(Trouble):
 class Found(Generic[Kind]):
     items: tuple[Kind, ...]
     version: str
-    """Where a watch goes on from."""
+    """The resource version from which a watch continues."""
 
 
 @dataclass(frozen=True, slots=True)
 class Event(Generic[Kind]):
-    what: Literal["opened", "changed", "removed", "nothing"]
+    what: Literal["opened", "changed", "removed", "bookmark"]
     item: Kind | None
     version: str
-    """From where on the next watch would miss nothing."""
+    """The resource version from which the next watch continues."""
 
 
 class _ListMeta(msgspec.Struct):
@@ -106,11 +106,11 @@ class Api:
         self._lock = threading.Lock()
         self._is_closed = False
         self._streams: dict[int, Any] = {}
-        """The connections of watches, to be cut when this is closed."""
+        """Connections of open watches, to be shut down by `close`."""
         timeout = httpx2.Timeout(ANSWER_WITHIN_S, connect=CONNECT_WITHIN_S)
         try:
             known = ConnectionParams(timeout=timeout, trust_env=not is_local(cluster)).httpx_params(cluster)
-        except (OSError, ValueError) as error:  # certificates that aren't there or aren't certificates
+        except (OSError, ValueError) as error:  # a certificate is missing or damaged
             raise Unreachable(f"the credentials for {cluster.cluster.server} can't be used: {error}") from None
         self._http = httpx2.Client(
             **known,
@@ -120,15 +120,15 @@ class Api:
         self.server = cluster.cluster.server
 
     def close(self) -> None:
-        """Also wakes whoever waits in a watch."""
+        """Also ends the watches, whose threads then see Unreachable."""
         with self._lock:
             self._is_closed = True
             for stream in self._streams.values():
-                _cut(stream)
+                _shut_down(stream)
         self._http.close()
 
     def list(self, kind: type[Kind], labels: str) -> Found[Kind]:
-        """All that have these labels, as of now: no older answer is taken from a cache."""
+        """All objects with these labels as of now: no resource version is given, so that no cache may answer."""
         answer = self._ask("GET", self._path(kind), {"labelSelector": labels})
         decoded: Any = _decoded(answer.content, _listing(kind))
         return Found(tuple(decoded.items), decoded.metadata.resourceVersion)
@@ -139,20 +139,20 @@ class Api:
         return _decoded(answer.content, type(item))
 
     def replace(self, item: Kind) -> Kind:
-        """Refused with code 409 where it was changed since it was read."""
+        """Rejected with 409 if the object was changed since it was read."""
         path = f"{self._path(type(item))}/{metadata_of(item).name}"
         answer = self._ask("PUT", path, {"fieldManager": FIELD_MANAGER}, msgspec.json.encode(item))
         return _decoded(answer.content, type(item))
 
     def delete(self, item: Deployment | PersistentVolumeClaim) -> None:
-        """This very object, and not another that has its name by now. A Deployment goes after all that it made."""
+        """Deletes this object by its uid, not another that has its name by now; a Deployment after its dependents."""
         meta = metadata_of(item)
         policy = "Foreground" if isinstance(item, Deployment) else "Background"
         options = {"propagationPolicy": policy, "preconditions": {"uid": meta.uid}}
         self._ask("DELETE", f"{self._path(type(item))}/{meta.name}", {}, msgspec.json.encode(options))
 
     def watch(self, kind: type[Kind], labels: str, version: str) -> Iterator[Event[Kind]]:
-        """What changes from there on, until the server ends it, which it does every few minutes."""
+        """Changes after this version, until the server ends the watch, as it does every few minutes."""
         params = {
             "watch": "true",
             "labelSelector": labels,
@@ -164,7 +164,7 @@ class Api:
         try:
             with self._http.stream("GET", self._path(kind), params=params, timeout=timeout) as answer:
                 self._check(answer)
-                with self._listening(answer):
+                with self._tracked(answer):
                     yield Event("opened", None, version)
                     for line in answer.iter_lines():
                         yield _event(kind, line)
@@ -172,10 +172,10 @@ class Api:
             raise self._unreachable(error) from None
 
     @contextmanager
-    def _listening(self, answer: httpx2.Response) -> Iterator[None]:
+    def _tracked(self, answer: httpx2.Response) -> Iterator[None]:
         with self._lock:
             if self._is_closed:
-                raise Unreachable("this side has ended")
+                raise Unreachable("the platform is closed")
             self._streams[id(answer)] = answer.extensions["network_stream"]
         try:
             yield
@@ -200,17 +200,17 @@ class Api:
             return
         answer.read()
         after = answer.headers.get("Retry-After", "")
-        words = _status(answer.content).message or answer.text or answer.reason_phrase
+        message = _status(answer.content).message or answer.text or answer.reason_phrase
         retry_after_s = float(after) if after.isdecimal() else None
-        raise Answered(answer.status_code, _one_line(words, answer.status_code), retry_after_s)
+        raise Rejected(answer.status_code, _one_line(message, answer.status_code), retry_after_s)
 
     def _unreachable(self, error: Exception) -> Unreachable:
-        words = " ".join(str(error).split())[:500] or type(error).__name__
-        return Unreachable(f"Kubernetes at {self.server} doesn't answer: {words}")
+        reason = " ".join(str(error).split())[:500] or type(error).__name__
+        return Unreachable(f"Kubernetes at {self.server} doesn't answer: {reason}")
 
 
 def metadata_of(item: Deployment | ReplicaSet | Pod | PersistentVolumeClaim) -> ObjectMeta:
-    assert item.metadata is not None, "the API server's objects have metadata"
+    assert item.metadata is not None, "every object of the API server has metadata"
     return item.metadata
 
 
@@ -218,9 +218,9 @@ def _event(kind: type[Kind], line: str) -> Event[Kind]:
     read = _decoded(line.encode(), _Line)
     if read.type == "ERROR":
         status = _status(bytes(read.object))
-        raise Answered(status.code or 500, _one_line(status.message or "a watch failed", status.code or 500))
-    if read.type == "BOOKMARK":  # an object of which nothing is filled in but its version
-        return Event("nothing", None, _decoded(bytes(read.object), _Bookmark).metadata.resourceVersion)
+        raise Rejected(status.code or 500, _one_line(status.message or "a watch failed", status.code or 500))
+    if read.type == "BOOKMARK":  # an empty object with nothing but its version
+        return Event("bookmark", None, _decoded(bytes(read.object), _Bookmark).metadata.resourceVersion)
     item = _decoded(bytes(read.object), kind)
     return Event("removed" if read.type == "DELETED" else "changed", item, metadata_of(item).resourceVersion or "")
 
@@ -232,25 +232,25 @@ def _decoded(content: bytes, kind: type[T]) -> T:
     try:
         return msgspec.json.decode(content, type=kind)
     except msgspec.MsgspecError as error:
-        raise Unreachable(f"Kubernetes gave an answer that can't be read: {error}") from None
+        raise Unreachable(f"Kubernetes sent an answer that can't be read: {error}") from None
 
 
 def _status(content: bytes) -> Status:
-    """A proxy in between may answer in other words."""
+    """Returns an empty one if the answer is another, such as a proxy's page."""
     try:
         return msgspec.json.decode(content, type=Status)
     except msgspec.MsgspecError:
         return Status()
 
 
-def _one_line(words: str, code: int) -> str:
-    return f"{' '.join(words.split())[:500]} ({code})"
+def _one_line(message: str, code: int) -> str:
+    return f"{' '.join(message.split())[:500]} ({code})"
 
 
-def _cut(stream: Any) -> None:
-    """A thread that reads from it sees its end. Closing it here would pull it away under that thread."""
+def _shut_down(stream: Any) -> None:
+    """Ends the stream for the thread that reads it. Closing it would free the descriptor while that thread uses it."""
     try:
         with socket.socket(fileno=os.dup(stream.get_extra_info("socket").fileno())) as same:
             same.shutdown(socket.SHUT_RDWR)
     except OSError:
-        pass  # it has ended by itself
+        pass  # it has ended already

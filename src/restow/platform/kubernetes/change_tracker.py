@@ -1,8 +1,8 @@
-"""What was seen and told so far, what is seen now -> what is to be told. Pure; a `KubernetesPlatform` has one `Teller`.
+"""Turns watch updates into ConsumerUp, ConsumerFailing and ConsumerGone, each reported once. Pure.
 
-Each creation of a consumer is followed by itself. It is known from the moment that it was asked for; how its pods do is
-told while no other with its number is left; that it is gone is told when a look has found nothing of it, and then
-whatever a slow watch still shows of it is history.
+A `KubernetesPlatform` has one `ChangeTracker`. It follows each creation of a consumer separately: from the request that
+made it, through its pods, whose changes are reported only while no other creation has the same number, until a fresh
+list shows none of its objects. Whatever a slow watch still shows of it afterwards is ignored.
 """
 
 from collections import defaultdict
@@ -12,29 +12,29 @@ from typing import Final, Literal, assert_never
 
 from restow.model import ConsumerId
 from restow.platform.interface import ConsumerFailing, ConsumerGone, ConsumerUp, PlatformChange
-from restow.platform.kubernetes.status import Seen
+from restow.platform.kubernetes.status import ObjectStatus
 
-SAID_AFTER_S: Final = 15.0
-"""A pod waits a moment for its claim too, and that is nobody's business."""
-REMEMBERED: Final = 10_000
-"""So many that are gone are not taken for new ones."""
+UNSCHEDULABLE_AFTER_S: Final = 15.0
+"""A pod is unschedulable for a moment while its claim is bound; that is not worth a line in the log."""
+MOST_REMEMBERED: Final = 10_000
+"""How many gone creations are remembered, so that a slow watch doesn't bring them back."""
 
 Kinds = Literal["deployments", "pods"]
 Creation = tuple[ConsumerId, str]
 
 
 @dataclass(frozen=True, slots=True)
-class All:
-    """Of a kind, at some moment."""
+class Snapshot:
+    """All objects of a kind, from a list."""
 
     kind: Kinds
-    seen: tuple[Seen, ...]
+    statuses: tuple[ObjectStatus, ...]
 
 
 @dataclass(frozen=True, slots=True)
 class Changed:
     kind: Kinds
-    seen: Seen
+    status: ObjectStatus
 
 
 @dataclass(frozen=True, slots=True)
@@ -44,132 +44,137 @@ class Removed:
 
 
 @dataclass(frozen=True, slots=True)
-class Asked:
-    """It was created a moment ago, by this very platform object."""
+class Created:
+    """The API server accepted this creation from the platform object itself."""
 
     creation: Creation
 
 
 @dataclass(frozen=True, slots=True)
-class FoundGone:
-    """A look found nothing of them."""
+class ConfirmedGone:
+    """A fresh list shows no object of these."""
 
     creations: tuple[Creation, ...]
 
 
-News = All | Changed | Removed | Asked | FoundGone
+Observation = Snapshot | Changed | Removed | Created | ConfirmedGone
 
 
 @dataclass(slots=True)
-class _Known:
-    """One creation: how it was seen to do last, and what of that is still to be told."""
+class _Tracked:
+    """One creation: the last process seen running or failing, and the change that is still to be reported."""
 
     was_seen: bool = False
     is_gone: bool = False
     up: tuple[str, int] | None = None
     failing: tuple[str, int] | None = None
-    news: ConsumerUp | ConsumerFailing | None = None
-    waits_since_s: float | None = None
-    """If no node can take its pod."""
-    said_so: bool = False
+    unreported: ConsumerUp | ConsumerFailing | None = None
+    unschedulable_since_s: float | None = None
+    is_logged: bool = False
 
-    def see(self, seen: Seen) -> None:
-        """What was seen of a process once is no news again. What comes later counts: a pod that ran and was then told
-        to end, all before anybody asked, was up."""
+    def update(self, status: ObjectStatus) -> None:
+        """Each process counts once. A later status without a process doesn't cancel what is still to be reported: a pod
+        that ran and was deleted between two calls was up."""
         self.was_seen = True
-        if seen.up is not None and self.up != (seen.uid, seen.up):
-            self.up, self.news = (seen.uid, seen.up), ConsumerUp(seen.consumer)
-        elif seen.failing is not None and self.failing != (seen.uid, seen.failing[0]):
-            which, reason = seen.failing
-            self.failing, self.news = (seen.uid, which), ConsumerFailing(seen.consumer, reason)
+        if status.up is not None and self.up != (status.uid, status.up):
+            self.up, self.unreported = (status.uid, status.up), ConsumerUp(status.consumer)
+        elif status.failing is not None and self.failing != (status.uid, status.failing[0]):
+            restarts, reason = status.failing
+            self.failing, self.unreported = (status.uid, restarts), ConsumerFailing(status.consumer, reason)
 
 
-class Teller:
-    def __init__(self, deployments: Iterable[Seen], pods: Iterable[Seen]) -> None:
-        """What is there now; it is not told."""
-        self._seen: dict[Kinds, dict[str, Seen]] = {"deployments": {}, "pods": {}}
-        self._known: dict[Creation, _Known] = {}
-        self._history: dict[Creation, None] = {}
-        self.hear(All("deployments", tuple(deployments)))
-        self.hear(All("pods", tuple(pods)))
-        for known in self._known.values():
-            known.news = None
+class ChangeTracker:
+    def __init__(self, deployments: Iterable[ObjectStatus], pods: Iterable[ObjectStatus]) -> None:
+        """Starts from what exists now, which is not reported."""
+        self._statuses: dict[Kinds, dict[str, ObjectStatus]] = {"deployments": {}, "pods": {}}
+        self._tracked: dict[Creation, _Tracked] = {}
+        self._gone: dict[Creation, None] = {}
+        self.observe(Snapshot("deployments", tuple(deployments)))
+        self.observe(Snapshot("pods", tuple(pods)))
+        for tracked in self._tracked.values():
+            tracked.unreported = None
 
-    def hear(self, news: News) -> None:
-        match news:
-            case All(kind, seen):
-                self._seen[kind] = {}
-                for each in seen:
-                    self._see(kind, each)
-            case Changed(kind, seen):
-                self._see(kind, seen)
+    def observe(self, observation: Observation) -> None:
+        match observation:
+            case Snapshot(kind, statuses):
+                self._statuses[kind] = {}
+                for status in statuses:
+                    self._update(kind, status)
+            case Changed(kind, status):
+                self._update(kind, status)
             case Removed(kind, uid):
-                self._seen[kind].pop(uid, None)
-            case Asked(creation):
-                self._known.setdefault(creation, _Known())
-            case FoundGone(creations):
+                self._statuses[kind].pop(uid, None)
+            case Created(creation):
+                self._tracked.setdefault(creation, _Tracked())
+            case ConfirmedGone(creations):
                 for creation in creations:
-                    if creation in self._known:
-                        self._known[creation].is_gone = True
+                    if creation in self._tracked:
+                        self._tracked[creation].is_gone = True
             case _:
-                assert_never(news)
+                assert_never(observation)
 
-    def tell(self) -> tuple[PlatformChange, ...]:
-        """For each consumer in order."""
+    def take_changes(self) -> tuple[PlatformChange, ...]:
+        """The changes since the last call, by consumer, each consumer's in order."""
         by_consumer: dict[ConsumerId, list[Creation]] = defaultdict(list)
-        for creation in sorted(self._known):
+        for creation in sorted(self._tracked):
             by_consumer[creation[0]].append(creation)
         return tuple(change for creations in by_consumer.values() for change in self._changes(creations))
 
-    def lines(self, now_s: float) -> tuple[str, ...]:
-        """For people: who has waited long for a node, and why; each once."""
-        waiting = {(each.consumer, each.creation): each.waits for each in self._seen["pods"].values() if each.waits}
-        lines = []
-        for creation, known in sorted(self._known.items()):
+    def newly_unschedulable(self, now_s: float) -> tuple[tuple[ConsumerId, str], ...]:
+        """Consumers that have waited long for a node, and why; each once."""
+        waiting = {
+            (each.consumer, each.creation): each.unschedulable
+            for each in self._statuses["pods"].values()
+            if each.unschedulable
+        }
+        found = []
+        for creation, tracked in sorted(self._tracked.items()):
             if creation not in waiting:
-                known.waits_since_s, known.said_so = None, False
-            elif known.waits_since_s is None:
-                known.waits_since_s = now_s
-            if known.waits_since_s is not None and now_s - known.waits_since_s >= SAID_AFTER_S and not known.said_so:
-                known.said_so = True
-                lines.append(f"consumer {creation[0]} waits for a node: {waiting[creation]}")
-        return tuple(lines)
+                tracked.unschedulable_since_s, tracked.is_logged = None, False
+                continue
+            if tracked.unschedulable_since_s is None:
+                tracked.unschedulable_since_s = now_s
+            if now_s - tracked.unschedulable_since_s >= UNSCHEDULABLE_AFTER_S and not tracked.is_logged:
+                tracked.is_logged = True
+                found.append((creation[0], waiting[creation]))
+        return tuple(found)
 
     def missing(self, *, unseen_too: bool = False) -> tuple[Creation, ...]:
-        """Those that no watch shows any more, or, on demand, that none has shown yet: to be looked for."""
-        present = {(each.consumer, each.creation) for kind in self._seen.values() for each in kind.values()}
+        """Creations that the watches no longer show, and with `unseen_too` those they have never shown. They may be
+        gone; only a fresh list can tell."""
+        present = {(each.consumer, each.creation) for kind in self._statuses.values() for each in kind.values()}
         return tuple(
             creation
-            for creation, known in sorted(self._known.items())
-            if creation not in present and not known.is_gone and (known.was_seen or unseen_too)
+            for creation, tracked in sorted(self._tracked.items())
+            if creation not in present and not tracked.is_gone and (tracked.was_seen or unseen_too)
         )
 
-    def _see(self, kind: Kinds, seen: Seen) -> None:
-        creation = (seen.consumer, seen.creation)
-        if creation not in self._history:
-            self._seen[kind][seen.uid] = seen
-            self._known.setdefault(creation, _Known()).see(seen)
+    def _update(self, kind: Kinds, status: ObjectStatus) -> None:
+        creation = (status.consumer, status.creation)
+        if creation not in self._gone:
+            self._statuses[kind][status.uid] = status
+            self._tracked.setdefault(creation, _Tracked()).update(status)
 
     def _changes(self, creations: Iterable[Creation]) -> Iterator[PlatformChange]:
-        """Of one consumer: how it does while it is the only one with its number, and that one is gone."""
+        """Of one consumer: which creations are gone, then how the remaining one does, if there is only one."""
         left = []
         for creation in creations:
-            if self._known[creation].is_gone:
-                yield from self._last_words(creation)
+            if self._tracked[creation].is_gone:
+                yield from self._forget(creation)
             else:
                 left.append(creation)
-        if len(left) == 1 and (news := self._known[left[0]].news):
-            self._known[left[0]].news = None
-            yield news
+        if len(left) == 1 and (change := self._tracked[left[0]].unreported):
+            self._tracked[left[0]].unreported = None
+            yield change
 
-    def _last_words(self, creation: Creation) -> Iterator[PlatformChange]:
-        known = self._known.pop(creation)
-        if known.news is not None:
-            yield known.news
+    def _forget(self, creation: Creation) -> Iterator[PlatformChange]:
+        tracked = self._tracked.pop(creation)
+        if tracked.unreported is not None:
+            yield tracked.unreported
         yield ConsumerGone(creation[0])
-        self._history[creation] = None
-        if len(self._history) > REMEMBERED:
-            del self._history[next(iter(self._history))]
-        for seen in self._seen.values():
-            for uid in [uid for uid, each in seen.items() if (each.consumer, each.creation) == creation]:
-                del seen[uid]
+        self._gone[creation] = None
+        if len(self._gone) > MOST_REMEMBERED:
+            del self._gone[next(iter(self._gone))]
+        for statuses in self._statuses.values():
+            for uid in [uid for uid, each in statuses.items() if (each.consumer, each.creation) == creation]:
+                del statuses[uid]

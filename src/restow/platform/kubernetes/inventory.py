@@ -1,8 +1,8 @@
-"""What there is of which consumers, read from the API server itself and never from a watch. The platform looks before
-it changes anything, when it lists, and before it says that somebody is gone.
+"""Reads which objects exist of which consumers, from the API server itself and never from a watch.
 
-Owners are read before what they own. Where no Deployment was, no replica set can be made any more; where then no
-replica set was, no pod can be; so that "nothing" read in this order means that nothing will come either.
+The platform reads it before it changes anything, when it lists, and before it reports a consumer gone. Owners are
+listed before what they own: without a Deployment no ReplicaSet can appear any more, and then without a ReplicaSet no
+pod can. So "nothing", read in this order, means that nothing will appear either.
 """
 
 from collections.abc import Collection
@@ -19,23 +19,46 @@ Item = Deployment | ReplicaSet | Pod | PersistentVolumeClaim
 
 
 @dataclass(slots=True)
-class Looked:
-    """One consumer."""
+class ConsumerObjects:
+    """What exists of one consumer."""
 
     deployment: Deployment | None = None
-    """The one that is to stay."""
+    """Unless it is being deleted."""
     claim: PersistentVolumeClaim | None = None
-    """The one that is to stay."""
+    """Unless it is being deleted."""
     claim_is_leaving: bool = False
     leaving: list[str] = field(default_factory=list)
-    """What else there is, by name: parts of one that was deleted."""
+    """Everything else, by name: the remains of a deleted consumer."""
     creations: set[str] = field(default_factory=set)
-    """Those of which anything is left that could write, or could make something that does."""
+    """Creations of which an object is left that could write, or could create one that does."""
 
     @property
     def is_there(self) -> bool:
-        """It runs, starts, or is leaving; a claim that is kept is nobody."""
+        """Whether the consumer runs, starts or is leaving. A claim alone doesn't count: it waits for the next one."""
         return self.deployment is not None or bool(self.leaving)
+
+
+class Inventory:
+    def __init__(self, api: Api, group: str) -> None:
+        self._api, self._group = api, group
+
+    def read(self, consumers: Collection[ConsumerId] | None = None) -> dict[ConsumerId, ConsumerObjects]:
+        """Of these consumers, or of all that have any object, by number. Raises ApiError."""
+        found: dict[ConsumerId, ConsumerObjects] = {consumer: ConsumerObjects() for consumer in consumers or ()}
+        if consumers is not None and not consumers:
+            return found
+        labels = selector(self._group, consumers)
+        items: tuple[Item, ...] = (
+            *self._api.list(Deployment, labels).items,
+            *self._api.list(ReplicaSet, labels).items,
+            *self._api.list(Pod, labels).items,
+            *self._api.list(PersistentVolumeClaim, labels).items,
+        )
+        for item in items:
+            consumer = consumer_of(item)
+            if consumer is not None:
+                _add(found.setdefault(consumer, ConsumerObjects()), item)
+        return dict(sorted(found.items()))
 
 
 def selector(group: str, consumers: Collection[ConsumerId] | None = None) -> str:
@@ -43,25 +66,6 @@ def selector(group: str, consumers: Collection[ConsumerId] | None = None) -> str
     if consumers is None:
         return labels
     return f"{labels},{names.CONSUMER} in ({','.join(map(str, sorted(consumers)))})"
-
-
-def look(api: Api, group: str, consumers: Collection[ConsumerId] | None = None) -> dict[ConsumerId, Looked]:
-    """By number those that were asked for, or all that have left anything at all. Raises Trouble."""
-    found: dict[ConsumerId, Looked] = {consumer: Looked() for consumer in consumers or ()}
-    if consumers is not None and not consumers:
-        return found
-    labels = selector(group, consumers)
-    read: tuple[Item, ...] = (
-        *api.list(Deployment, labels).items,
-        *api.list(ReplicaSet, labels).items,
-        *api.list(Pod, labels).items,
-        *api.list(PersistentVolumeClaim, labels).items,
-    )
-    for item in read:
-        consumer = consumer_of(item)
-        if consumer is not None:
-            _add(found.setdefault(consumer, Looked()), item)
-    return dict(sorted(found.items()))
 
 
 def consumer_of(item: Item) -> ConsumerId | None:
@@ -78,18 +82,18 @@ def is_leaving(item: Item) -> bool:
     return metadata_of(item).deletionTimestamp is not None
 
 
-def _add(looked: Looked, item: Item) -> None:
-    """A Deployment before what it owns."""
+def _add(objects: ConsumerObjects, item: Item) -> None:
+    """Called with a Deployment before the objects it owns."""
     creation = label_of(item, names.CREATION)
     if not isinstance(item, PersistentVolumeClaim):
-        looked.creations.add(creation)
+        objects.creations.add(creation)
     match item:
         case Deployment() if not is_leaving(item):
-            looked.deployment = item
+            objects.deployment = item
         case PersistentVolumeClaim() if not is_leaving(item):
-            looked.claim = item
-        case ReplicaSet() | Pod() if looked.deployment and label_of(looked.deployment, names.CREATION) == creation:
+            objects.claim = item
+        case ReplicaSet() | Pod() if objects.deployment and label_of(objects.deployment, names.CREATION) == creation:
             pass
         case _:
-            looked.claim_is_leaving |= isinstance(item, PersistentVolumeClaim)
-            looked.leaving.append(f"{type(item).__name__} {metadata_of(item).name}")
+            objects.claim_is_leaving |= isinstance(item, PersistentVolumeClaim)
+            objects.leaving.append(f"{type(item).__name__} {metadata_of(item).name}")

@@ -13,7 +13,7 @@ from restow.settings import Settings
 ROLES: Final = {"monitor": "the monitor", "controller": "the controller", "consumer": "each consumer"}
 
 
-def heading(settings: Settings, file: str, variables: Sequence[str], in_image: Sequence[str]) -> str:
+def header(settings: Settings, file: str, variables: Sequence[str], in_image: Sequence[str]) -> str:
     """`variables` are those that restow.toml refers to, `in_image` the modules that the image must bring."""
     group, namespace = settings.group.name, namespace_of(settings)
     return "\n".join(

@@ -18,7 +18,7 @@ from lightkube.resources.rbac_authorization_v1 import Role, RoleBinding
 from restow.model import ConsumerId
 from restow.platform.kubernetes import names, roles
 from restow.platform.kubernetes.pods import pod_template
-from restow.platform.kubernetes.rbac import rights
+from restow.platform.kubernetes.rbac import rules
 from restow.platform.kubernetes.yaml_text import dumped
 from restow.settings import Settings
 
@@ -84,11 +84,11 @@ def _account(settings: Settings, name: str) -> ServiceAccount:
 
 
 def _role(settings: Settings) -> Role:
-    rules = [
-        PolicyRule(apiGroups=[right.api_group], resources=[right.resource], verbs=list(right.verbs))
-        for right in rights(settings.kubernetes)
+    granted = [
+        PolicyRule(apiGroups=[rule.api_group], resources=[rule.resource], verbs=list(rule.verbs))
+        for rule in rules(settings.kubernetes)
     ]
-    return Role(metadata=_meta(settings, roles.role_name(settings, "controller")), rules=rules)
+    return Role(metadata=_meta(settings, roles.role_name(settings, "controller")), rules=granted)
 
 
 def _binding(settings: Settings) -> RoleBinding:

@@ -1,6 +1,4 @@
-"""What the platform needs to be allowed in its namespace: the verbs that `api.py` uses, and no other. For the Role of
-the controller; consumers need nothing.
-"""
+"""The controller's RBAC rules in the group's namespace: the verbs that `api.py` uses. Consumers need none."""
 
 from dataclasses import dataclass
 
@@ -8,17 +6,17 @@ from restow.settings import Kubernetes
 
 
 @dataclass(frozen=True, slots=True)
-class Right:
+class Rule:
     api_group: str
     resource: str
     verbs: tuple[str, ...]
 
 
-def rights(settings: Kubernetes) -> tuple[Right, ...]:
+def rules(settings: Kubernetes) -> tuple[Rule, ...]:
     claims = ("create", "delete", "list") if settings.claims == "delete" else ("create", "list")
     return (
-        Right("apps", "deployments", ("create", "delete", "list", "update", "watch")),
-        Right("apps", "replicasets", ("list",)),
-        Right("", "pods", ("list", "watch")),
-        Right("", "persistentvolumeclaims", claims),
+        Rule("apps", "deployments", ("create", "delete", "list", "update", "watch")),
+        Rule("apps", "replicasets", ("list",)),
+        Rule("", "pods", ("list", "watch")),
+        Rule("", "persistentvolumeclaims", claims),
     )

@@ -1,18 +1,18 @@
-"""Which troubles with an API server are worth another try, when, and for how long. Requests and watches ask here."""
+"""Which errors of the API server are retried, when, and for how long. Requests and watches use it."""
 
 import time
 from collections.abc import Callable
 from typing import Final, TypeVar
 
+from restow.backoff import Backoff
 from restow.platform.interface import PlatformRefusal
-from restow.platform.kubernetes.api import Answered, Trouble, Unreachable
+from restow.platform.kubernetes.api import ApiError, Rejected, Unreachable
 
-PATIENCE_S: Final = 2.0
-"""So long a wish is tried again. Not longer: a controller that was replaced meanwhile has no more wishes, and the one
-that was not tries again by itself in a few seconds."""
-SHORTEST_PAUSE_S: Final = 0.1
-LONGEST_PAUSE_S: Final = 10.0
-PASSING: Final = (429, 500, 502, 503, 504)
+RETRY_FOR_S: Final = 2.0
+"""How long a request is retried. Not longer: a controller that was replaced meanwhile must not go on, and one that was
+not retries by itself a few seconds later."""
+BACKOFF: Final = Backoff(first_s=0.1, longest_s=10.0)
+TRANSIENT: Final = (429, 500, 502, 503, 504)
 """Throttled, or a server that is starting, ending or busy."""
 EXPIRED: Final = 410
 CONFLICT: Final = 409
@@ -21,27 +21,27 @@ NOT_FOUND: Final = 404
 T = TypeVar("T")
 
 
-def is_passing(trouble: Trouble) -> bool:
-    return isinstance(trouble, Unreachable) or (isinstance(trouble, Answered) and trouble.code in PASSING)
+def is_transient(error: ApiError) -> bool:
+    return isinstance(error, Unreachable) or (isinstance(error, Rejected) and error.code in TRANSIENT)
 
 
-def pause_s(tries: int, trouble: Trouble) -> float:
-    """Grows with the tries; what the server asks for is waited in any case."""
-    grown_s = min(SHORTEST_PAUSE_S * 2.0 ** min(tries, 20), LONGEST_PAUSE_S)
-    return max(grown_s, trouble.retry_after_s or 0.0)
+def pause_s(failures: int, error: ApiError) -> float:
+    """Exponential backoff, and never less than the server's Retry-After."""
+    return max(BACKOFF.pause_s(failures), error.retry_after_s or 0.0)
 
 
-def patiently(act: Callable[[], T], until_s: float) -> T:
-    """Tries while the trouble may pass and, by the clock that only goes forward, it is early enough; then refuses."""
-    tries = 0
+def retrying(act: Callable[[], T], until_s: float) -> T:
+    """Calls `act` until it succeeds. Raises PlatformRefusal if a transient error lasts until then (by the monotonic
+    clock), and any other ApiError at once."""
+    failures = 0
     while True:
         try:
             return act()
-        except Trouble as trouble:
-            wait_s = pause_s(tries, trouble)
-            if not is_passing(trouble):
+        except ApiError as error:
+            failures += 1
+            wait_s = pause_s(failures, error)
+            if not is_transient(error):
                 raise
             if time.monotonic() + wait_s > until_s:
-                raise PlatformRefusal(str(trouble)) from None
-            tries += 1
+                raise PlatformRefusal(str(error)) from None
             time.sleep(wait_s)

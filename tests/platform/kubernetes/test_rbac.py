@@ -1,6 +1,6 @@
-"""The controller may do what it does, and nothing else; the others may do nothing. As a real API server sees it.
+"""RBAC against a real API server: the controller may do what it does and nothing else, the other roles nothing.
 
-What it does is what the server's audit log shows of its account while a consumer is created, restarted and deleted.
+What it does is read from the audit log while a consumer is created, restarted and deleted.
 """
 
 import json
@@ -32,7 +32,7 @@ from tests.support.paths import ROOT
 from restow.model import ConsumerId
 from restow.platform.interface import ConsumerGone, PlatformRefusal
 from restow.platform.kubernetes.platform import KubernetesPlatform
-from restow.platform.kubernetes.rbac import Right, rights
+from restow.platform.kubernetes.rbac import Rule, rules
 from restow.protocol.messages import ConsumerSettings
 from restow.settings import Kubernetes, read_settings
 
@@ -58,7 +58,7 @@ claims = "{claims}"
 """
 MODULES = (apps_v1, authentication_v1, authorization_v1, batch_v1, core_v1, rbac_authorization_v1)
 VERBS = ("get", "list", "watch", "create", "update", "patch", "delete", "deletecollection")
-UNUSUAL = (  # verbs that some resources alone have, and that lead further than they look
+UNUSUAL = (  # verbs of few resources that allow more than they seem to
     *(("", resource, "impersonate") for resource in ("users", "groups", "serviceaccounts")),
     *(("rbac.authorization.k8s.io", "roles", verb) for verb in ("bind", "escalate")),
     *(
@@ -70,12 +70,12 @@ UNUSUAL = (  # verbs that some resources alone have, and that lead further than 
 
 
 def calls_of(claims: str) -> set[Call]:
-    granted = rights(Kubernetes(claims=claims))
-    return {(right.api_group, right.resource, verb) for right in granted for verb in right.verbs}
+    granted = rules(Kubernetes(claims=claims))
+    return {(rule.api_group, rule.resource, verb) for rule in granted for verb in rule.verbs}
 
 
 class Cluster:
-    """A namespace in which an operator has applied what restow prints."""
+    """A namespace with the manifests that restow prints applied."""
 
     def __init__(self, control_plane: ControlPlane, namespace: str, client: Client, claims: str, home: Path) -> None:
         self.namespace, self._control_plane, self._client, self._claims = namespace, control_plane, client, claims
@@ -93,7 +93,7 @@ class Cluster:
         return f"system:serviceaccount:{self.namespace}:{account}"
 
     def audited(self, account: str) -> set[Call]:
-        """What the server was asked for by it."""
+        """The calls of this account."""
         lines = map(json.loads, self._control_plane.place.audit.read_text().splitlines())
         return {_call(line) for line in lines if line["user"]["username"] == self.user(account)}
 
@@ -113,7 +113,7 @@ class Cluster:
             return {call for call, may in zip(sorted(calls), answers, strict=True) if may}
 
     def rules(self, account: str, namespace: str) -> set[Call]:
-        """All that it may do there, as the server itself lists it."""
+        """All that the account may do there, by the server's own list."""
         with self._control_plane.client(self._control_plane.service_account(account, self.namespace)) as client:
             review = client.create(SelfSubjectRulesReview(spec=SelfSubjectRulesReviewSpec(namespace=namespace)))
         status = review.status
@@ -145,12 +145,14 @@ def cluster(
 ) -> Cluster:
     claims = getattr(request, "param", "delete")
     cluster, own = Cluster(control_plane, namespace, client, claims, tmp_path), calls_of(claims)
-    eventually(lambda: cluster.allowed("lake-controller", own, namespace) == own)  # a role counts a moment later
+    eventually(
+        lambda: cluster.allowed("lake-controller", own, namespace) == own
+    )  # a new role takes effect a moment later
     return cluster
 
 
 def live(platform: KubernetesPlatform, eventually: Eventually) -> None:
-    """All that a controller asks of a platform. Like one, it asks again where the reason of a refusal may pass."""
+    """All that a controller asks of a platform, with its retries."""
     eventually(lambda: is_taken(platform.list))
     eventually(lambda: is_taken(lambda: platform.create(ONE, ConsumerSettings())))
     eventually(lambda: is_taken(lambda: platform.restart(ONE, ConsumerSettings(memory_mb=99))))
@@ -169,7 +171,7 @@ def is_taken(ask: Callable[[], object]) -> bool:
 
 
 @pytest.mark.parametrize("cluster", ["keep", "delete"], indirect=True)
-def test_the_controllers_role_has_what_the_controller_calls_and_nothing_else(
+def test_the_controllers_role_allows_what_the_controller_calls_and_nothing_else(
     cluster: Cluster, eventually: Eventually, request: pytest.FixtureRequest, caplog: pytest.LogCaptureFixture
 ) -> None:
     with cluster.platform() as platform:
@@ -180,16 +182,16 @@ def test_the_controllers_role_has_what_the_controller_calls_and_nothing_else(
 
 
 @pytest.mark.parametrize("missing", sorted(calls_of("delete")), ids=lambda call: f"{call[2]} {call[1]}")
-def test_with_one_verb_less_it_is_told_which(
+def test_an_error_names_the_missing_verb(
     cluster: Cluster, client: Client, eventually: Eventually, caplog: pytest.LogCaptureFixture, missing: Call
 ) -> None:
     group, resource, verb = missing
-    rules = [
-        PolicyRule(apiGroups=[right.api_group], resources=[right.resource], verbs=verbs)
-        for right in rights(Kubernetes(claims="delete"))
-        if (verbs := [each for each in right.verbs if (right.api_group, right.resource, each) != missing])
+    remaining = [
+        PolicyRule(apiGroups=[rule.api_group], resources=[rule.resource], verbs=verbs)
+        for rule in rules(Kubernetes(claims="delete"))
+        if (verbs := [each for each in rule.verbs if (rule.api_group, rule.resource, each) != missing])
     ]
-    client.replace(Role(metadata=ObjectMeta(name="lake-controller"), rules=rules))
+    client.replace(Role(metadata=ObjectMeta(name="lake-controller"), rules=remaining))
     eventually(lambda: not cluster.may("lake-controller", missing, cluster.namespace))
     if verb == "watch":
         with cluster.platform():
@@ -215,7 +217,7 @@ def test_everything_else_is_refused(cluster: Cluster) -> None:
         assert cluster.allowed("lake-controller", own, elsewhere) == set()
 
 
-def test_by_the_servers_own_list_the_controller_has_its_role_more_than_others_and_they_have_nothing(
+def test_only_the_controller_has_rules_in_the_servers_own_list(
     cluster: Cluster,
 ) -> None:
     for account in ("lake-monitor", "lake-consumer"):
@@ -224,7 +226,7 @@ def test_by_the_servers_own_list_the_controller_has_its_role_more_than_others_an
     assert cluster.rules("lake-controller", "kube-system") == OF_EVERYBODY
 
 
-OF_EVERYBODY = {  # asking who one is, and what one may do: Kubernetes allows that to whoever it knows
+OF_EVERYBODY = {  # every account may ask who it is and what it may do
     ("authentication.k8s.io", "selfsubjectreviews", "create"),
     ("authorization.k8s.io", "selfsubjectaccessreviews", "create"),
     ("authorization.k8s.io", "selfsubjectrulesreviews", "create"),
@@ -241,15 +243,15 @@ def all_calls() -> Iterator[Call]:
                 yield from (((info.parent or info.resource).group, name, verb) for verb in VERBS)
 
 
-def test_the_page_for_operators_names_the_rights() -> None:
+def test_the_page_for_operators_has_the_rules() -> None:
     page = (ROOT / "docs" / "kubernetes.md").read_text()
     rows = [line.split(" | ") for line in page.splitlines() if re.match(r"\| (apps|core) \|", line)]
-    kept, deleted = rights(Kubernetes(claims="keep")), rights(Kubernetes(claims="delete"))
+    keep, delete = rules(Kubernetes(claims="keep")), rules(Kubernetes(claims="delete"))
     assert rows == [
-        [f"| {right.api_group or 'core'}", right.resource, f"{', '.join(right.verbs)}{_more(right, also)} |"]
-        for right, also in zip(kept, deleted, strict=True)
+        [f"| {rule.api_group or 'core'}", rule.resource, f"{', '.join(rule.verbs)}{_more(rule, also)} |"]
+        for rule, also in zip(keep, delete, strict=True)
     ]
 
 
-def _more(right: Right, other: Right) -> str:
-    return "".join(f'; with `claims = "delete"` also {verb}' for verb in other.verbs if verb not in right.verbs)
+def _more(rule: Rule, other: Rule) -> str:
+    return "".join(f'; with `claims = "delete"` also {verb}' for verb in other.verbs if verb not in rule.verbs)
