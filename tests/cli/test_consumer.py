@@ -13,6 +13,6 @@ def test_a_name_that_is_not_of_the_group_is_refused(
     config.write_text('[kafka]\nbootstrap = "127.0.0.1:9"\n')
     assert main(["consumer", "--config", str(config), "--name", name, "--volume", str(tmp_path / "volume")]) == 2
     assert capsys.readouterr().err == (
-        f"restow: --name {name} can't be used; it must be restow-consumer-N, with the consumer's number from 1 on\n"
+        f"restow: --name {name} can't be used; it must be restow-consumer-N, where N is a number from 1 on\n"
     )
     assert not (tmp_path / "volume").exists()

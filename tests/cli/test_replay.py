@@ -108,8 +108,8 @@ def test_a_step_that_comes_to_something_else_is_told_and_the_code_is_1(
     out, err = capsys.readouterr()
     assert out == STORY
     assert err == SUMMARY + (
-        f"restow: 1 of them came to something else than is recorded, the first in line {log.index(stop) + 1}; "
-        "the log is of another version of restow, or damaged\n"
+        f"restow: 1 of them had other effects than recorded, the first in line {log.index(stop) + 1}; "
+        "another version of restow wrote the log, or it is damaged\n"
     )
 
 

@@ -78,7 +78,7 @@ def test_a_search_runs_all_seeds(capsys: pytest.CaptureFixture[str]) -> None:
         ),
         (("--faults", "all"), "there is no level of faults 'all'; known are none, some, many"),
         (("--hours", "0"), "'0' can't be used; it must be a finite number, above 0"),
-        (("--plot", "x.png", "--seeds", "3"), "restow: --plot draws one run; leave --seeds away, or --plot"),
+        (("--plot", "x.png", "--seeds", "3"), "restow: --plot draws one run; leave out --seeds, or --plot"),
     ],
 )
 def test_a_mistake_is_answered_with_one_line(

@@ -92,7 +92,7 @@ def test_whatever_ends_it_nothing_is_left_running(
     eventually(lambda: not any(is_alive(process) for process in started), within_s=120)
     if number is signal.SIGINT:
         assert run.told.splitlines()[-2:] == [run.told.splitlines()[-2], "restow: interrupted"]
-        assert "interrupted; everything is ended" in run.told.splitlines()[-2]
+        assert "interrupted; everything has been stopped" in run.told.splitlines()[-2]
     assert run.out == ""
 
 

@@ -1,4 +1,24 @@
-"""The command `restow`: one subcommand a module, each with `add(commands)`. Only here are the parts put together."""
+"""The command `restow`. Only here are machines, channels, platforms and pipelines wired together.
+
+main.py        reads the command line and turns errors into one line and an exit code
+demo.py        `restow demo`: a whole group on this machine, audited
+check.py       `restow check`: restow.toml and its transforms
+consume.py     `restow consume --once`: the pipeline over what is on the topics now
+monitor.py     `restow monitor`: write speeds of partitions
+controller.py  `restow controller`: the group's size and assignment
+consumer.py    `restow consumer`: one member of the group
+manifests.py   `restow manifests`: Kubernetes objects as YAML
+down.py        `restow down`: ends a group on this machine
+replay.py      `restow replay`: an event log, run again and explained
+simulate.py    `restow simulate`: the machines in a seeded world with faults
+plan.py        `restow plan`: a packer's decision for a group in a file
+broker.py      `restow broker`: Apache Kafka on this machine
+study/         `restow study packing`, `latency`, `monitor`
+bench/         `restow bench packing`, `monitor`, `platform`
+support/       option types, output, restow.toml, signals
+
+Each command is a module with `add(commands)`, which adds its parser, and `run(args)`, which returns the exit code.
+"""
 
 from restow.cli.main import main
 

@@ -1,4 +1,4 @@
-"""`restow broker`: a real Kafka of one to three nodes on this machine, until it is told to stop."""
+"""`restow broker`: Apache Kafka with one to three nodes on this machine, until it is stopped."""
 
 import argparse
 import sys
@@ -13,12 +13,12 @@ from restow.cli.support.stopping import interrupt_on_stop_signals
 LOOK_EVERY_S = 0.5
 
 DESCRIPTION = """\
-Starts a real Apache Kafka on this machine, reachable from this machine alone, and prints its address when it is ready.
-Ctrl-C or SIGTERM stops it; whatever ends this command, no node outlives it.
+Starts Apache Kafka on this machine, listening on loopback only, and prints its address when it is ready. Runs until
+Ctrl-C or SIGTERM. No node outlives this command, however it ends.
 """
 
 EPILOG = """\
-It needs Java 17 or newer. Kafka's jars are fetched once into ~/.cache/restow (or $RESTOW_CACHE); afterwards it starts
+It needs Java 17 or newer. Kafka's jars are fetched once into ~/.cache/restow (or $RESTOW_CACHE); after that it starts
 without a network.
 
 examples:
@@ -29,26 +29,29 @@ examples:
 
 def add(commands: "Subparsers[argparse.ArgumentParser]") -> None:
     parser = commands.add_parser(
-        "broker", help="a real Kafka on this machine, for trying things", description=DESCRIPTION, epilog=EPILOG
+        "broker", help="Apache Kafka on this machine, for trials", description=DESCRIPTION, epilog=EPILOG
     )
     parser.add_argument(
         "--nodes",
         type=whole_number(1),
         default=1,
         metavar="N",
-        help="1 to 3; three for replication and moving leaders (default: 1)",
+        help="1 to 3; three have replicas and leader changes (default: 1)",
     )
     parser.add_argument(
-        "--data", type=Path, metavar="DIR", help="keep the data here and find it again (default: nowhere)"
+        "--data", type=Path, metavar="DIR", help="keep the data here for the next start (default: temporary)"
     )
     parser.add_argument(
-        "--port", type=whole_number(1), metavar="P", help="the first node's; the others follow (default: free ones)"
+        "--port",
+        type=whole_number(1),
+        metavar="P",
+        help="first node's port; the others follow (default: free ones)",
     )
     parser.set_defaults(run=run)
 
 
 def run(args: argparse.Namespace) -> int:
-    # Kafka's client takes longer to load than most commands to run: only who wants a broker waits for it.
+    # Kafka's client takes longer to load than most commands take to run, so only this command loads it.
     from restow.kafka.embedded.broker import EmbeddedKafka
 
     interrupt_on_stop_signals()

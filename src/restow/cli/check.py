@@ -1,14 +1,13 @@
-"""`restow check`: is restow.toml right, and do its transforms work on what is on the topics?"""
+"""`restow check`: checks restow.toml and tries its transforms on the newest records of their topics."""
 
 import argparse
 import re
-import sys
 from typing import TYPE_CHECKING
 
 from restow.cli.support.config import add_config, settings_of
 from restow.cli.support.options import Subparsers
-from restow.cli.support.output import note
-from restow.cli.support.transforms_path import let_transforms_be_found
+from restow.cli.support.output import note, print_line
+from restow.cli.support.transforms_path import add_transforms_path
 from restow.errors import InvalidInput, RestowError
 from restow.settings import Settings
 
@@ -16,23 +15,24 @@ if TYPE_CHECKING:
     from restow.model import TopicPartition
 
 DESCRIPTION = """\
-Reads restow.toml, imports every transform, and runs it on Spark on the newest records of its topics; where there are
-none, or no broker answers, on an empty frame. Nothing is stored. What is wrong is told with its file, key and reason,
-a line each, and the exit code is 1; a restow.toml that can't be read is 2.
+Reads restow.toml, imports every transform, and runs it on Spark over the newest records of its topics, or over an empty
+DataFrame if there are none or no broker answers. Nothing is stored. Prints one line for each [consume.NAME]: what the
+rows look like, or what is wrong, with file, key and reason. The exit code is 1 if a transform fails, and 2 if
+restow.toml can't be read.
 """
 
 
 def add(commands: "Subparsers[argparse.ArgumentParser]") -> None:
-    parser = commands.add_parser("check", help="try restow.toml and its transforms", description=DESCRIPTION)
+    parser = commands.add_parser("check", help="check restow.toml and try its transforms", description=DESCRIPTION)
     add_config(parser)
     parser.set_defaults(run=run)
 
 
 def run(args: argparse.Namespace) -> int:
     settings = settings_of(args)
-    let_transforms_be_found(args.config)
+    add_transforms_path(args.config)
     if not settings.consume:
-        raise InvalidInput(f"{args.config}: there is no [consume.NAME], so that nothing is consumed; write one")
+        raise InvalidInput(f"{args.config}: there is no [consume.NAME], so nothing is consumed; write one")
     from restow.pipeline.check import Checker
 
     topics = topics_of(settings)
@@ -46,10 +46,9 @@ def run(args: argparse.Namespace) -> int:
                 tried = checker.try_out(service, partitions)
             except RestowError as error:
                 wrong += 1
-                sys.stdout.write(f"{place} {error}\n")
+                print_line(f"{place} {error}")
             else:
-                sys.stdout.write(f"{place} is right: {tried}\n")
-            sys.stdout.flush()
+                print_line(f"{place} is right: {tried}")
     finally:
         checker.close()
     return 1 if wrong else 0

@@ -1,4 +1,4 @@
-"""`restow consume --topics … --once`: the pipeline over what is there now, for trying a transform."""
+"""`restow consume --topics … --once`: runs the pipeline over what is on the topics now, to try a transform."""
 
 import argparse
 import logging
@@ -9,7 +9,7 @@ from restow.cli.support.config import add_config, settings_of
 from restow.cli.support.options import Subparsers, list_of
 from restow.cli.support.output import print_json
 from restow.cli.support.stopping import Stop
-from restow.cli.support.transforms_path import let_transforms_be_found
+from restow.cli.support.transforms_path import add_transforms_path
 from restow.errors import InvalidInput
 from restow.logs import configure
 from restow.protocol.messages import TopicService
@@ -19,29 +19,36 @@ from restow.text import counted
 log = logging.getLogger(__name__)
 
 DESCRIPTION = """\
-Reads what is on some topics now, from where their tables stand, runs their transforms on Spark, writes their tables,
-and ends. It is what the consumers of the group do, without a controller, so that a transform can be tried and a table
-be filled by hand. A table refuses what others have stored already: nothing is stored twice.
+Reads what is on some topics now, from the offsets their tables have reached, runs the transforms on Spark, writes the
+tables, and ends. It does what a consumer of the group does, without a controller: to try a transform, or to fill a
+table by hand. The table refuses records that another consumer has stored, so nothing is stored twice.
 """
 
 EPILOG = """\
 restow.toml:
   [consume.orders]
   table = "lake/orders"              a Delta table
-  transform = "shop.tables:orders"   DataFrame -> DataFrame; left out: the records as they are
+  transform = "shop.tables:orders"   DataFrame -> DataFrame; default: the records as they are
   start = "earliest"                 or latest, or a time like 2026-03-01T12:00:00Z
   lineage = true                     rows have _topic, _partition, _offset and _timestamp
   on_gap = "go on"                   or "stop", when records were deleted before they were read
-  from_group = "old-job"             go on from this group's offsets
+  from_group = "old-job"             start from this group's committed offsets
+  [log]
+  format = "text"                    or "json", one object a line; lines go to stderr
+  level = "info"                     or debug, warning, error
+
+The exit code is 1 if it was stopped before all was stored.
 """
 
 
 def add(commands: "Subparsers[argparse.ArgumentParser]") -> None:
     parser = commands.add_parser(
-        "consume", help="store what is on some topics now, and end", description=DESCRIPTION, epilog=EPILOG
+        "consume", help="store what is on some topics now", description=DESCRIPTION, epilog=EPILOG
     )
     add_config(parser)
-    parser.add_argument("--topics", required=True, type=list_of(str), metavar="A,B", help="topics of [consume.NAME]")
+    parser.add_argument(
+        "--topics", required=True, type=list_of(str), metavar="A,B", help="topics with a [consume.NAME]"
+    )
     parser.add_argument("--once", required=True, action="store_true", help="end when all that is there now is stored")
     parser.add_argument("--json", action="store_true", help="print one JSON object at the end")
     parser.set_defaults(run=run)
@@ -51,7 +58,7 @@ def run(args: argparse.Namespace) -> int:
     settings = settings_of(args)
     services = {topic: service_of(settings, topic, args.config) for topic in args.topics}
     configure("consume", settings.log)
-    let_transforms_be_found(args.config)
+    add_transforms_path(args.config)
     stop = Stop()
     from restow.kafka.admin import Admin
     from restow.pipeline.assembly import NO_CONSUMER, spark_pipeline

@@ -1,4 +1,4 @@
-"""`restow consumer`: reads the partitions it is told and stores them, until it is told to end."""
+"""`restow consumer`: one member of the group. Reads and stores its assigned partitions until it is stopped."""
 
 import argparse
 import logging
@@ -23,30 +23,35 @@ if TYPE_CHECKING:
 log = logging.getLogger(__name__)
 
 DESCRIPTION = """\
-Runs one consumer of the group: it tells the controller that it is ready, reads the partitions it is told, stores what
-becomes of them, and answers. The controller starts as many as are needed; nobody else has to. Ctrl-C or SIGTERM ends it
-cleanly: it finishes its cycle, tells where it stopped, and the next process begins with nothing.
+Runs one consumer of the group. It reports that it is ready, reads the partitions that the controller assigns to it,
+runs the transforms, writes the tables, and answers each command. The controller starts consumers; you don't have to.
+Ctrl-C or SIGTERM stops it cleanly: it finishes its cycle, reports its offsets, and gives its partitions back.
 """
 
 EPILOG = """\
 restow.toml:
   [group]
-  name = "restow"              Kafka's name of the group; the consumer's name starts with it
+  name = "restow"              also the consumer group in Kafka; the consumer's name starts with it
   [consumer]
-  cycle_s = 1.0                a cycle takes no longer than this, and about so much at most:
-  cycle_bytes = 32000000
+  cycle_s = 1.0                a cycle takes at most about this long,
+  cycle_bytes = 32000000       and at most about this much
   report_every_s = 5.0
-  grace_s = 30.0               time to end when it is told to
-  pipeline = "spark"           or "light": stores records in SQLite, for trials without Spark
+  grace_s = 30.0               time to finish after SIGTERM
+  pipeline = "spark"           or "light": SQLite tables without Spark, for trials
   [spark]
-  master = "local[2]"          left out: local, with as many threads as the consumer has cores
+  master = "local[2]"          default: local, with as many threads as the consumer has cores
   spark.sql.ansi.enabled = true, or any other property of Spark
+  [log]
+  format = "text"              or "json", one object a line; lines go to stderr
+  level = "info"               or debug, warning, error
 
-Modules with transforms are looked for beside restow.toml, then where Python looks.
+Modules with transforms are imported from the directory of restow.toml first, then as Python usually does.
 
-It needs the rights Read on the topics it is told and on its group, Read and Write on <prefix>-controller, Read on
-<prefix>-query, Describe on the other two topics of restow, and Create if it is to make them. `restow manifests` lists
-what each role needs.
+Rights in Kafka (`restow manifests` lists those of every role):
+  Read            on the topics it consumes, on the group, on <prefix>-query
+  Read and Write  on <prefix>-controller
+  Describe        on <prefix>-monitor and <prefix>-service
+  Create          on restow's topics, unless they exist
 """
 
 
@@ -59,10 +64,10 @@ def add(commands: "Subparsers[argparse.ArgumentParser]") -> None:
         "--name",
         required=True,
         metavar="GROUP-consumer-N",
-        help="who it is; N is its partition of the controller topic",
+        help="its name; N is its partition of the controller topic",
     )
     parser.add_argument(
-        "--volume", required=True, type=Path, metavar="DIR", help="its own directory, which outlives the process"
+        "--volume", required=True, type=Path, metavar="DIR", help="its directory, which outlives the process"
     )
     parser.set_defaults(run=run)
 
@@ -71,12 +76,12 @@ def run(args: argparse.Namespace) -> int:
     settings = settings_of(args)
     consumer = number_in(args.name, settings.group.name)
     configure(f"consumer-{consumer}", settings.log)
-    # Kafka's client takes longer to load than most commands to run: only who wants a consumer waits for it.
+    # Kafka's client takes longer to load than most commands take to run, so only this command loads it.
     from restow.consumer.volume import Volume
     from restow.kafka.channels.consumer import Mailbox
     from restow.roles.consumer import ConsumerProcess
 
-    stop, signs = Stop(), Health(os.environ.get("RESTOW_SIGNS"))
+    stop, health = Stop(), Health(os.environ.get("RESTOW_SIGNS"))
     sender = f"{args.name}@{socket.gethostname()}:{os.getpid()}"
     with (
         Volume(args.volume, settings.group.name, consumer, log.info, os.environ.get("RESTOW_CREATION", "")) as volume,
@@ -84,7 +89,7 @@ def run(args: argparse.Namespace) -> int:
     ):
         pipeline = pipeline_of(settings, args, volume)
         try:
-            ConsumerProcess(settings, consumer, volume, pipeline, mailbox, signs, log.info, stop.wait).run()
+            ConsumerProcess(settings, consumer, volume, pipeline, mailbox, health, log.info, stop.wait).run()
         finally:
             pipeline.close()
     return 0
@@ -95,10 +100,10 @@ def pipeline_of(settings: Settings, args: argparse.Namespace, plans: "Plans") ->
         from restow.pipeline.light.pipeline import LightPipeline
 
         return LightPipeline(settings, log.info)
-    from restow.cli.support.transforms_path import let_transforms_be_found
+    from restow.cli.support.transforms_path import add_transforms_path
     from restow.pipeline.assembly import spark_pipeline
 
-    let_transforms_be_found(args.config)
+    add_transforms_path(args.config)
     consumer = number_in(args.name, settings.group.name)
     return spark_pipeline(settings, args.name, consumer, os.environ, log.info, plans)
 
@@ -106,7 +111,5 @@ def pipeline_of(settings: Settings, args: argparse.Namespace, plans: "Plans") ->
 def number_in(name: str, group: str) -> ConsumerId:
     found = re.fullmatch(rf"{re.escape(group)}-consumer-([1-9][0-9]{{0,8}})", name)
     if found is None:
-        raise InvalidInput(
-            f"--name {name} can't be used; it must be {group}-consumer-N, with the consumer's number from 1 on"
-        )
+        raise InvalidInput(f"--name {name} can't be used; it must be {group}-consumer-N, where N is a number from 1 on")
     return ConsumerId(int(found[1]))

@@ -1,4 +1,4 @@
-"""`restow controller`: decides how many consumers there are and what each reads, until told to stop."""
+"""`restow controller`: decides how many consumers there are and what each reads, until it is stopped."""
 
 import argparse
 import logging
@@ -12,7 +12,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Final
 
 from restow.cli.support.config import add_config, settings_of
-from restow.cli.support.consumers_config import noting_config
+from restow.cli.support.consumers_config import with_config_digest
 from restow.cli.support.options import Subparsers
 from restow.cli.support.stopping import Stop
 from restow.errors import InvalidInput
@@ -28,32 +28,35 @@ if TYPE_CHECKING:
 
 log = logging.getLogger(__name__)
 
-SAID_AFTER_S: Final = 3.0
-"""Loading what is compiled takes half a second."""
+COMPILING_AFTER_S: Final = 3.0
+"""Loading compiled code takes half a second; longer means that it is being compiled."""
 
 DESCRIPTION = """\
-Keeps the group just large enough: reads the speeds that `restow monitor` publishes, packs the partitions onto as few
-consumers as can carry them, starts and ends consumers, and moves partitions between them. It says what it does and why.
+Keeps the group just large enough. It reads the speeds that `restow monitor` publishes, packs the partitions onto as few
+consumers as can carry them, starts and stops consumers, moves partitions between them, and logs each decision with its
+reason.
 
-Consumers run as processes on this machine, or as pods of a cluster, and go on when the controller ends; the next one
-finds them again. If another controller of the group is running, this one takes over and the other ends. `restow down`
-ends everything that runs on this machine.
+Consumers are processes on this machine or pods of a cluster. They outlive the controller; the next one finds them. A
+second controller of the same group takes over, and the first one ends. `restow down` ends a group on this machine.
 """
 
 EPILOG = """\
 restow.toml:
   [kafka]
   bootstrap = "127.0.0.1:9092"
-  [consume.orders]                     for each topic of interest, by name or by a pattern from ^ on
+  [consume.orders]                     one table per topic, by name or by a regular expression that starts with ^
   table = "tables/orders.db"
   [consumer]
   capacity_bytes_per_s = 2000000       what one consumer sustains
   [controller]
-  worth = 1.0                          what a consumer is worth, in capacities of moved speed
+  worth = 1.0                          how many capacities of speed may move to save one consumer
   [group]
-  platform = "kubernetes"              or "processes", which it is when left out; docs/kubernetes.md has more
+  platform = "processes"               or "kubernetes": see docs/kubernetes.md
+  [log]
+  format = "text"                      or "json", one object a line; lines go to stderr
+  level = "info"                       or debug, warning, error
 
-Every event and every decision goes to the event log; `restow replay FILE` runs it again and explains it.
+Every event and every decision is also written to the event log: `restow replay FILE` runs it again and explains it.
 """
 
 
@@ -66,8 +69,8 @@ def add(commands: "Subparsers[argparse.ArgumentParser]") -> None:
         "--log",
         type=Path,
         metavar="FILE",
-        help="the event log (default: events.jsonl in the group's directory; where consumers are pods, in that for "
-        "temporary files); the one before is kept as FILE.1",
+        help="the event log (default: events.jsonl in the group's directory, or in the temporary directory where "
+        "consumers are pods); the previous one is kept as FILE.1",
     )
     parser.set_defaults(run=run)
 
@@ -80,23 +83,23 @@ def run(args: argparse.Namespace) -> int:
     from restow.controller.journal import Journal
     from restow.roles.controller import ControllerProcess
 
-    stop, signs, group = Stop(), Health(os.environ.get("RESTOW_SIGNS")), settings.group.name
+    stop, health, group = Stop(), Health(os.environ.get("RESTOW_SIGNS")), settings.group.name
     event_log: Path = args.log or default_log(settings)
     with ExitStack() as ending:
         platform = platform_of(settings, args.config, ending)
         journal = ending.enter_context(Journal(event_log))
         log.info("the controller of group %s starts; its event log is %s", group, event_log)
         warm_up_packing()
-        ControllerProcess(settings, platform, journal, signs, log.info).run(stop.wait)
+        ControllerProcess(settings, platform, journal, health, log.info).run(stop.wait)
     return 0
 
 
 def warm_up_packing() -> None:
-    """So that no decision waits for it. Said if it takes long: it may have to be compiled."""
+    """Loads the compiled packer before the first decision needs it, or compiles it."""
     from restow.packing import warm_up
 
-    words = "compiling what packs partitions: once on a machine and after an update, half a minute"
-    late = threading.Timer(SAID_AFTER_S, log.info, [words])
+    line = "compiling the packer: half a minute, once on a machine and after an update"
+    late = threading.Timer(COMPILING_AFTER_S, log.info, [line])
     late.start()
     try:
         warm_up()
@@ -105,18 +108,18 @@ def warm_up_packing() -> None:
 
 
 def default_log(settings: Settings) -> Path:
-    """A pod has its own file system, on which nothing but the place for temporary files can be written."""
+    """In a pod only the temporary directory is writable."""
     is_pod = settings.group.platform == "kubernetes"
     directory = Path(tempfile.gettempdir()) if is_pod else _directory(settings)
     return directory / f"{settings.group.name}-controller" / "events.jsonl"
 
 
 def platform_of(settings: Settings, config: Path, ending: ExitStack) -> "Platform":
-    """Where consumers run. What it needs to be ended is left to `ending`."""
+    """Where consumers run. Whatever has to be closed afterwards is entered into `ending`."""
     if settings.group.platform == "kubernetes":
         from restow.platform.kubernetes.platform import KubernetesPlatform
 
-        return ending.enter_context(KubernetesPlatform(noting_config(settings, config)))
+        return ending.enter_context(KubernetesPlatform(with_config_digest(settings, config)))
     from restow.platform.processes.roles import RunningRole
 
     directory = _directory(settings)

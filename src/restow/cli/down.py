@@ -1,25 +1,24 @@
-"""`restow down`: ends everything of a group that runs on this machine."""
+"""`restow down`: ends all processes of a group on this machine."""
 
 import argparse
-import sys
 from pathlib import Path
 
 from restow.cli.support.config import add_config, settings_of
 from restow.cli.support.options import Subparsers
+from restow.cli.support.output import print_line
 
 DESCRIPTION = """\
-Ends the group's controllers and monitors on this machine, then its consumers: each gets SIGTERM, the grace time of
-restow.toml, then SIGKILL. Nothing is left running when it returns. What the consumers stored stays, and so do their
-volumes; a controller that is started again goes on from there. Consumers that are pods are left alone, and it is said
-how to take them away.
+Ends the group's monitors and controllers on this machine, then its consumers: SIGTERM, the grace period of restow.toml,
+SIGKILL. When it returns, none is running. Tables and the consumers' volumes stay, so a new controller continues from
+there. Pods are left alone; the command that deletes them is printed.
 """
 
 EPILOG = """\
 restow.toml:
   [group]
-  name = "restow"                  whose processes are ended
+  name = "restow"                  the group to end
   [processes]
-  directory = "restow-data"        where they are recorded, relative to where this command is run
+  directory = "restow-data"        where its processes are recorded, relative to the current directory
   [consumer]
   grace_s = 30.0
 """
@@ -27,11 +26,11 @@ restow.toml:
 
 def add(commands: "Subparsers[argparse.ArgumentParser]") -> None:
     parser = commands.add_parser(
-        "down", help="end everything of a group on this machine", description=DESCRIPTION, epilog=EPILOG
+        "down", help="end all processes of a group on this machine", description=DESCRIPTION, epilog=EPILOG
     )
     add_config(parser)
     parser.add_argument(
-        "--volumes", action="store_true", help="also remove the consumers' directories, with their state and logs"
+        "--volumes", action="store_true", help="also remove the consumers' volumes, with their state and logs"
     )
     parser.set_defaults(run=run)
 
@@ -41,18 +40,12 @@ def run(args: argparse.Namespace) -> int:
 
     settings = settings_of(args)
     group, directory = settings.group.name, Path(settings.processes.directory)
-    did_something = end_group(group, directory, settings.consumer.grace_s, say)
+    did_something = end_group(group, directory, settings.consumer.grace_s, print_line)
     if args.volumes:
-        did_something |= remove_volumes(group, directory, say)
+        did_something |= remove_volumes(group, directory, print_line)
     if not did_something:
-        say(f"nothing of group {group} runs in {directory}")
+        print_line(f"nothing of group {group} runs in {directory}")
     if settings.group.platform == "kubernetes":
         pods = f"kubectl delete deployment --cascade=foreground --selector restow/group={group}"
-        say(f"its consumers are pods, and go on; when no controller runs any more: {pods} (docs/kubernetes.md)")
+        print_line(f"its consumers are pods and still run; end its controller, then delete them: {pods}")
     return 0
-
-
-def say(line: str) -> None:
-    """At once: a person may wait for the next line."""
-    sys.stdout.write(f"{line}\n")
-    sys.stdout.flush()

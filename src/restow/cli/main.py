@@ -1,4 +1,4 @@
-"""Reads the command line, runs the subcommand, and turns an error into one line and an exit code."""
+"""Reads the command line, runs the command, and turns an error into one line and an exit code."""
 
 import argparse
 import logging
@@ -29,7 +29,13 @@ from restow.logs import to_terminal
 
 log = logging.getLogger(__name__)
 
-DESCRIPTION = "restow keeps a Kafka consumer group exactly as large as its load needs."
+DESCRIPTION = """\
+restow keeps a Kafka consumer group exactly as large as its load needs: it measures how fast every partition is written,
+packs the partitions onto as few consumers as can carry them, and moves one only when that pays.
+"""
+EPILOG = """\
+`restow COMMAND --help` explains each command. `restow demo` shows all of it in four minutes.
+"""
 COMMANDS = (
     demo,
     plan,
@@ -51,7 +57,7 @@ BROKEN_PIPE = 141
 
 
 def parser() -> argparse.ArgumentParser:
-    root = Parser(prog="restow", description=DESCRIPTION)
+    root = Parser(prog="restow", description=DESCRIPTION, epilog=EPILOG)
     root.add_argument("--version", action="version", version=f"restow {__version__}")
     commands = root.add_subparsers(title="commands", metavar="COMMAND", required=True)
     for command in COMMANDS:
@@ -76,7 +82,7 @@ def _run(args: argparse.Namespace) -> int:
         log.error("interrupted")
         return INTERRUPTED
     except BrokenPipeError:
-        # The reader (head, less) has seen enough. Python would complain once more when it flushes at exit.
+        # The reader (head, less) closed the pipe. Without this, Python would fail again as it flushes at exit.
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
         return BROKEN_PIPE
     return code

@@ -1,4 +1,4 @@
-"""`restow manifests`: prints everything that a person applies to run the group of a restow.toml on Kubernetes."""
+"""`restow manifests`: prints the Kubernetes objects that run the group of a restow.toml."""
 
 import argparse
 import os
@@ -17,17 +17,17 @@ from restow.settings.exposure import check_no_secret, variables
 
 CONFIG: Final = "restow.toml"
 LARGEST_BYTES: Final = 1_000_000
-"""What a ConfigMap takes is a little more."""
+"""Kubernetes refuses a ConfigMap above 1 MiB."""
 
 DESCRIPTION = """\
-Prints, as YAML, everything that runs the group of a restow.toml on Kubernetes: a namespace, service accounts, the
-controller's Role with what it calls and nothing else, a ConfigMap, the Deployments of the monitor and the controller.
-The controller makes the consumers. Above it stand, as comments, how to apply it and which rights Kafka must give.
+Prints, as YAML, everything that runs the group of a restow.toml on Kubernetes: a namespace, service accounts, a Role
+with exactly what the controller calls, a ConfigMap, and the Deployments of monitor and controller. The controller
+creates the consumers. Comments at the top say how to apply it and which rights Kafka must grant.
 
   restow manifests | kubectl apply --server-side -f -
 
-The same restow.toml gives the same text on every machine. Applied again after a change, the monitor and the controller
-are restarted with it, and the controller sees to the consumers, one after the other.
+The same restow.toml gives the same text on every machine. Apply it again after a change: monitor and controller restart
+with it, and the controller restarts the consumers one after the other.
 """
 
 EPILOG = """\
@@ -36,24 +36,24 @@ restow.toml:
   name = "lake"
   platform = "kubernetes"
   [consumer]
-  image = "registry.example/restow:0.1.0"   made with the Dockerfile; all roles run it
+  image = "registry.example/restow:0.1.0"   built with the Dockerfile; all roles run it
   [kubernetes]
-  namespace = "lake"                        left out: the group's name
-  service_account = "lake-consumer"         what consumers run as; left out: the namespace's default
+  namespace = "lake"                        default: the group's name
+  service_account = "lake-consumer"         of the consumers; default: the namespace's default account
 
-It goes into the ConfigMap as it is, with the modules of its transforms that lie beside it (NAME.py; packages belong in
-the image). So no secret may stand in it: refer to one, and give pods the variable from a Secret:
+restow.toml goes into the ConfigMap as it is, with the modules of its transforms that lie beside it (NAME.py; packages
+belong in the image). It must not contain secrets. Refer to a variable instead, and set it from a Secret:
   [kafka]
   sasl.password = "${KAFKA_PASSWORD}"
   [[kubernetes.pod.spec.containers]]
-  name = "consumer"                         for the monitor and the controller too
+  name = "consumer"                         applies to the monitor and the controller too
   envFrom = [{ secretRef = { name = "kafka" } }]
 """
 
 
 def add(commands: "Subparsers[argparse.ArgumentParser]") -> None:
     parser = commands.add_parser(
-        "manifests", help="print what runs a group on Kubernetes", description=DESCRIPTION, epilog=EPILOG
+        "manifests", help="print the Kubernetes objects of a group", description=DESCRIPTION, epilog=EPILOG
     )
     add_config(parser)
     parser.set_defaults(run=run)
@@ -69,7 +69,7 @@ def run(args: argparse.Namespace) -> int:
     if sum(len(name) + len(content.encode()) for name, content in files.items()) > LARGEST_BYTES:
         largest = max(files, key=lambda name: len(files[name]))
         raise InvalidInput(
-            f"{largest} and what lies beside it is too much for a ConfigMap (1 MB); put modules in the image"
+            f"{largest} and the files beside it are too large for a ConfigMap (1 MB); put modules in the image"
         )
     from restow.platform.kubernetes.manifest_header import check_provided, header
     from restow.platform.kubernetes.manifests import as_yaml, documents
@@ -85,8 +85,8 @@ def run(args: argparse.Namespace) -> int:
     return 0
 
 
-class Standing(dict[str, str]):
-    """An environment in which a variable that isn't set stands for its own name: who prints needs to know no secret."""
+class Placeholders(dict[str, str]):
+    """An environment where an unset variable stands for its own name, so that printing manifests takes no secrets."""
 
     def __contains__(self, name: object) -> bool:
         return True
@@ -97,7 +97,7 @@ class Standing(dict[str, str]):
 
 def settings_in(text: str, file: str, environment: Mapping[str, str]) -> Settings:
     try:
-        return read_settings(text, file, Standing(environment))
+        return read_settings(text, file, Placeholders(environment))
     except InvalidInput as error:
         if "${" not in str(error):
             raise
@@ -105,7 +105,7 @@ def settings_in(text: str, file: str, environment: Mapping[str, str]) -> Setting
 
 
 def check(settings: Settings, text: str, file: str) -> None:
-    """What would not work in a pod, or would show what nobody should see."""
+    """Refuses settings that would not work in a pod, or would publish a secret."""
     if settings.group.platform != "kubernetes":
         raise InvalidInput(
             f'{file}: [group] platform = "{settings.group.platform}" has no manifests; write platform = "kubernetes"'
@@ -115,7 +115,7 @@ def check(settings: Settings, text: str, file: str) -> None:
     for key, value in (("kubeconfig", settings.kubernetes.kubeconfig), ("context", settings.kubernetes.context)):
         if value is not None:
             raise InvalidInput(
-                f"{file}: [kubernetes] {key} is for a controller that runs outside; the one in the cluster has its own "
+                f"{file}: [kubernetes] {key} is for a controller outside the cluster; one in a pod has its own "
                 "credentials: leave it out"
             )
     if settings.consumer.image is not None and "${" in settings.consumer.image:

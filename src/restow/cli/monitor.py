@@ -1,4 +1,4 @@
-"""`restow monitor`: measures how fast every partition of interest is written, and publishes it, until told to stop."""
+"""`restow monitor`: measures the write speed of every partition of interest and publishes it until it is stopped."""
 
 import argparse
 import logging
@@ -17,36 +17,41 @@ from restow.settings import Settings
 log = logging.getLogger(__name__)
 
 DESCRIPTION = """\
-Measures how fast every partition of the topics of interest is written, and publishes one record a measurement to the
-topic <prefix>-monitor: JSON with bytes/s (the mean of the window, and filtered), records/s, the end offset and the size
-on disk of each partition, and `estimated` where a figure is an estimate. Ctrl-C or SIGTERM ends it.
+Measures how fast every partition of the topics of interest is written. Publishes each measurement as one JSON record to
+the topic <prefix>-monitor: per partition bytes/s (mean over the window, and filtered), records/s, end offset, size on
+disk, and whether a figure is estimated. Runs until Ctrl-C or SIGTERM.
 """
 
 EPILOG = """\
 restow.toml:
   [kafka]
-  bootstrap = "broker-1:9092,broker-2:9092"    any other key goes to every Kafka client: "sasl.username" = "restow"
-  [consume.orders]                             what the group consumes is measured, also what is added while it runs
+  bootstrap = "broker-1:9092,broker-2:9092"    any other key is passed to every Kafka client: "sasl.username" = "restow"
+  [consume.orders]                             topics of the group are measured, also those added while it runs
   [monitor]
-  topics = ["orders", "^clicks-.*"]            what else: names, and regular expressions from ^ on
+  topics = ["orders", "^clicks-.*"]            further topics: names, or regular expressions that start with ^
   sample_every_s = 1.0
   publish_every_s = 1.0
-  window_s = 30.0                              what a raw speed is the mean of
-  filter_threshold = 30.0                      how sure a change must be before the filtered speed jumps to it
-  filter_smoothing_s = 6.0                     how slowly it follows what is no change but noise
+  window_s = 30.0                              the raw speed is the mean over this window
+  filter_threshold = 30.0                      how much evidence of a change makes the filtered speed jump
+  filter_smoothing_s = 6.0                     how slowly the filtered speed follows noise
+  [log]
+  format = "text"                              or "json", one object a line; lines go to stderr
+  level = "info"                               or debug, warning, error
 
-It needs the rights Describe on the topics of interest, Describe on the cluster (for the sizes of logs; without it
-speeds are estimated from the records, some of which are read for their size, for which Read on the topics of interest
-is needed; they count as a consumer gets them, uncompressed), DescribeConfigs on the topics of interest
-(to know the compacted ones; without it what compaction hides is not seen, and their speeds may be too low), Write on
-<prefix>-monitor, Read on <prefix>-service, Describe on the other two topics of restow and on the group, and Create if
-it is to make those topics. `restow manifests` lists what each role needs.
+Rights in Kafka (`restow manifests` lists those of every role):
+  Describe         on the topics of interest, on the group, on <prefix>-controller and <prefix>-query
+  Describe         on the cluster, for the sizes of logs. Without it, speeds are estimated from records read for their
+                   size, which takes Read on the topics of interest; records count uncompressed, as consumers get them
+  DescribeConfigs  on the topics of interest, to find the compacted ones. Without it, their speeds may be too low
+  Write            on <prefix>-monitor
+  Read             on <prefix>-service
+  Create           on restow's topics, unless they exist
 """
 
 
 def add(commands: "Subparsers[argparse.ArgumentParser]") -> None:
     parser = commands.add_parser(
-        "monitor", help="measure how fast partitions are written", description=DESCRIPTION, epilog=EPILOG
+        "monitor", help="measure the write speed of partitions", description=DESCRIPTION, epilog=EPILOG
     )
     add_config(parser)
     parser.set_defaults(run=run)
@@ -60,19 +65,19 @@ def run(args: argparse.Namespace) -> int:
             '["^orders-.*"]'
         )
     configure("monitor", settings.log)
-    # Kafka's client takes longer to load than most commands to run: only who wants a monitor waits for it.
+    # Kafka's client takes longer to load than most commands take to run, so only this command loads it.
     from restow.roles.monitor import Monitor
 
-    stop, signs = Stop(), Health(os.environ.get("RESTOW_SIGNS"))
+    stop, health = Stop(), Health(os.environ.get("RESTOW_SIGNS"))
     with recorded(settings), Monitor(settings, log.info) as monitor:
         log.info("measuring %s at %s", ", ".join(settings.topics_of_interest), settings.kafka.bootstrap)
-        monitor.run(stop.wait, signs)
+        monitor.run(stop.wait, health)
     return 0
 
 
 def recorded(settings: Settings) -> AbstractContextManager[object]:
-    """As part of a group, so that `restow down` ends it too. One that only measures is nobody's, and a pod is ended by
-    its cluster."""
+    """Records the process as part of its group, so that `restow down` ends it. Neither a monitor without a group is
+    recorded, nor a pod, which its cluster ends."""
     if not settings.consume or settings.group.platform == "kubernetes":
         return nullcontext()
     from restow.platform.processes.roles import RunningRole

@@ -1,4 +1,4 @@
-"""`restow plan FILE`: what a packer would do with a group as it stands, and why. Nothing is changed."""
+"""`restow plan FILE`: prints what a packer would do with a group as it stands, and why. Changes nothing."""
 
 import argparse
 from collections.abc import Iterator
@@ -15,18 +15,18 @@ from restow.study.plan_file import read_problem
 from restow.text import counted
 
 DESCRIPTION = """\
-What a packer would do with a consumer group as it stands, and why: its consumers before and after, every move with its
-reason, and the R-score (the speed that moves, in capacities of a consumer). Nothing is changed anywhere.
+Prints what a packer would do with a consumer group as it stands: its consumers before and after, every move with its
+reason, and the R-score (the speed that moves, in capacities of one consumer). Changes nothing.
 """
 
 EPILOG = """\
-FILE is JSON; what is not marked is required:
-  {"capacity": 100,                         what a consumer carries; or {"default": 100, "3": 150}
-   "assignment": {"1": ["orders-0"]},       who reads what now; a partition without a speed is given up
-   "speeds": {"orders": {"0": 37.5}},       in the capacity's unit; a partition nobody reads is new
+FILE is JSON. Keys are required unless marked optional:
+  {"capacity": 100,                         what one consumer carries; or {"default": 100, "3": 150}
+   "assignment": {"1": ["orders-0"]},       what each consumer reads now; a partition without a speed is dropped
+   "speeds": {"orders": {"0": 37.5}},       in the capacity's unit; a partition without a consumer is new
    "margins": {"trigger": 1.2},             optional: trigger, evict_to, fill_to, drain_to, as shares of the capacity,
-                                            none above the one before it
-   "worth": 1,                              optional: how many capacities of speed may move to save a consumer
+                                            each at most the one before it
+   "worth": 1,                              optional: how many capacities of speed may move to save one consumer
    "least_consumers": 1,                    optional
    "most_consumers": 20}                    optional
 
@@ -40,7 +40,7 @@ example:
 
 def add(commands: "Subparsers[argparse.ArgumentParser]") -> None:
     parser = commands.add_parser(
-        "plan", help="what a packer would do with a group, and why", description=DESCRIPTION, epilog=EPILOG
+        "plan", help="show what a packer would do with a group, and why", description=DESCRIPTION, epilog=EPILOG
     )
     parser.add_argument("file", type=Path, metavar="FILE", help="capacity, current assignment and speeds, as JSON")
     parser.add_argument(
@@ -48,11 +48,9 @@ def add(commands: "Subparsers[argparse.ArgumentParser]") -> None:
         type=one_of(PACKERS, "packer"),
         default=DEFAULT_PACKER,
         metavar="NAME",
-        help=f"any of {', '.join(PACKERS)} (default: {DEFAULT_PACKER})",
+        help=f"one of {', '.join(PACKERS)} (default: {DEFAULT_PACKER})",
     )
-    parser.add_argument(
-        "--worth", type=number(0), metavar="L", help="what a consumer is worth, in place of what the file says"
-    )
+    parser.add_argument("--worth", type=number(0), metavar="L", help="overrides the file's worth of a consumer")
     parser.add_argument("--json", action="store_true", help="print one JSON object and nothing else")
     parser.set_defaults(run=run)
 
@@ -113,12 +111,12 @@ def show_plan(plan: PackingPlan) -> None:
 
 
 def _consumers(plan: PackingPlan) -> list[ConsumerId]:
-    """All there are before or after."""
+    """Consumers before or after the change."""
     return sorted({*plan.problem.current.consumers, *plan.assignment.consumers})
 
 
 def _placed(plan: PackingPlan) -> list[TopicPartition]:
-    """Partitions that get a consumer they don't have now."""
+    """Partitions that change consumer or get their first."""
     current = plan.problem.current
     return [partition for partition, consumer in plan.assignment.items() if current.get(partition) != consumer]
 
@@ -132,7 +130,7 @@ def _why(plan: PackingPlan) -> dict[TopicPartition, str]:
 
 
 def _other_reasons(plan: PackingPlan) -> list[str]:
-    """Those that the table of moves doesn't show."""
+    """Reasons that the table of moves doesn't show."""
     return [reason.words for reason in plan.reasons if not isinstance(reason, PartitionPlaced)]
 
 

@@ -1,4 +1,4 @@
-"""`restow replay FILE`: runs a controller's event log through the same machine again, and tells its story."""
+"""`restow replay FILE`: runs a controller's event log through the same machine again and explains each step."""
 
 import argparse
 import json
@@ -17,15 +17,16 @@ if TYPE_CHECKING:
     from restow.controller.explain import Line
 
 DESCRIPTION = """\
-Runs an event log of `restow controller` through the same machine again and tells what happened, what was decided and
-why. Each step must come to the same effects as are recorded; where one doesn't, that is told and the exit code is 1.
+Runs the event log of a `restow controller` through the same state machine again and prints what happened, what was
+decided, and why. Each step must produce the effects that are recorded; if one doesn't, that is reported and the exit
+code is 1.
 """
 
 EPILOG = """\
 examples:
-  restow replay events.jsonl                     the story: transitions, decisions with their reasons, flags, commands
+  restow replay events.jsonl                     transitions, decisions with their reasons, flags, commands
   restow replay events.jsonl --only decision     decisions alone
-  restow replay events.jsonl --about orders-7    what concerns one partition or consumer ("consumer 3")
+  restow replay events.jsonl --about orders-7    lines about one partition or consumer ("consumer 3")
   restow replay events.jsonl --json              one object a line, for other tools
 """
 
@@ -34,12 +35,12 @@ KINDS = ("transition", "decision", "flag", "consumer", "command", "platform")
 
 def add(commands: "Subparsers[argparse.ArgumentParser]") -> None:
     parser = commands.add_parser(
-        "replay", help="run a controller's event log again and explain it", description=DESCRIPTION, epilog=EPILOG
+        "replay", help="explain a controller's event log", description=DESCRIPTION, epilog=EPILOG
     )
     parser.add_argument("file", type=Path, metavar="FILE", help="an event log")
-    parser.add_argument("--only", choices=KINDS, action="append", help="only this kind of line; may be given again")
-    parser.add_argument("--about", metavar="NAME", help="only lines that name this partition or consumer")
-    parser.add_argument("--json", action="store_true", help="one JSON object a line instead of a story")
+    parser.add_argument("--only", choices=KINDS, action="append", help="only lines of this kind; can be repeated")
+    parser.add_argument("--about", metavar="NAME", help="only lines about this partition or consumer")
+    parser.add_argument("--json", action="store_true", help="print one JSON object a line")
     parser.set_defaults(run=run)
 
 
@@ -66,12 +67,12 @@ def _replay(args: argparse.Namespace) -> int:
                 sys.stdout.write(
                     _json(line) if args.json else f"{line.time_s:12.1f} s  {line.kind:<10}  {line.words}\n"
                 )
-    told = ", ".join(f"{kind} {lines[kind]:,}" for kind in KINDS if lines[kind])
-    note(f"replayed {counted(events, 'event')}; lines: {told or 'none'}")
+    counts = ", ".join(f"{kind} {lines[kind]:,}" for kind in KINDS if lines[kind])
+    note(f"replayed {counted(events, 'event')}; lines: {counts or 'none'}")
     if differing:
         note(
-            f"{len(differing)} of them came to something else than is recorded, the first in line {differing[0]}; "
-            "the log is of another version of restow, or damaged"
+            f"{len(differing)} of them had other effects than recorded, the first in line {differing[0]}; "
+            "another version of restow wrote the log, or it is damaged"
         )
     return 1 if differing else 0
 

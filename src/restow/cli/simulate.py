@@ -1,4 +1,4 @@
-"""`restow simulate`: the real controller and consumers in a seeded world, with a workload and faults of your choice."""
+"""`restow simulate`: the real controller and consumer machines in a seeded world, with a workload and faults."""
 
 import argparse
 import os
@@ -33,19 +33,17 @@ SLICES = 12
 SHOWN_FAILURES = 10
 
 DESCRIPTION = f"""\
-Runs the real machines of controller and consumers in a simulated world: Kafka, platform, tables, clock and producers
-are made up from a seed, and the same seed gives the same run on every machine. Tells what a user wants to know:
-consumers over time and their cost, moves and the pauses they make, how late records are stored, overload and backlog.
-Checkers watch for what must never happen (docs/simulator.md); a violation is printed with the command that repeats it,
-and the exit code is 1.
+Runs the real state machines of controller and consumers in a simulated world: Kafka, platform, tables, clock and
+producers come from a seed, and the same seed gives the same run on every machine. Prints consumers over time and their
+cost, moves and pauses, latency, overload and backlog. Checkers watch for what must never happen (docs/simulator.md); a
+violation is printed with the command that repeats it, and the exit code is 1.
 
-  --workload  daily (a wave; a run shorter than a day sees a whole one), bursts, skew (Zipf), growth, or a FILE: a
-              trace as the monitor's, a JSON array of {{topic: {{partition: bytes/s}}}}, {TRACE_STEP_S:g} s a step
+  --workload  daily (a wave; a run shorter than a day has a whole one), bursts, skew (Zipf), growth, or a FILE: a
+              trace, as a JSON array of {{topic: {{partition: bytes/s}}}}, {TRACE_STEP_S:g} s a step
   --faults    crashes, hangs, zombies, lost volumes, outages, a platform that lies, two controllers at once and more:
-              some is about one a minute, many two. They end some minutes before the run does, and all must be well
-              again
+              `some` is about one a minute, `many` two. They end some minutes before the run, and the group must recover
 
-What is not given is drawn from the seed: a group of 5 to 14 partitions, a workload, kinds of tables, settings.
+Anything not given is drawn from the seed: 5 to 14 partitions, a workload, kinds of tables, settings.
 """
 
 EPILOG = """\
@@ -56,27 +54,27 @@ examples:
   restow simulate --seeds 5000 --faults many          on all cores
 
 --json prints one object: seed, consumer_hours, consumers_mean, consumers_max, moves, pause_p50_s, pause_p99_s,
-latency_p50_s, latency_p99_s, overloaded_consumer_s, backlog_max_bytes, violations. With --seeds it is seeds (the first
-and the last), runs, and violations with the seed and the command of each.
+latency_p50_s, latency_p99_s, overloaded_consumer_s, backlog_max_bytes, violations. With --seeds: seeds (first and
+last), runs, and violations, each with its seed and command.
 """
 
 
 def add(commands: "Subparsers[argparse.ArgumentParser]") -> None:
     parser = commands.add_parser(
-        "simulate", help="the real machines in a simulated world", description=DESCRIPTION, epilog=EPILOG
+        "simulate", help="run the real machines in a simulated world", description=DESCRIPTION, epilog=EPILOG
     )
     option = parser.add_argument
-    option("--seed", type=whole_number(0), default=1, metavar="N", help="what everything is drawn from (default: 1)")
-    option("--seeds", type=whole_number(1), metavar="N", help="run so many seeds, from --seed on, on all cores")
-    option("--hours", type=number(above=0), metavar="H", help="simulated (default: 0.5, or the whole trace)")
-    option("--partitions", type=whole_number(1), metavar="N", help="about twenty for each consumer")
+    option("--seed", type=whole_number(0), default=1, metavar="N", help="seed of all random choices (default: 1)")
+    option("--seeds", type=whole_number(1), metavar="N", help="run N seeds, starting with --seed, on all cores")
+    option("--hours", type=number(above=0), metavar="H", help="simulated hours (default: 0.5, or the whole trace)")
+    option("--partitions", type=whole_number(1), metavar="N", help="number of partitions, about twenty per consumer")
     option("--workload", metavar="|".join((*GENERATORS, "FILE")), help="how fast partitions are written")
     option(
         "--faults",
         type=one_of(tuple(Level), "level of faults"),
         default=Level.NONE,
         metavar="|".join(Level),
-        help="what goes wrong (default: none)",
+        help="how much goes wrong (default: none)",
     )
     option(
         "--capacity",
@@ -94,7 +92,7 @@ def run(args: argparse.Namespace) -> int:
     if args.plot:
         check_plot_file(args.plot)
         if args.seeds:
-            raise InvalidInput("--plot draws one run; leave --seeds away, or --plot")
+            raise InvalidInput("--plot draws one run; leave out --seeds, or --plot")
     make = _maker(args)
     if args.seeds:
         return _search(args, make)
@@ -128,7 +126,7 @@ def _maker(args: argparse.Namespace) -> "partial[Scenario]":
 
 
 def _command(args: argparse.Namespace, seed: int) -> str:
-    """That repeats a run."""
+    """The command that repeats a run."""
     words = [f"restow simulate --seed {seed} --faults {args.faults}"]
     for name in ("hours", "partitions", "workload"):
         value = getattr(args, name)
@@ -162,7 +160,7 @@ def _single(args: argparse.Namespace, chosen: Scenario) -> int:
 
 
 def _draw(outcome: "Outcome", file: Path) -> None:
-    # Loading matplotlib takes as long as a small run: only who wants a picture waits for it.
+    # Loading matplotlib takes as long as a small run, so only --plot loads it.
     from restow.study.plots import save
     from restow.study.simulation_plot import picture
 
@@ -255,7 +253,7 @@ def _search(args: argparse.Namespace, make: "partial[Scenario]") -> int:
 
 
 def _workers() -> Pool:
-    """One a core. They start afresh: a fork would take along the thread that draws the progress bar."""
+    """One process per core. Spawned: a fork would copy the thread that draws the progress bar."""
     return get_context("spawn").Pool(os.cpu_count() or 1, initializer=_get_ready)
 
 
@@ -264,7 +262,7 @@ def _get_ready() -> None:
 
     from restow.packing import warm_up
 
-    signal.signal(signal.SIGINT, signal.SIG_IGN)  # the terminal tells all of us; only the first of us answers
+    signal.signal(signal.SIGINT, signal.SIG_IGN)  # Ctrl-C reaches every process; the parent handles it
     warm_up()
 
 
@@ -274,4 +272,4 @@ def _try(make: "partial[Scenario]", seed: int) -> Result:
     try:
         return Result(seed, play(make(seed)).violations)
     except (ArithmeticError, AssertionError, AttributeError, LookupError, TypeError, ValueError) as error:
-        return Result(seed, (f"everything: a machine fell: {type(error).__name__}: {error}",))
+        return Result(seed, (f"everything: a machine raised: {type(error).__name__}: {error}",))

@@ -40,5 +40,5 @@ def test_a_file_that_is_no_text_is_told(tmp_path: Path) -> None:
     (tmp_path / "x").write_bytes(b"\xff\xfe")
     with pytest.raises(InvalidInput, match="is not UTF-8 text; settings are TOML"):
         given("--config", str(tmp_path / "x"))
-    with pytest.raises(InvalidInput, match="can't be read: Is a directory; name a file of settings"):
+    with pytest.raises(InvalidInput, match="can't be read: Is a directory; name a settings file"):
         given("--config", str(tmp_path))

@@ -5,7 +5,7 @@ from typing import Any
 
 import pytest
 
-from restow.cli.support.consumers_config import noting_config
+from restow.cli.support.consumers_config import with_config_digest
 from restow.settings import read_settings
 
 BASE = """
@@ -21,7 +21,7 @@ table = "lake/orders"
 def pod(directory: Path, text: str = "", bootstrap: str = "a:1", password: str = "x") -> dict[str, Any]:
     whole = BASE.replace("{bootstrap}", bootstrap) + text
     settings = read_settings(whole, "restow.toml", {"PASSWORD": password})
-    return dict(noting_config(settings, directory / "restow.toml").kubernetes.pod)
+    return dict(with_config_digest(settings, directory / "restow.toml").kubernetes.pod)
 
 
 @pytest.fixture

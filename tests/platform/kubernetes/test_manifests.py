@@ -158,8 +158,8 @@ def test_what_only_sounds_like_a_secret_is_printed(write: Write) -> None:
             "[consumer]",
             "[kubernetes]\nkubeconfig = '~/.kube/config'\n[consumer]",
             (
-                "{config}: [kubernetes] kubeconfig is for a controller that runs outside; the one in the cluster has "
-                "its own credentials: leave it out"
+                "{config}: [kubernetes] kubeconfig is for a controller outside the cluster; one in a pod has its own "
+                "credentials: leave it out"
             ),
         ),
         (

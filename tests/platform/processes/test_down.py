@@ -147,4 +147,6 @@ def test_pods_are_left_alone_and_it_prints_how_to_delete_them(
     assert main(["down", "--config", str(config)]) == 0
     nothing, pods = capsys.readouterr().out.splitlines()
     assert nothing.startswith("nothing of group a runs in ")
-    assert pods.startswith("its consumers are pods, and go on; when no controller runs any more: kubectl delete ")
+    assert pods.startswith(
+        "its consumers are pods and still run; end its controller, then delete them: kubectl delete "
+    )

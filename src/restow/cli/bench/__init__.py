@@ -1,16 +1,21 @@
-"""`restow bench …`: what this machine does, measured. One module a benchmark, each with `add(benches)`."""
+"""`restow bench`: measures on this machine what restow's parts cost.
+
+packing.py   time of a packing decision
+monitor.py   cost of one measurement
+platform.py  time until many consumers are accepted, ready and gone
+"""
 
 import argparse
 
 from restow.cli.bench import monitor, packing, platform
 from restow.cli.support.options import Parser, Subparsers
 
-DESCRIPTION = "Measures on this machine what restow's parts take."
+DESCRIPTION = "Measures what restow's parts cost on this machine."
 BENCHES = (packing, monitor, platform)
 
 
 def add(commands: "Subparsers[argparse.ArgumentParser]") -> None:
-    bench = commands.add_parser("bench", help="measure on this machine what things take", description=DESCRIPTION)
+    bench = commands.add_parser("bench", help="measure what restow's parts cost", description=DESCRIPTION)
     benches = bench.add_subparsers(title="benchmarks", metavar="BENCHMARK", required=True, parser_class=Parser)
     for one in BENCHES:
         one.add(benches)

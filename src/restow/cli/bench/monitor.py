@@ -1,4 +1,4 @@
-"""`restow bench monitor`: what one sample of many partitions, its measurement and its publishing cost this machine."""
+"""`restow bench monitor`: the cost of sampling, measuring and publishing many partitions."""
 
 import argparse
 import time
@@ -27,16 +27,16 @@ if TYPE_CHECKING:
 
 PARTITIONS: Final = (100, 1000, 5000, 50_000)
 MOST_REAL: Final = 5000
-"""A broker of this size carries no more; above it the brokers' answers are replayed from a recording."""
+"""The embedded broker carries no more; above this, brokers' answers come from a recording."""
 ROUNDS: Final = 7
 DELIVER_WITHIN_S: Final = 10.0
 SHOWN_WITHIN_S: Final = 120.0
 
 DESCRIPTION = """\
-What the monitor's work costs: one sample (leaders, sizes and offsets of all partitions), one measurement with a full
-window of 30 samples, and the publishing of it. Up to 5,000 partitions are real ones on the embedded broker; above that
-the brokers' answers are replayed from a recording, and only what restow does with them is measured. Each figure is the
-median of 7 rounds. CPU is that of the monitor's process with all its threads, without the broker.
+Measures the monitor's work: one sample (leaders, sizes and offsets of all partitions), one measurement over a full
+window of 30 samples, and its publication. Up to 5,000 partitions are real, on the embedded broker; above that the
+brokers' answers come from a recording, and only restow's part is measured. Each figure is the median of 7 rounds. CPU
+is that of the monitor's process with all its threads, without the broker.
 """
 
 T = TypeVar("T")
@@ -60,11 +60,11 @@ class Row:
     """Of all three."""
     record_bytes: int
     memory_mb: float
-    """What a meter with a full window holds."""
+    """Held by a meter with a full window."""
 
 
 def add(benches: "Subparsers[argparse.ArgumentParser]") -> None:
-    parser = benches.add_parser("monitor", help="what one sample of many partitions costs", description=DESCRIPTION)
+    parser = benches.add_parser("monitor", help="cost of a measurement of many partitions", description=DESCRIPTION)
     parser.add_argument(
         "--partitions",
         type=list_of(whole_number(1)),
@@ -77,7 +77,7 @@ def add(benches: "Subparsers[argparse.ArgumentParser]") -> None:
 
 
 def run(args: argparse.Namespace) -> int:
-    # Kafka's client takes longer to load than most commands to run: only who wants a broker waits for it.
+    # Kafka's client takes longer to load than most commands take to run, so only this command loads it.
     from restow.kafka.admin import Admin
     from restow.kafka.embedded.broker import EmbeddedKafka
     from restow.settings import Kafka
@@ -112,7 +112,7 @@ def _measured(bootstrap: str, admin: "Admin", count: int) -> Row:
 
 
 def _create(admin: "Admin", name: str, partitions: int, settings: Mapping[str, str] | None = None) -> None:
-    """Waits longer than anybody should for a usual topic: thousands of partitions take a broker a while."""
+    """Waits long: a broker takes a while to create thousands of partitions."""
     admin.create_topic(name, partitions, settings=settings)
     deadline = time.monotonic() + SHOWN_WITHIN_S
     while time.monotonic() < deadline:
@@ -141,7 +141,7 @@ def _row(sampler: "Sampler", publisher: "Publisher", count: int, sources: str) -
 
 
 def _median(work: Callable[[], T]) -> tuple[T, Cost]:
-    """What the last round gave, and what a round cost."""
+    """The last round's result, and the median cost of a round."""
     costs = []
     for _ in range(ROUNDS):
         wall_s, cpu_s = time.perf_counter(), time.process_time()
@@ -161,7 +161,7 @@ def _filled(sample: Sample) -> tuple[Meter, float]:
 
 
 def _later(sample: Sample, seconds: int) -> Sample:
-    """The same partitions so many seconds later, each with a speed of its own."""
+    """The same partitions some seconds later, each with its own speed."""
     written = seconds * whole_numbers(range(1, len(sample.partitions) + 1))
     return replace(
         sample,
@@ -173,7 +173,7 @@ def _later(sample: Sample, seconds: int) -> Sample:
 
 @dataclass(frozen=True, slots=True)
 class Recording:
-    """A broker's answers, as they would come for one topic of so many partitions."""
+    """Stands in for the brokers: their answers about one large topic."""
 
     topic: str
     answers: dict[TopicPartition, int]

@@ -1,4 +1,4 @@
-"""`restow bench packing`: how long a decision takes, by packer and number of partitions."""
+"""`restow bench packing`: how long a packing decision takes, by packer and number of partitions."""
 
 import argparse
 from collections.abc import Sequence
@@ -14,16 +14,16 @@ from restow.study.decision_time import LARGE, SIZES, Row, growth_exponent, measu
 DEFAULT_PACKERS = ("restow", "mwf", "bfd")
 
 DESCRIPTION = f"""\
-How long a packer takes for a decision: medians over decisions on the published walk (d = 5, uniform start, a consumer
-worth 1), each starting from the assignment of the one before. The first of a run, which places everything, is not
-timed. The last column tells how the time grows from {LARGE:,} partitions on: with their number to this power; 1 is
+Measures how long a packer takes for a decision: medians over decisions on the published walk (d = 5, uniform start, a
+consumer worth 1), each starting from the previous assignment. The first decision, which places everything, is not
+timed. The last column is the growth from {LARGE:,} partitions on: time grows with their number to this power, and 1 is
 linear.
 """
 
 EPILOG = """\
-restow's packer is compiled code. Before the medians it is made ready, and the time that takes is told below the table:
-under a second, unless it has never run on this machine (or was updated) and is compiled now, which takes half a minute.
-To see that again, remove the folder `compiled-…` in __pycache__ beside the packer's source, src/restow/packing.
+restow's packer is compiled code. It is loaded before the medians, and the line below the table has the time: under a
+second, or half a minute if it has to be compiled, on a new machine or after an update. To see that again, remove the
+folder `compiled-…` in src/restow/packing/__pycache__.
 
 examples:
   restow bench packing
@@ -33,7 +33,7 @@ examples:
 
 
 def add(benches: "Subparsers[argparse.ArgumentParser]") -> None:
-    parser = benches.add_parser("packing", help="how long a decision takes", description=DESCRIPTION, epilog=EPILOG)
+    parser = benches.add_parser("packing", help="time of a packing decision", description=DESCRIPTION, epilog=EPILOG)
     parser.add_argument(
         "--partitions",
         type=list_of(whole_number(1)),
@@ -70,4 +70,4 @@ def _show(rows: Sequence[Row], packers: Sequence[str], sizes: Sequence[int], rea
         growth = growth_exponent(own)
         shown.add_row(packer, *(f"{row.median_ms:.2f}" for row in own), "" if growth is None else f"{growth:.2f}")
     show(shown)
-    show(f"medians in ms; making restow's compiled code ready took {ready_s:.2f} s, once in a process")
+    show(f"medians in ms; loading restow's compiled code took {ready_s:.2f} s, once per process")

@@ -1,4 +1,4 @@
-"""`restow bench platform`: how long a platform takes to accept many new consumers, and they to become ready."""
+"""`restow bench platform`: how soon many new consumers are accepted, ready and gone."""
 
 import argparse
 import os
@@ -29,20 +29,19 @@ if TYPE_CHECKING:
 PLATFORMS: Final = ("processes", "kubernetes")
 CONSUMERS: Final = 50
 PUBLISHED_REQUESTS: Final = 20
-"""The published figure: so many requests are accepted in less than a second."""
+"""The published figure: this many requests are accepted in less than a second."""
 WITHIN_S: Final = 1800.0
 LISTEN_S: Final = 0.1
 
 DESCRIPTION = """\
-Creates many consumers at once and measures from there until the platform has accepted all requests, until all
-consumers have said that they are ready, and, after all were told to go, until they are gone. Consumers are light ones:
-the real process without Spark. The published figure is less than 1 s until 20 requests are accepted.
+Creates many consumers at once and measures until the platform has accepted all requests, until all consumers are ready,
+and, after all are deleted, until they are gone. The consumers are light: the real process without Spark. The published
+figure is less than 1 s until 20 requests are accepted.
 """
 
 EPILOG = """\
-`processes` needs nothing: it brings its own broker. `kubernetes` needs a restow.toml of a group that has no consumers
-and no controller, with [consumer] pipeline = "light" and an image, brokers that pods can reach, and the ConfigMap that
-pods read it from:
+`processes` needs nothing: it starts its own broker. `kubernetes` needs a restow.toml of a group without consumers and
+controller, with [consumer] pipeline = "light" and an image, brokers that pods can reach, and the pods' ConfigMap:
 
   kubectl create configmap bench-config --from-file restow.toml
   restow bench platform --config restow.toml --platform kubernetes
@@ -55,17 +54,17 @@ class Row:
     consumers: int
     requests_at_once: int
     first_accepted: int
-    """How many the next figure is about: as many as the published one, if there were so many."""
+    """The number of requests behind `first_accepted_s`: as many as in the published figure, if there are."""
     first_accepted_s: float
     accepted_s: float
     ready_s: float
     gone_s: float
-    """From when they were told to go."""
+    """From the first request to delete."""
 
 
 def add(benches: "Subparsers[argparse.ArgumentParser]") -> None:
     parser = benches.add_parser(
-        "platform", help="how soon many consumers are accepted and ready", description=DESCRIPTION, epilog=EPILOG
+        "platform", help="time until many consumers are accepted, ready, gone", description=DESCRIPTION, epilog=EPILOG
     )
     parser.add_argument(
         "--platform",
@@ -106,13 +105,13 @@ def _usable(settings: Settings | None) -> Settings:
     if settings is None:
         raise InvalidInput("--platform kubernetes needs --config FILE, the settings of a group; see --help")
     if settings.consumer.pipeline != "light":
-        raise InvalidInput('[consumer] pipeline must be "light" here: what is measured is the platform, not Spark')
+        raise InvalidInput('[consumer] pipeline must be "light" here: this measures the platform, not Spark')
     return settings
 
 
 @contextmanager
 def _on_this_machine() -> Iterator[tuple[Settings, Platform]]:
-    """With a broker of its own, and nothing left behind."""
+    """With its own broker; leaves nothing behind."""
     from restow.kafka.embedded.broker import EmbeddedKafka
     from restow.platform.processes.ending import end_group
 
@@ -130,7 +129,7 @@ def _on_this_machine() -> Iterator[tuple[Settings, Platform]]:
 
 @contextmanager
 def _on_kubernetes(settings: Settings) -> Iterator[tuple[Settings, Platform]]:
-    """Its claims go with the consumers, whatever the settings say: nobody will use them again."""
+    """Deletes volume claims with their consumers, whatever the settings say."""
     from restow.platform.kubernetes.platform import KubernetesPlatform
 
     settings = replace(settings, kubernetes=replace(settings.kubernetes, claims="delete"))
@@ -162,25 +161,25 @@ def _measured(name: str, settings: Settings, platform: Platform, count: int) -> 
             _until(f"{name}: ready", consumers, lambda: _ready(channel, platform))
             ready_s = time.monotonic() - begun_s
         finally:
-            told_s = time.monotonic()
+            deleted_s = time.monotonic()
             _take(platform, [DeleteConsumer(consumer) for consumer in consumers])
             _until(f"{name}: gone", consumers, lambda: _gone(platform))
-    gone_s = time.monotonic() - told_s
+    gone_s = time.monotonic() - deleted_s
     return Row(name, count, platform.at_once, len(first), first_s, accepted_s, ready_s, gone_s)
 
 
-def _take(platform: Platform, wishes: Sequence[CreateConsumer | DeleteConsumer]) -> None:
-    """In parts, as a controller hands them over."""
-    for start in range(0, len(wishes), platform.at_once):
-        for refused in platform.take(wishes[start : start + platform.at_once]):
+def _take(platform: Platform, requests: Sequence[CreateConsumer | DeleteConsumer]) -> None:
+    """In parts of `at_once`, as the controller does."""
+    for start in range(0, len(requests), platform.at_once):
+        for refused in platform.take(requests[start : start + platform.at_once]):
             raise RestowError(f"the platform refused: {refused.reason}")
 
 
-def _until(what: str, consumers: Sequence[ConsumerId], those: Callable[[], Collection[ConsumerId]]) -> None:
+def _until(what: str, consumers: Sequence[ConsumerId], arrived: Callable[[], Collection[ConsumerId]]) -> None:
     left, deadline_s = set(consumers), time.monotonic() + WITHIN_S
     with progress(what, len(consumers)) as step:
         while left:
-            for consumer in left & {*those()}:
+            for consumer in left & {*arrived()}:
                 left.discard(consumer)
                 step()
             if time.monotonic() > deadline_s:

@@ -1,4 +1,4 @@
-"""`restow study latency`: how late records are read under Kafka's own way, the published packers and restow."""
+"""`restow study latency`: the published latency study, how late records are read under each policy."""
 
 import argparse
 from collections.abc import Callable, Sequence
@@ -23,27 +23,28 @@ PARTITIONS: Final = 32
 STEPS: Final = 100
 SEEDS: Final = 20
 FASTEST: Final = 100 * PACKING_LIMIT
-"""A recorded partition faster than this says that the trace is in another unit than the capacity."""
+"""A recorded partition faster than this means that the trace is in another unit than the capacity."""
 
 DESCRIPTION = f"""\
-How late records are read: the published latency procedure. {PARTITIONS} partitions of 2 topics, {STEPS} steps of 30 s,
-speeds that change by up to {D} a step. Consumers are packed up to {PACKING_LIMIT:g} and really read {REAL_CAPACITY:g};
-a move takes 5 s.
+Calculates how late records are read under each policy, by the published procedure: {PARTITIONS} partitions of 2 topics,
+{STEPS} steps of 30 s, speeds that change by up to {D} a step. Consumers are packed up to {PACKING_LIMIT:g} and can read
+{REAL_CAPACITY:g}; a move takes 5 s. It is a formula, not a live run: it leaves out the monitor's delay, the time to
+start a consumer, and bursts.
 
 columns
   consumers           mean of a step
   moves               partitions that change consumer, mean of a step
   r                   speed of those partitions, in packing limits, mean of a step
   p50 p90 p99 p999    latency in seconds that 50, 90, 99, 99.9 % of the records stay under
-  overloaded          consumer-steps with more load than a consumer really reads, in per cent (0.1 is one in 1000)
-  overloaded_stale    the same when every decision sees speeds that are one step old
-All are means over the runs; a percentile is that of each run, then averaged.
+  overloaded          consumer-steps with more load than a consumer can read, in per cent (0.1 is one in 1000)
+  overloaded_stale    the same if every decision sees speeds that are one step old
+All are means over the runs; percentiles are calculated per run, then averaged.
 
 policies
-  kafka-N             Kafka's own way: one round robin over N consumers, which never changes
+  kafka-N             Kafka's own: round robin over N consumers, which never changes
   nf … mbfp           a published packer, which repacks in every step
-  restow              our packer, which relieves a consumer only above 120
-  restow-brim         our packer without that margin: nobody is ever above {PACKING_LIMIT:g}
+  restow              restow's packer, which relieves a consumer only above 120
+  restow-brim         restow's packer without that margin: no consumer is ever above {PACKING_LIMIT:g}
 """
 
 EPILOG = """\
@@ -66,26 +67,26 @@ def add(studies: "Subparsers[argparse.ArgumentParser]") -> None:
         metavar="NAMES",
         help=f"policies to run, separated by commas (default: {','.join(DEFAULT_POLICIES)})",
     )
-    option("--seed", type=whole_number(0), metavar="N", help="run this one seed only")
+    option("--seed", type=whole_number(0), metavar="N", help="run only this seed")
     option(
         "--seeds",
         type=whole_number(1),
         metavar="N",
-        help=f"run the seeds 1 to N and give the mean (default: {SEEDS})",
+        help=f"run the seeds 1 to N and print means (default: {SEEDS})",
     )
     option(
         "--trace",
         type=Path,
         metavar="FILE",
-        help="run a recorded trace in place of seeds: a JSON array, one {topic: {partition: speed}} a step",
+        help="run a recorded trace instead of seeds: a JSON array, one {topic: {partition: speed}} a step",
     )
     option(
         "--capacity",
         type=number(above=0),
         default=PACKING_LIMIT,
         metavar="SPEED",
-        help="what a consumer may be packed up to, in the unit of the trace; "
-        f"it really reads {REAL_CAPACITY / PACKING_LIMIT:g} times that (default: {PACKING_LIMIT:g})",
+        help="packing limit of a consumer, in the trace's unit; "
+        f"it can read {REAL_CAPACITY / PACKING_LIMIT:g} times that (default: {PACKING_LIMIT:g})",
     )
     option("--steps", type=whole_number(1), metavar="N", help=f"steps of a run (default: {STEPS}, or the whole trace)")
     option("--json", action="store_true", help='print {"rows": […]} and nothing else')
@@ -115,7 +116,7 @@ def run(args: argparse.Namespace) -> int:
 
 
 def _runs(args: argparse.Namespace) -> tuple[list[Callable[[], Trace]], str]:
-    """The traces to run, each made when it is its turn, and what they are in words."""
+    """The traces to run, each made when its turn comes, and their description."""
     if args.trace:
         for name in ("seed", "seeds"):
             if getattr(args, name) is not None:
@@ -153,7 +154,7 @@ def _rows(policies: Sequence[str], runs: Sequence[Callable[[], Trace]]) -> list[
 
 
 def _draw(rows: Sequence[Row], subtitle: str, file: Path) -> None:
-    # Loading matplotlib takes as long as a small study: only who wants a picture waits for it.
+    # Loading matplotlib takes as long as a small study, so only --plot loads it.
     from restow.study.latency_plot import picture
     from restow.study.plots import save
 

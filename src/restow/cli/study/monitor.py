@@ -1,4 +1,4 @@
-"""`restow study monitor`: the speed at the producer against the speed at the monitor, raw and filtered."""
+"""`restow study monitor`: the producer's true speed against the monitor's, raw and filtered."""
 
 import argparse
 from collections.abc import Sequence
@@ -24,8 +24,8 @@ REPLAY: Final = "replay"
 NAMES: Final = (*SCENARIOS, REPLAY)
 
 DESCRIPTION = """\
-A producer writes to one partition and changes its speed; a monitor measures it every second. How soon, how near and
-how calmly does the monitor tell the speed: as the mean of the last 30 s, which is the published way, and filtered?
+A producer writes to one partition and changes its speed; a monitor measures it every second. Shows how soon, how
+accurately and how smoothly the monitor follows: with the mean over 30 s, as published, and with restow's filter.
 
 scenarios
   step          60 s each at 200, 600, 300, 1200 and 100 kB/s
@@ -35,30 +35,30 @@ scenarios
   replay FILE   the fastest partition of a recorded trace, each of its steps for --step-s
 
 figures
-  convergence   seconds from a change of speed until the monitor is within 5 % of the new one and stays so; the
-                slowest of the run. Only speeds that hold for 45 s count; random has none.
+  convergence   seconds from a change of speed until the monitor is within 5 % of it and stays there; the slowest of
+                the run. Only speeds that hold for 45 s count; random has none.
   mean error    mean distance from the true speed, as a share of the mean true speed
-  noise         standard deviation as a share of the true speed, where that has stood still for a window
+  noise         standard deviation as a share of the true speed, where that was constant for a window
 """
 
 EPILOG = """\
-Live, it takes as long as the scenario: a real producer writes to a topic of its own, which is deleted afterwards.
+A live run takes as long as its scenario: a real producer writes to a topic of its own, which is deleted afterwards.
 
 examples:
-  restow study monitor --plot monitor.png                   live, against the embedded broker: 5 minutes
+  restow study monitor --plot monitor.png                   live, with an embedded broker: 5 minutes
   restow study monitor --simulated                          the steps, in accelerated time
   restow study monitor --simulated --scenario random --plot random.png
   restow study monitor --simulated --scenario replay speeds.json --json
 
 --json prints one object: scenario, window_convergence_s, filtered_convergence_s, window_mean_error,
-filtered_mean_error, window_noise, filtered_noise; null where a scenario has nothing to measure it by, or where the
-new speed was never reached.
+filtered_mean_error, window_noise, filtered_noise; null where the scenario can't show a figure, or the new speed was
+never reached.
 """
 
 
 def add(studies: "Subparsers[argparse.ArgumentParser]") -> None:
     parser = studies.add_parser(
-        "monitor", help="the speed at the producer and at the monitor", description=DESCRIPTION, epilog=EPILOG
+        "monitor", help="the true speed against the monitor's", description=DESCRIPTION, epilog=EPILOG
     )
     option = parser.add_argument
     option(
@@ -69,15 +69,15 @@ def add(studies: "Subparsers[argparse.ArgumentParser]") -> None:
         help=f"{', '.join(SCENARIOS)}, or replay and the file of a trace (default: step)",
     )
     option("--step-s", type=number(1.0), default=60.0, metavar="S", help="how long a replayed step takes (default: 60)")
-    option("--duration", type=number(10.0), metavar="S", help="end or draw out the scenario at so many seconds")
-    option("--simulated", action="store_true", help="accelerated time, with a model of the producer and the log")
-    option("--bootstrap", metavar="HOST:PORT", help="live: run against this Kafka (default: an embedded one)")
-    option("--seed", type=whole_number(0), metavar="N", help="run this one seed only")
+    option("--duration", type=number(10.0), metavar="S", help="cut or extend the scenario to S seconds")
+    option("--simulated", action="store_true", help="simulate producer and log in accelerated time")
+    option("--bootstrap", metavar="HOST:PORT", help="live: use this Kafka (default: an embedded one)")
+    option("--seed", type=whole_number(0), metavar="N", help="run only this seed")
     option(
         "--seeds",
         type=whole_number(1),
         metavar="N",
-        help=f"simulated: run the seeds 1 to N; the slowest convergence and mean figures (default: {SEEDS})",
+        help=f"simulated: run the seeds 1 to N; prints the slowest convergence and mean figures (default: {SEEDS})",
     )
     option("--sample-s", type=number(0.1), default=1.0, metavar="S", help="how often to sample (default: 1)")
     option("--json", action="store_true", help="print one JSON object and nothing else")
@@ -125,13 +125,13 @@ def _simulated(args: argparse.Namespace, scenario: Scenario) -> tuple[list[Serie
 
 
 def _live(args: argparse.Namespace, scenario: Scenario) -> tuple[list[Series], str]:
-    # Kafka's client takes longer to load than most commands to run: only who wants a broker waits for it.
+    # Kafka's client takes longer to load than most commands take to run, so only a live run loads it.
     from restow.kafka.embedded.broker import EmbeddedKafka
     from restow.settings import Kafka
     from restow.study.monitor_live import live
 
     if args.seeds is not None:
-        note("--seeds is not used: a live run is real time, and one run")
+        note("--seeds is not used: a live run has one seed")
     seed = 1 if args.seed is None else args.seed
     samples = ceil(scenario.duration_s / args.sample_s)
     with ExitStack() as stack:
@@ -142,7 +142,7 @@ def _live(args: argparse.Namespace, scenario: Scenario) -> tuple[list[Series], s
 
 
 def _draw(series: Series, subtitle: str, file: Path) -> None:
-    # Loading matplotlib takes as long as a small study: only who wants a picture waits for it.
+    # Loading matplotlib takes as long as a small study, so only --plot loads it.
     from restow.study.monitor_plot import picture
     from restow.study.plots import save
 

@@ -1,4 +1,4 @@
-"""`restow study packing`: consumers against moves, for any packers, on the published walk or on a recorded trace."""
+"""`restow study packing`: consumers against moved speed, for any packer, on the published walk or a recorded trace."""
 
 import argparse
 from collections.abc import Sequence
@@ -16,20 +16,19 @@ from restow.study.plot_file import check_plot_file
 from restow.study.workload import STARTS, TOP_SPEED, Walk, Workload, read_trace
 
 DESCRIPTION = """\
-Runs packers over the published workload, or over a recorded trace, and tells for each of them, as means over the steps:
+Runs packers over the published workload or a recorded trace. Prints for each packer, as means over the steps:
 
-  CBS         how many consumers it needs above the least that any of the twelve published packers needs at that
-              step, in per cent; below 0: fewer than all twelve
-  R           the speed of the partitions that change consumer in a step, in capacities of one consumer;
-              placing a partition for the first time is no change
-  consumers   how many consumers it needs
-  moves       how many partitions change consumer in a step
+  CBS         consumers above the least that any of the twelve published packers needs in that step, in per cent;
+              below 0: fewer than all twelve
+  R           speed of the partitions that change consumer in a step, in capacities of one consumer;
+              a partition's first placement doesn't count
+  consumers   number of consumers
+  moves       number of partitions that change consumer in a step
 
-A consumer costs money and a move costs a pause, so less is better in all of them. Nothing can move at the first
-step: R and moves are means over the steps after it. The published packers are nf ff wf bf (next, first, worst, best
-fit), nfd ffd wfd bfd (the same, fastest partition first), and mwf mbf mwfp mbfp (modified ones, which go from consumer
-to consumer). restow's own packer trades one against the other: --worth says how many capacities of speed may move to
-save one consumer.
+A consumer costs money and a move costs a pause, so less is better everywhere. Nothing can move in the first step, so R
+and moves are means over the steps after it. The published packers are nf ff wf bf (next, first, worst, best fit),
+nfd ffd wfd bfd (the same, fastest partition first), and mwf mbf mwfp mbfp (modified: consumer after consumer). restow's
+packer trades consumers against moves: --worth is how many capacities of speed may move to save one consumer.
 """
 
 EPILOG = """\
@@ -44,7 +43,7 @@ A trace is a JSON array with one element a step: [{"orders": {"0": 812.5, "1": 9
 for a trace, worth is null for the published packers.
 """
 
-DEFAULT_PACKERS = tuple(name for name in PACKERS if name != "restow-polish")  # which takes its time
+DEFAULT_PACKERS = tuple(name for name in PACKERS if name != "restow-polish")  # slow
 DEFAULT_D = (5, 10, 15, 20, 25)
 DEFAULT_SEEDS = 3
 DEFAULT_STEPS = 200
@@ -54,14 +53,14 @@ LEAST_CAPACITY = 0.001
 
 def add(studies: "Subparsers[argparse.ArgumentParser]") -> None:
     parser = studies.add_parser(
-        "packing", help="consumers against moves, for any packers", description=DESCRIPTION, epilog=EPILOG
+        "packing", help="consumers against moves, for any packer", description=DESCRIPTION, epilog=EPILOG
     )
     walk = parser.add_argument_group("the published workload: 200 partitions whose speeds walk between 0 and 100")
     walk.add_argument(
         "--d",
         type=list_of(whole_number(0)),
         metavar="D,…",
-        help="how far a speed goes in a step at most (default: 5,10,15,20,25)",
+        help="largest change of a speed in a step (default: 5,10,15,20,25)",
     )
     walk.add_argument("--seeds", type=whole_number(1), metavar="N", help="runs for each d, seeded 1 to N (default: 3)")
     walk.add_argument("--steps", type=whole_number(1), metavar="N", help="steps after the first speeds (default: 200)")
@@ -71,8 +70,8 @@ def add(studies: "Subparsers[argparse.ArgumentParser]") -> None:
         metavar="|".join(STARTS),
         help="the first speeds: uniform from 0 to 100, or all the same (default: uniform)",
     )
-    trace = parser.add_argument_group("a workload of your own")
-    trace.add_argument("--trace", type=Path, metavar="FILE", help="speeds that were recorded, instead of the walk")
+    trace = parser.add_argument_group("your own workload")
+    trace.add_argument("--trace", type=Path, metavar="FILE", help="recorded speeds, instead of the walk")
     trace.add_argument(
         "--capacity",
         type=number(LEAST_CAPACITY),
@@ -80,7 +79,7 @@ def add(studies: "Subparsers[argparse.ArgumentParser]") -> None:
         metavar="C",
         help="what one consumer carries, in the speeds' unit (default: 100)",
     )
-    what = parser.add_argument_group("what runs, and what comes out")
+    what = parser.add_argument_group("packers and output")
     what.add_argument(
         "--packer",
         type=list_of(one_of(PACKERS, "packer")),
@@ -93,10 +92,10 @@ def add(studies: "Subparsers[argparse.ArgumentParser]") -> None:
         type=list_of(number(0)),
         default=DEFAULT_WORTH,
         metavar="L,…",
-        help="what a consumer is worth to restow's packers, one row for each (default: 0.5,1,3,10,30)",
+        help="worth of a consumer to restow's packers, a row for each (default: 0.5,1,3,10,30)",
     )
     what.add_argument("--json", action="store_true", help="print one JSON object and nothing else")
-    what.add_argument("--plot", type=Path, metavar="FILE", help="draw the picture, as .png or .svg")
+    what.add_argument("--plot", type=Path, metavar="FILE", help="draw CBS against R, as .png or .svg")
     parser.set_defaults(run=run)
 
 
@@ -128,7 +127,7 @@ def _workloads(args: argparse.Namespace) -> list[Workload]:
 
 
 def _draw(rows: Sequence[Row], file: Path) -> None:
-    # Loading matplotlib takes as long as a small study: only who wants a picture waits for it.
+    # Loading matplotlib takes as long as a small study, so only --plot loads it.
     from restow.study.packing_plot import picture
     from restow.study.plots import save
 

@@ -1,1 +1,10 @@
-"""What the commands share: option types, restow.toml, signals, and the path of transforms."""
+"""What several commands share.
+
+options.py           option types, and a parser that answers a mistake with one line
+output.py            JSON and tables on stdout, notes and progress on stderr
+config.py            finds and reads restow.toml
+stopping.py          SIGINT and SIGTERM
+transforms_path.py   makes the transforms beside restow.toml importable
+modules_beside.py    finds the modules that transforms need beside restow.toml
+consumers_config.py  annotates pods with a digest of their settings
+"""

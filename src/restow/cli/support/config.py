@@ -1,4 +1,4 @@
-"""Finds restow.toml for the commands that need settings: `--config FILE`, else ./restow.toml."""
+"""Finds and reads restow.toml: `--config FILE`, else ./restow.toml."""
 
 import argparse
 import os
@@ -28,6 +28,6 @@ def text_of(file: Path) -> str:
         example = '[kafka] with bootstrap = "host:9092"'
         raise InvalidInput(f"there is no {file}; write one (at least {example}), or name one with --config") from None
     except OSError as error:
-        raise InvalidInput(f"{file} can't be read: {error.strerror}; name a file of settings") from None
+        raise InvalidInput(f"{file} can't be read: {error.strerror}; name a settings file") from None
     except UnicodeDecodeError:
         raise InvalidInput(f"{file} is not UTF-8 text; settings are TOML") from None

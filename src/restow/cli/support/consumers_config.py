@@ -1,7 +1,7 @@
-"""What consumers in pods read when they start, as a note on their pods: where it has changed, they are restarted.
+"""Restarts pods whose settings changed: annotates the pod template with a digest of what a consumer reads at its start.
 
-A pod whose template is another one is restarted by the controller, one after the other. The template names a ConfigMap
-and doesn't show what is in it; so `restow controller` adds an annotation that does.
+The controller restarts pods whose template differs, one after the other. The template only names a ConfigMap, so a
+change inside it would go unnoticed without the annotation.
 """
 
 import hashlib
@@ -15,25 +15,25 @@ from restow.platform.kubernetes.names import CONFIG_DIGEST
 from restow.settings import PassthroughTable, Settings
 
 
-def noting_config(settings: Settings, config: Path) -> Settings:
-    """The same, with the annotation among `[kubernetes.pod]`."""
+def with_config_digest(settings: Settings, config: Path) -> Settings:
+    """The settings with the annotation added to `[kubernetes.pod]`."""
     pod = dict(settings.kubernetes.pod)
     metadata = pod.get("metadata", {})
     annotations = metadata.get("annotations", {}) if isinstance(metadata, Mapping) else None
     if not isinstance(annotations, Mapping):
-        return settings  # no pod template, as whoever merges it will say
+        return settings  # not a pod template; merging it raises the error
     try:
         modules = modules_of(settings, config.absolute().parent).beside
     except InvalidInput:
-        modules = {}  # one that can't be read is told by the consumers that need it
+        modules = {}  # the consumers that import it report the error
     digest = digest_of(settings, modules)
     pod["metadata"] = {**metadata, "annotations": {**annotations, CONFIG_DIGEST: digest}}
     return replace(settings, kubernetes=replace(settings.kubernetes, pod=PassthroughTable(pod)))
 
 
 def digest_of(settings: Settings, modules: Mapping[str, str]) -> str:
-    """Of what a consumer works by. What the controller and the monitor alone read restarts no consumer, and what
-    becomes of a topic they are told."""
+    """Digest of the settings that consumers use. Those of monitor and controller don't count, nor does [consume], which
+    the controller sends."""
     read = (settings.kafka, settings.topics, settings.group, settings.consumer, settings.spark, settings.table)
-    text = repr((read, sorted(modules.items())))  # where secrets don't show
+    text = repr((read, sorted(modules.items())))  # repr hides secrets
     return hashlib.sha256(text.encode()).hexdigest()[:12]

@@ -1,7 +1,6 @@
-"""Which of a person's modules lie beside restow.toml: those that its transforms are in, and what those import.
+"""Finds the Python modules beside restow.toml that its transforms need: their own modules, and what those import.
 
-`restow manifests` puts them into the ConfigMap, whose keys are files. A package, which is a directory, has no place in
-it and belongs in the image.
+`restow manifests` puts them into the ConfigMap, which holds files but no directories: a package belongs in the image.
 """
 
 import ast
@@ -15,9 +14,9 @@ from restow.settings import Settings
 
 class Modules(NamedTuple):
     beside: dict[str, str]
-    """The text of each, by the name of its file."""
+    """Source text by file name."""
     elsewhere: tuple[str, ...]
-    """Those of the transforms that are not there."""
+    """Modules of transforms that don't lie beside restow.toml."""
 
 
 def modules_of(settings: Settings, directory: Path) -> Modules:
@@ -36,7 +35,7 @@ def _follow(names: Iterable[str], directory: Path, found: dict[str, str]) -> Non
             text = file.read_text(encoding="utf-8")
             imported = sorted(set(_imports(ast.parse(text))))
         except (OSError, UnicodeDecodeError, SyntaxError, ValueError) as error:
-            raise InvalidInput(f"{file} can't be read as a module of Python: {error}") from None
+            raise InvalidInput(f"{file} can't be read as a Python module: {error}") from None
         found[file.name] = text
         _follow(imported, directory, found)
 

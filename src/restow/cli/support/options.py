@@ -16,7 +16,7 @@ T = TypeVar("T")
 
 
 class Parser(argparse.ArgumentParser):
-    """An argument parser that keeps the line breaks of its texts and answers a mistake with one line."""
+    """Keeps the line breaks of help texts and answers a mistake with one line."""
 
     def __init__(self, **settings: Any) -> None:
         settings.setdefault("formatter_class", argparse.RawDescriptionHelpFormatter)
@@ -40,7 +40,7 @@ def whole_number(least: int) -> Callable[[str], int]:
 
 
 def number(least: float = -math.inf, *, above: float = -math.inf) -> Callable[[str], float]:
-    """Finite, not below `least`, and truly greater than `above`."""
+    """A finite number, at least `least` and greater than `above`."""
     bounds = [f"{least:g} or more"] if least > -math.inf else []
     bounds += [f"above {above:g}"] if above > -math.inf else []
     wanted = ", ".join(["a finite number", *bounds])
@@ -67,7 +67,7 @@ def one_of(names: Collection[str], noun: str) -> Callable[[str], str]:
 
 
 def list_of(item: Callable[[str], T]) -> Callable[[str], tuple[T, ...]]:
-    """Values separated by commas, in the order they are given; a value that comes twice counts once."""
+    """Values separated by commas, in their order and without repetitions."""
 
     def read(text: str) -> tuple[T, ...]:
         return tuple(dict.fromkeys(item(part.strip()) for part in text.split(",")))

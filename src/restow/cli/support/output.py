@@ -11,12 +11,18 @@ from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, T
 from rich.table import Column, Table
 
 PIPE_WIDTH = 200
-"""Columns of a table that doesn't go to a terminal: wide enough that no cell is cut."""
+"""Columns of a table in a pipe: wide enough that no cell is cut."""
 
 
 def print_json(value: object) -> None:
-    """One JSON document on stdout. A number JSON has no word for (NaN, infinity) is a bug, not output."""
+    """Prints one JSON document. NaN and infinity, which JSON doesn't have, raise ValueError."""
     sys.stdout.write(json.dumps(value, indent=2, allow_nan=False) + "\n")
+
+
+def print_line(line: str) -> None:
+    """Flushes, because the next line may take a while."""
+    sys.stdout.write(f"{line}\n")
+    sys.stdout.flush()
 
 
 def table(*columns: Column, caption: str | None = None) -> Table:
@@ -29,19 +35,19 @@ def right(header: str) -> Column:
 
 
 def show(*renderables: RenderableType) -> None:
-    """Tables and text on stdout. Cells are taken literally: brackets in a topic's name are no markup."""
+    """Prints tables and text. Cells are literal: brackets in a topic's name are no markup."""
     width = None if sys.stdout.isatty() else PIPE_WIDTH
     Console(file=sys.stdout, width=width, markup=False, emoji=False, highlight=False).print(*renderables)
 
 
 def note(message: str) -> None:
-    """A word to the person at the terminal, kept off stdout."""
+    """Tells the person at the terminal, off stdout."""
     sys.stderr.write(f"restow: {message}\n")
 
 
 @contextmanager
 def progress(what: str, total: int) -> Iterator[Callable[[], None]]:
-    """Gives a function to call after each of `total` pieces of work. Draws on stderr, and only on a terminal."""
+    """Yields a function to call after each of `total` pieces of work. Draws on stderr, and only on a terminal."""
     columns = (TextColumn(what), BarColumn(), MofNCompleteColumn(), TimeRemainingColumn())
     silent = not sys.stderr.isatty()
     with Progress(*columns, console=Console(stderr=True), transient=True, disable=silent) as bar:

@@ -1,6 +1,6 @@
-"""Being told to stop: Ctrl-C and SIGTERM mean the same, and what is under way is finished first.
+"""Stop signals: SIGINT and SIGTERM both ask for a clean end after the work in progress.
 
-A signal that raised in the middle of things would leave them half done, or be taken for their failure.
+A handler that raised an exception would leave that work half done, or look like its failure.
 """
 
 import signal
@@ -11,22 +11,22 @@ STOP_SIGNALS = (signal.SIGINT, signal.SIGTERM)
 
 
 class Stop:
-    """Set by either signal from when it is made on. Also where the shell had Ctrl-C ignored, as for `command &`."""
+    """Is set by either signal, even if the shell had SIGINT ignored, as it does for `command &`."""
 
     def __init__(self) -> None:
-        self._told = threading.Event()
+        self._requested = threading.Event()
         for number in STOP_SIGNALS:
-            signal.signal(number, self._tell)
+            signal.signal(number, self._request)
 
     def wait(self, seconds: float) -> bool:
-        """Whether it was told to stop, at the latest after so many seconds."""
-        return self._told.wait(seconds)
+        """Returns whether a stop signal came, at the latest after `seconds`."""
+        return self._requested.wait(seconds)
 
-    def _tell(self, number: int, frame: FrameType | None) -> None:  # noqa: ARG002  as signals call it
-        self._told.set()
+    def _request(self, number: int, frame: FrameType | None) -> None:  # noqa: ARG002  as signals call it
+        self._requested.set()
 
 
 def interrupt_on_stop_signals() -> None:
-    """For what must be left at once and cleans up behind itself: either signal is a KeyboardInterrupt."""
+    """Makes both signals a KeyboardInterrupt, for commands that clean up in `finally`."""
     for number in STOP_SIGNALS:
         signal.signal(number, signal.default_int_handler)

@@ -1,12 +1,12 @@
-"""Where a person's modules with transforms are found: beside restow.toml, besides wherever Python looks anyway."""
+"""Makes modules with transforms importable from the directory of restow.toml."""
 
 import os
 import sys
 from pathlib import Path
 
 
-def let_transforms_be_found(config: Path) -> None:
-    """Here, and in the Python processes that Spark starts for functions written in Python."""
+def add_transforms_path(config: Path) -> None:
+    """For this process, and for the Python workers that Spark starts for UDFs."""
     directory = str(config.absolute().parent)
     if directory not in sys.path:
         sys.path.insert(0, directory)
