@@ -37,9 +37,7 @@ def test_the_table_has_a_line_for_each_packer_and_tells_what_it_took_to_get_read
     assert header.split() == ["packer", "10", "1,000", "2,000", "growth"]
     for line, packer in ((mwf, "mwf"), (bfd, "bfd")):
         assert re.fullmatch(rf"{packer}( +-?\d+\.\d\d){{4}}", line)
-    assert re.fullmatch(
-        r"medians in ms; making restow's compiled code ready took \d+\.\d\d s, once in a process", ready
-    )
+    assert re.fullmatch(r"medians in ms; loading restow's compiled code took \d+\.\d\d s, once per process", ready)
 
 
 def test_one_size_has_no_growth(capsys: pytest.CaptureFixture[str]) -> None:

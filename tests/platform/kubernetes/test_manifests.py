@@ -216,10 +216,10 @@ def test_modules_that_do_not_fit_into_a_config_map_belong_in_the_image(write: Wr
     ]
     (tmp_path / "prices.py").write_text("#" * 1_000_000)
     assert refusal(config) == (
-        "prices.py and what lies beside it is too much for a ConfigMap (1 MB); put modules in the image"
+        "prices.py and the files beside it are too large for a ConfigMap (1 MB); put modules in the image"
     )
     (tmp_path / "prices.py").write_text("def (")
-    assert refusal(config).startswith(f"{tmp_path}/prices.py can't be read as a module of Python: invalid syntax")
+    assert refusal(config).startswith(f"{tmp_path}/prices.py can't be read as a Python module: invalid syntax")
 
 
 def test_a_table_in_a_pods_own_file_system_is_pointed_out(write: Write) -> None:
