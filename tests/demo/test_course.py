@@ -1,4 +1,4 @@
-"""The course waits for what it wants to show, and not for ever."""
+"""The course waits until the group has reacted, but not for ever."""
 
 import pytest
 
@@ -10,7 +10,7 @@ STRUCK, SHRINKING = Scene(3, 2, 3), Scene(2, 2, 0)
 
 
 def perform(scenes: dict[Act, Scene], seconds: float = SECONDS) -> dict[Act, int]:
-    """When each act begins, with this to see in each, looked at every second."""
+    """The second in which each act begins, if each shows this scene."""
     course, begins = Course(seconds), {Act.QUIET: 0}
     for second in range(10_000):
         if course.goes_on(float(second), scenes.get(course.act, ALONE)):
@@ -25,7 +25,7 @@ def test_with_all_shown_in_time_every_act_lasts_for_its_share() -> None:
     assert perform(shown) == {Act.QUIET: 0, Act.BUSY: 36, Act.ACCIDENT: 108, Act.QUIET_AGAIN: 144, Act.OVER: 216}
 
 
-def test_an_act_waits_for_what_it_is_there_to_show() -> None:
+def test_an_act_waits_until_the_group_has_reacted() -> None:
     course = Course(SECONDS)
     assert not course.goes_on(35.9, ALONE)
     assert course.goes_on(36.0, ALONE)
@@ -33,7 +33,7 @@ def test_an_act_waits_for_what_it_is_there_to_show() -> None:
     assert not course.goes_on(200.0, GROWING), "the third has nothing to read yet"
     assert course.goes_on(201.0, GROWN)
     assert course.act is Act.ACCIDENT
-    assert not course.goes_on(238.0, STRUCK), "what the killed one read is read by nobody"
+    assert not course.goes_on(238.0, STRUCK), "the killed consumer's partitions have no reader"
     assert course.goes_on(239.0, GROWN)
     assert (course.act, course.capacities) == (Act.QUIET_AGAIN, QUIET)
     assert not course.goes_on(320.0, SHRINKING)
@@ -42,7 +42,7 @@ def test_an_act_waits_for_what_it_is_there_to_show() -> None:
 
 
 @pytest.mark.parametrize(("seconds", "longest_s"), [(240.0, 480), (60.0, 180), (10.0, 130)])
-def test_what_is_never_shown_is_passed_over_in_the_end(seconds: float, longest_s: int) -> None:
+def test_an_act_ends_in_the_end_even_if_the_group_never_reacts(seconds: float, longest_s: int) -> None:
     never = {Act.BUSY: GROWING, Act.ACCIDENT: STRUCK, Act.QUIET_AGAIN: SHRINKING}
     begins = perform(never, seconds)
     assert list(begins) == list(Act)

@@ -1,4 +1,4 @@
-"""`restow demo` as a person runs it: everything together, audited; and whatever ends it, nothing of it is left."""
+"""`restow demo` live: a whole group, audited; however it ends, nothing is left running."""
 
 import json
 import os
@@ -22,7 +22,7 @@ KEYS = [
 
 
 class Demo:
-    """A demonstration that runs, with its data in a place that is known."""
+    """A running demonstration with a known data directory."""
 
     def __init__(self, directory: Path, *arguments: str) -> None:
         self.data, self._out, self._told = directory / "data", directory / "out.json", directory / "told.txt"
@@ -39,7 +39,7 @@ class Demo:
         return self._told.read_text()
 
     def started(self) -> tuple[Process, ...]:
-        """All that it has started so far: its broker, its roles, and the consumers, which are nobody's children."""
+        """Its broker, roles and consumers so far; consumers are not its children."""
         homes = self.data / "processes" / "run" / "demo"
         consumers = [one for home in homes.glob("demo-consumer-*") for one in marked(MARK, str(home))]
         return (*descendants(self.process.pid), *consumers)
@@ -75,19 +75,19 @@ def test_a_group_grows_under_load_survives_a_kill_and_shrinks_and_no_record_is_l
     assert outcome["moves"] >= 2, "to the new consumers, and back"
     assert 0 < outcome["pause_p50_s"] <= outcome["pause_p99_s"]
     assert 0 < outcome["latency_p50_s"] <= outcome["latency_p99_s"]
-    assert len(started) >= 8, "a broker, two roles, and consumers, each with its keeper"
+    assert len(started) >= 8, "a broker, two roles, and consumers, each with its supervisor"
     assert [process for process in started if is_alive(process)] == []
 
 
 @pytest.mark.parametrize(("number", "code"), [(signal.SIGINT, 130), (signal.SIGKILL, -signal.SIGKILL)])
-def test_whatever_ends_it_nothing_is_left_running(
+def test_however_it_ends_nothing_is_left_running(
     number: signal.Signals, code: int, demo: Callable[..., Demo], eventually: Eventually
 ) -> None:
     run = demo("--for", "10m")
     eventually(lambda: any(b"SparkSubmit" in _command(each) for each in run.started()), within_s=300)
     started = run.started()
     run.process.send_signal(number)
-    run.process.send_signal(number)  # whoever is impatient changes nothing
+    run.process.send_signal(number)  # a second signal changes nothing
     assert run.process.wait(120) == code, run.told
     eventually(lambda: not any(is_alive(process) for process in started), within_s=120)
     if number is signal.SIGINT:
@@ -96,7 +96,7 @@ def test_whatever_ends_it_nothing_is_left_running(
     assert run.out == ""
 
 
-def test_without_java_it_says_what_to_install(tmp_path: Path) -> None:
+def test_without_java_the_error_names_what_to_install(tmp_path: Path) -> None:
     ended = subprocess.run(
         [sys.executable, "-m", "restow", "demo", "--json"],
         env={**os.environ, "JAVA_HOME": str(tmp_path)},

@@ -1,11 +1,11 @@
-"""The demonstration's load: as much as is asked for, unevenly, with an id for each record."""
+"""The demonstration's load: the bytes asked for, unevenly spread, with an id for each record."""
 
 import json
 from collections import Counter
 
 import pytest
 
-from restow.demo.load import CAPACITY_BYTES_PER_S, IN_THE_LOG_BYTES, TOPICS, WEIGHTS, Load
+from restow.demo.load import CAPACITY_BYTES_PER_S, LOG_OVERHEAD_BYTES, TOPICS, WEIGHTS, Load
 from restow.model import TopicPartition
 
 
@@ -15,7 +15,7 @@ def test_partitions_get_their_shares_of_the_bytes_whatever_the_steps(capacities:
     found = Counter[TopicPartition]()
     for step in range(600):
         for partition, record in load.records(capacities, 0.05 if step % 2 else 0.15):
-            found[partition] += len(record) + IN_THE_LOG_BYTES
+            found[partition] += len(record) + LOG_OVERHEAD_BYTES
     total = sum(WEIGHTS) * len(TOPICS)
     for topic in TOPICS:
         for number, weight in enumerate(WEIGHTS):

@@ -126,8 +126,8 @@ class Soak:
 
     def _step(self) -> None:
         self._producer.produce(LOAD)
-        if role := self._group.ended():
-            sys.exit(f"the {role} has ended: {self._group.said(role)[-1000:]}")
+        if role := self._group.ended_role():
+            sys.exit(f"the {role} has ended: {self._group.output_of(role)[-1000:]}")
         time.sleep(TICK_S)
 
     def _until_rows_come(self) -> None:
@@ -135,7 +135,7 @@ class Soak:
         while self._stored() == before:
             self._produce_for(1.0)
             if time.monotonic() > deadline_s:
-                said = self._group.said("controller")[-1000:]
+                said = self._group.output_of("controller")[-1000:]
                 sys.exit(f"nothing was stored for {ROWS_WITHIN_S:.0f} s; the controller said: {said}")
 
     def _stored(self) -> int:

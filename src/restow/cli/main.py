@@ -38,19 +38,19 @@ EPILOG = """\
 """
 COMMANDS = (
     demo,
-    plan,
-    simulate,
-    study,
-    bench,
-    broker,
+    check,
+    consume,
     monitor,
     controller,
     consumer,
-    consume,
-    check,
     manifests,
     down,
     replay,
+    simulate,
+    plan,
+    study,
+    bench,
+    broker,
 )
 INTERRUPTED = 130
 BROKEN_PIPE = 141

@@ -1,4 +1,4 @@
-"""What the demonstration comes to: counted from the tables, by an engine that wrote none of them."""
+"""The demonstration's result: counted from the tables by DuckDB, an engine that wrote none of them."""
 
 import math
 from collections.abc import Mapping, Sequence
@@ -31,7 +31,7 @@ class DemoResult:
 
 
 def audit(group: DemoGroup, produced: Mapping[str, int], counts: Sequence[int], moves: Moves, kills: int) -> DemoResult:
-    """`counts` are those of consumers, one a second."""
+    """`counts` is the number of consumers, once a second."""
     stored = {topic: stored_in(group.table(topic)) for topic in produced}
     latencies = sorted(each for topic in produced for each in latencies_s(group.table(topic)))
     return DemoResult(
@@ -52,7 +52,7 @@ def audit(group: DemoGroup, produced: Mapping[str, int], counts: Sequence[int], 
 
 
 def quantile(ascending: Sequence[float], share: float) -> float:
-    """The smallest value that this share of all values does not exceed; 0 without any."""
+    """The smallest value that at least this share of all values does not exceed; 0 if there are none."""
     if not ascending:
         return 0.0
     return round(ascending[min(len(ascending) - 1, math.ceil(share * len(ascending)) - 1)], 3)

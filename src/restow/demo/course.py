@@ -1,8 +1,8 @@
-"""The demonstration's course: quiet, busy, an accident, quiet again.
+"""The demonstration's phases: quiet, busy, accident, quiet again.
 
-An act lasts for its share of the time that was asked for, and then until it has shown what it is there for. What counts
-are the group's decisions and not the speed of the machine: one that is busy with other work takes longer, up to a
-bound. `run.py` asks each second whether it goes on.
+An act lasts for its share of the requested time and then until the group has reacted to it. So the course follows the
+group's decisions, not the machine's speed: a busy machine takes longer, up to a limit. `run.py` asks every second
+whether the next act begins.
 """
 
 from collections.abc import Callable
@@ -11,23 +11,23 @@ from enum import Enum
 from typing import Final
 
 QUIET, BUSY = 0.5, 2.1
-"""Loads, in capacities of a consumer. The second is too much for two consumers, which together are filled up to 1.7 and
-relieved above 1.9, and leaves three of them room for what is measured a fifth too high."""
+"""Loads, in capacities of a consumer. BUSY is too much for two consumers, which are filled up to 1.7 together and
+relieved above 1.9, and leaves three of them room for a measurement that is a fifth too high."""
 MOST_AT_WORK: Final = 3
 LONGER_S: Final = 120.0
-"""A course may take twice its time, or so much longer, if that is more."""
+"""A course may take twice its time, or this much longer, whichever is more."""
 
 
 @dataclass(frozen=True, slots=True)
 class Scene:
-    """What there is to see of the group."""
+    """The group as the course sees it."""
 
     consumers: int
-    """That are there and not told to go, whether they are ready or not: each of them costs."""
+    """Consumers that exist and aren't being deleted, ready or not: each of them costs."""
     at_work: int
-    """Of them: those that read something."""
+    """Consumers that read at least one partition."""
     unread: int
-    """Partitions that nobody reads."""
+    """Partitions without a reader."""
 
 
 class Act(Enum):
@@ -43,9 +43,9 @@ class Directions:
     capacities: float
     """The load."""
     lasts: float
-    """Of the time that was asked for: at least."""
+    """Least duration, as a share of the requested time."""
     ends_by: float
-    """Of the longest time: whatever was shown."""
+    """Latest end, as a share of the longest time, shown or not."""
     is_shown: Callable[[Scene], bool]
 
 
@@ -56,7 +56,7 @@ DIRECTIONS: Final = {
     Act.QUIET_AGAIN: Directions(QUIET, 0.3, 1.0, lambda scene: scene.consumers == 1 and scene.unread == 0),
     Act.OVER: Directions(0.0, 0.0, 0.0, lambda _: True),
 }
-FOLLOWING: Final = dict(zip(tuple(Act)[:-1], tuple(Act)[1:], strict=True))
+NEXT: Final = dict(zip(tuple(Act)[:-1], tuple(Act)[1:], strict=True))
 
 
 class Course:
@@ -73,18 +73,18 @@ class Course:
         return DIRECTIONS[self._act].capacities
 
     def is_shown(self, scene: Scene) -> bool:
-        """Whether this is what the act is there to show."""
+        """Whether the group has reacted to this act."""
         return DIRECTIONS[self._act].is_shown(scene)
 
     def lasted_s(self, at_s: float) -> float:
         return at_s - self._begun_s
 
     def goes_on(self, at_s: float, scene: Scene) -> bool:
-        """Whether the next act begins, so many seconds after the first began."""
+        """Begins the next act if it is time, `at_s` seconds after the first began. Returns whether it did."""
         act = DIRECTIONS[self._act]
         has_lasted = self.lasted_s(at_s) >= act.lasts * self._seconds
         is_too_late = at_s >= act.ends_by * self._longest_s
         if self._act is Act.OVER or not (is_too_late or (has_lasted and act.is_shown(scene))):
             return False
-        self._act, self._begun_s = FOLLOWING[self._act], at_s
+        self._act, self._begun_s = NEXT[self._act], at_s
         return True

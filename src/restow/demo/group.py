@@ -1,7 +1,7 @@
 """The demonstration's processes: a monitor, a controller, and the consumers that the controller starts on Spark.
 
-Nothing of it outlives the demonstration, whatever ends that: monitor and controller run below a lifeline that ends them
-when we are gone (lifeline.py), and the directory that the consumers live by goes with the controller.
+None of them outlives the demonstration, however it ends: monitor and controller run below a lifeline (lifeline.py) that
+ends them with us, and the consumers end when their directory is removed, which the controller's lifeline does.
 """
 
 import json
@@ -41,14 +41,14 @@ report_every_s = 2.0
 grace_s = {grace_s}
 
 [controller]
-look_every_s = 10.0        # a run of some minutes can't wait a minute for each look
-most_consumers = 4         # each is a Spark of its own, and all share this machine
+look_every_s = 10.0        # a run of some minutes can't wait a minute for each one
+most_consumers = 4         # each has its own Spark, and all share this machine
 
 [spark]
 "spark.driver.extraJavaOptions" = "-XX:TieredStopAtLevel=1"   # starts in half the time; small cycles are as fast
 
 [table]
-log_kept_s = 864000.0      # the audit reads from the log when each row was committed
+log_kept_s = 864000.0      # the audit reads commit times from the log
 removed_files_kept_s = 864000.0
 """
 TOPIC: Final = """
@@ -87,19 +87,19 @@ class DemoGroup:
     def table(self, topic: str) -> Path:
         return self.directory / "lake" / topic
 
-    def said(self, role: str) -> str:
+    def output_of(self, role: str) -> str:
         return (self.directory / f"{role}.txt").read_text(encoding="utf-8", errors="replace")
 
-    def ended(self) -> str | None:
-        """Which role has ended that should not have."""
+    def ended_role(self) -> str | None:
+        """The role whose process has ended unexpectedly, or None."""
         return next((name for name, process in self._roles.items() if process.poll() is not None), None)
 
     def consumers(self) -> tuple[ConsumerId, ...]:
-        """Those that are there and not told to go, whether they are ready or not: each of them costs."""
+        """Consumers that exist and aren't being deleted, ready or not."""
         return tuple(consumer for consumer, local in self._consumers.consumers().items() if local.wanted)
 
     def kill(self, consumer: ConsumerId) -> bool:
-        """As an accident would: without a word. False if it doesn't run at the moment."""
+        """Sends SIGKILL. Returns False if the consumer has no process at the moment."""
         local = self._consumers.consumers().get(consumer)
         if local is None or local.child is None:
             return False
@@ -119,25 +119,25 @@ class DemoGroup:
             with self.config.open("x", encoding="utf-8") as file:
                 file.write(head + "".join(tables))
         except FileExistsError:
-            raise InvalidInput(f"{self.directory} is another demonstration's; name a new or an empty place") from None
+            raise InvalidInput(f"{self.directory} has another demonstration; name a new or empty directory") from None
 
     def _start(self, role: str, *arguments: str, doomed: Path | None = None) -> None:
-        """In a session of its own, so that a terminal's Ctrl-C reaches us alone."""
+        """In its own session, so that a terminal's Ctrl-C reaches only this process."""
         assert self._lifeline is not None
         pipe = self._lifeline[0]
         command = [sys.executable, "-m", "restow", role, "--config", str(self.config), *arguments]
-        with (self.directory / f"{role}.txt").open("wb") as said:
+        with (self.directory / f"{role}.txt").open("wb") as output:
             self._roles[role] = subprocess.Popen(
                 lifeline.command(pipe, doomed, command),
                 stdin=subprocess.DEVNULL,
-                stdout=said,
-                stderr=said,
+                stdout=output,
+                stderr=output,
                 pass_fds=(pipe,),
                 start_new_session=True,
             )
 
     def _end(self) -> None:
-        """First who could start consumers, then the consumers."""
+        """Ends the controller first, because it could start consumers, and then the consumers."""
         for role in self._roles.values():
             role.terminate()
         for role in self._roles.values():

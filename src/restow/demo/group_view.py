@@ -1,4 +1,4 @@
-"""Who reads what, and how fast all is written: the group as its consumers and its monitor told the controller."""
+"""What each consumer reads and how fast partitions are written, rebuilt from the controller's events."""
 
 from restow.controller.events import Event, Received, SpeedsMeasured
 from restow.model import ConsumerId, TopicPartition
@@ -12,34 +12,34 @@ from restow.protocol.messages import (
 )
 
 
-class Picture:
+class GroupView:
     def __init__(self) -> None:
         self.bytes_per_s = 0.0
-        """Of all partitions, by the monitor."""
+        """Of all partitions together, as the monitor measured it."""
         self._held: dict[ConsumerId, set[TopicPartition]] = {}
 
     @property
     def held(self) -> dict[ConsumerId, frozenset[TopicPartition]]:
-        """What each consumer that is at work reads."""
+        """What each consumer reads, without idle consumers."""
         return {consumer: frozenset(held) for consumer, held in sorted(self._held.items()) if held}
 
     @property
     def read(self) -> frozenset[TopicPartition]:
         return frozenset[TopicPartition]().union(*self._held.values())
 
-    def see(self, event: Event) -> None:
+    def apply(self, event: Event) -> None:
         match event:
             case SpeedsMeasured(_, speeds):
                 self.bytes_per_s = sum(speeds.values())
             case ConsumerGone(consumer):
-                self.lose(consumer)
-            case Received(heard):
-                for record in heard:
-                    self._hear(record.message)
+                self.remove(consumer)
+            case Received(records):
+                for record in records:
+                    self._apply_message(record.message)
             case _:
                 pass
 
-    def _hear(self, message: FromConsumer) -> None:
+    def _apply_message(self, message: FromConsumer) -> None:
         match message:
             case ConsumerReady():
                 self._held[message.consumer] = set(message.partitions)
@@ -50,6 +50,6 @@ class Picture:
             case _:
                 pass
 
-    def lose(self, consumer: ConsumerId) -> None:
-        """It was killed: until it says that it is ready again, it reads nothing."""
+    def remove(self, consumer: ConsumerId) -> None:
+        """The consumer reads nothing until it reports that it is ready."""
         self._held.pop(consumer, None)

@@ -1,6 +1,6 @@
-"""What the demonstration produces: two topics, some partitions much faster than others, as much as is asked for.
+"""The demonstration's records: two topics, some partitions much faster than others, at the load asked for.
 
-Every record has an id of its own, counted by topic, so that the audit can tell what is lost or doubled.
+Every record has an id, counted per topic, so that the audit finds lost and doubled ones.
 """
 
 import json
@@ -13,19 +13,19 @@ from restow.model import TopicPartition
 
 TOPICS: Final = ("orders", "clicks")
 WEIGHTS: Final = (5, 3, 2, 1)
-"""Of a topic's partitions: the first has five times as much as the last."""
+"""Of a topic's partitions: the first gets five times as much as the last."""
 PARTITIONS: Final = len(WEIGHTS)
 CAPACITY_BYTES_PER_S: Final = 40_000.0
-"""What a consumer is said to carry: little, so that three of them fit two cores. It is no measurement of Spark."""
-IN_THE_LOG_BYTES: Final = 20
-"""What Kafka's log adds to a record under load, about: the record's own head, and its part of its batch's."""
+"""The capacity set for a consumer: low, so that three of them fit two cores. Spark itself carries far more."""
+LOG_OVERHEAD_BYTES: Final = 20
+"""About what Kafka's log adds to a record under load: its own header, and its share of the batch's."""
 COUNTRIES, CURRENCIES = ("de", "se", " gb", "us "), ("EUR", "SEK", "GBP", "USD")
 PAGES, AGENTS = ("/shoes/42", "/hats", "/", "/sale/today"), ("Mozilla/5.0 (X11; Linux)", "Mobile Safari", "Android 16")
 
 
 @dataclass
 class Load:
-    """What is due so far and was not produced yet."""
+    """Makes the records that are due."""
 
     seed: int = 1
     produced: dict[str, int] = field(default_factory=lambda: dict.fromkeys(TOPICS, 0))
@@ -35,7 +35,7 @@ class Load:
         self._random = random.Random(self.seed)
 
     def records(self, capacities: float, passed_s: float) -> Iterator[tuple[TopicPartition, bytes]]:
-        """Those of the last `passed_s` seconds, with a load of so many capacities of a consumer."""
+        """Records of the last `passed_s` seconds, at a load of `capacities` consumers."""
         share_bytes = capacities * CAPACITY_BYTES_PER_S * passed_s / (sum(WEIGHTS) * len(TOPICS))
         for topic in TOPICS:
             for number, weight in enumerate(WEIGHTS):
@@ -43,7 +43,7 @@ class Load:
                 due_bytes = self._due_bytes.get(partition, 0.0) + share_bytes * weight
                 while due_bytes > 0:
                     record = self._record(topic)
-                    due_bytes -= len(record) + IN_THE_LOG_BYTES
+                    due_bytes -= len(record) + LOG_OVERHEAD_BYTES
                     yield partition, record
                 self._due_bytes[partition] = due_bytes
 

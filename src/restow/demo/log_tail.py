@@ -1,6 +1,6 @@
-"""Follows the controller's event log while it is written: what happened, and what was decided and said about it.
+"""Follows the controller's event log while it is written.
 
-The demonstration narrates from it and lets its course depend on it. Nothing is run again here, as a replay would.
+The demonstration narrates from it, and its course depends on it. Unlike a replay, it runs no machine.
 """
 
 import json
@@ -20,7 +20,7 @@ class Entry:
 
 
 def entries_in(lines: Iterable[str]) -> Iterator[Entry]:
-    """The first line of a log is no entry: it has what was known as it began."""
+    """Skips the first line of a log, which is its header."""
     for line in lines:
         plain = json.loads(line)
         if "event" in plain:
@@ -28,13 +28,13 @@ def entries_in(lines: Iterable[str]) -> Iterator[Entry]:
             yield Entry(from_plain(Event, plain["event"]), effects)
 
 
-class Follower:
+class EventLogTail:
     def __init__(self, log: Path) -> None:
         self._log = log
         self._read_bytes = 0
 
-    def news(self) -> tuple[Entry, ...]:
-        """What was written since it was last asked. A line that is being written is left for the next time."""
+    def read_new(self) -> tuple[Entry, ...]:
+        """Entries written since the last call. An incomplete line waits for the next call."""
         if not self._log.exists():
             return ()
         with self._log.open("rb") as log:

@@ -1,5 +1,6 @@
-"""What of all that the controller says is told in the demonstration: decisions, with a reason, and what becomes of
-consumers. That it looked and found nothing to do is left out; `restow replay` has everything.
+"""The controller's decisions as lines: each with one reason, and what becomes of consumers.
+
+Checks that led to no change are left out; `restow replay` shows everything.
 """
 
 from collections.abc import Iterable, Iterator
@@ -10,10 +11,10 @@ from restow.model import TopicPartition
 
 GROUP: Final = "group"
 LEFT_OUT: Final = ("its process runs", "is created")
-"""Steps between a decision and a consumer's readiness that say nothing more to who watches."""
+"""Steps between a decision and a ready consumer that add nothing for a viewer."""
 
 
-def told(effects: Iterable[Effect], partitions: Iterable[TopicPartition]) -> Iterator[str]:
+def narrated(effects: Iterable[Effect], partitions: Iterable[TopicPartition]) -> Iterator[str]:
     noted = [effect for effect in effects if isinstance(effect, Noted)]
     names = {str(partition) for partition in partitions}
     decisions = [note for note in noted if note.kind == "decision"]

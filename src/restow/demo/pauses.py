@@ -1,4 +1,4 @@
-"""What the controller's event log says of moves: how many there were, and how long nobody read a partition."""
+"""Moves of partitions and their pauses, from the controller's event log."""
 
 from collections.abc import Iterable
 from dataclasses import dataclass
@@ -13,14 +13,14 @@ from restow.protocol.messages import FromConsumer, StartConsumingEvent, StopCons
 class Moves:
     count: int
     pauses_s: tuple[float, ...]
-    """Ascending, one for each move that began with a stop: from the controller's hearing of it to its hearing of the
-    start elsewhere."""
+    """Ascending. One for each move that began with a stop: the time between the controller's receipt of the stop and of
+    the start elsewhere."""
 
 
 def moves_in(lines: Iterable[str]) -> Moves:
     counter = MoveCounter()
     for entry in entries_in(lines):
-        counter.see(entry.event)
+        counter.apply(entry.event)
     return counter.moves
 
 
@@ -36,17 +36,17 @@ class MoveCounter:
     def moves(self) -> Moves:
         return Moves(self._count, tuple(sorted(self._pauses_s)))
 
-    def see(self, event: Event) -> None:
+    def apply(self, event: Event) -> None:
         match event:
             case ClockTicked(now_s):
                 self._now_s = now_s
-            case Received(heard):
-                for record in heard:
-                    self._hear(record.message)
+            case Received(records):
+                for record in records:
+                    self._apply_message(record.message)
             case _:
                 pass
 
-    def _hear(self, message: FromConsumer) -> None:
+    def _apply_message(self, message: FromConsumer) -> None:
         match message:
             case StopConsumingEvent():
                 self._stopped_s |= dict.fromkeys(message.partitions, self._now_s)

@@ -1,4 +1,4 @@
-"""Produces the demonstration's load, each record once: what Kafka has twice, or never, would look like our fault."""
+"""Writes the demonstration's load to Kafka, each record once: the audit would blame restow for any other count."""
 
 import time
 from collections import Counter
@@ -10,8 +10,8 @@ from restow.kafka.clients import make_producer
 from restow.model import TopicPartition
 from restow.settings import Kafka
 
-TAKEN_WITHIN_S: Final = 60.0
-"""After the last record was handed to Kafka's client."""
+DELIVERED_WITHIN_S: Final = 60.0
+"""Time for the client to deliver what it holds."""
 
 
 class LoadProducer:
@@ -24,12 +24,12 @@ class LoadProducer:
 
     @property
     def produced(self) -> dict[str, int]:
-        """By topic."""
+        """Number of records by topic."""
         return dict(self._load.produced)
 
     @property
     def ends(self) -> dict[TopicPartition, int]:
-        """How many of them each partition has; nobody else writes there, so that its log ends at this offset."""
+        """End offset of each partition: the number of its records, since there is no other producer."""
         return dict(self._ends)
 
     @property
@@ -37,7 +37,7 @@ class LoadProducer:
         return sum(self._load.produced.values())
 
     def produce(self, capacities: float) -> None:
-        """What is due since it was last called, under this load. Nothing the first time."""
+        """Produces what is due since the last call, at this load. The first call produces nothing."""
         now_s = time.monotonic()
         since_s, self._last_s = self._last_s, now_s
         for partition, record in self._load.records(capacities, now_s - (now_s if since_s is None else since_s)):
@@ -47,11 +47,11 @@ class LoadProducer:
         self._check()
 
     def finish(self) -> None:
-        """Returns when Kafka has all of it."""
-        left = self._producer.flush(TAKEN_WITHIN_S)
+        """Returns when Kafka has acknowledged every record."""
+        left = self._producer.flush(DELIVERED_WITHIN_S)
         self._check()
         if left:
-            raise RestowError(f"Kafka did not take {left:,} records within {TAKEN_WITHIN_S:.0f} s")
+            raise RestowError(f"Kafka did not acknowledge {left:,} records within {DELIVERED_WITHIN_S:.0f} s")
 
     def _delivered(self, error: object, _: object) -> None:
         if error is not None:
@@ -59,4 +59,4 @@ class LoadProducer:
 
     def _check(self) -> None:
         if self._refusals:
-            raise RestowError(f"Kafka did not take a record: {self._refusals[0]}")
+            raise RestowError(f"Kafka refused a record: {self._refusals[0]}")

@@ -1,7 +1,7 @@
-"""A shop's topics as tables: orders and clicks arrive as JSON, and leave typed, cleaned and enriched.
+"""A shop's topics as tables: orders and clicks arrive as JSON and become typed, cleaned and enriched rows.
 
-The demonstration's consumers run these. Each is called with the records of a cycle and describes what becomes of them;
-the closing `select` is what the table has. examples/shop has one to begin your own with.
+The demonstration's consumers run these transforms. Each gets the records of a cycle as a DataFrame; its closing
+`select` is the table's schema. Start your own from examples/shop.
 """
 
 from pyspark.sql import Column, DataFrame
@@ -10,11 +10,11 @@ from pyspark.sql import functions as F
 ORDER = "id string, customer string, country string, status string, amount double, currency string"
 CLICK = "id string, customer string, page string, agent string"
 EUR = {"EUR": 1.0, "USD": 0.92, "GBP": 1.17, "SEK": 0.088}
-"""What one of each is worth in euros, for the example."""
+"""Exchange rates to the euro, for the example."""
 
 
 def orders(records: DataFrame) -> DataFrame:
-    """One row an order, with its value in euros."""
+    """One row per order, with its value in euros."""
     euros = F.round(F.col("amount") * rate(F.col("currency")), 2)
     return parsed(records, ORDER).select(
         "id",
@@ -29,7 +29,7 @@ def orders(records: DataFrame) -> DataFrame:
 
 
 def clicks(records: DataFrame) -> DataFrame:
-    """One row a click, with the part of the shop it was in."""
+    """One row per click, with its section of the shop."""
     section = F.coalesce(F.nullif(F.regexp_extract("page", r"^/([a-z]+)", 1), F.lit("")), F.lit("home"))
     is_phone = F.col("agent").rlike("(?i)mobile|android|iphone")
     return parsed(records, CLICK).select(
@@ -47,7 +47,7 @@ def parsed(records: DataFrame, schema: str) -> DataFrame:
 
 
 def cleaned(name: str) -> Column:
-    """Without blanks around it; nothing if nothing is left."""
+    """Trimmed; null if empty."""
     return F.nullif(F.trim(F.col(name)), F.lit(""))
 
 

@@ -6,6 +6,7 @@ The functions are for argparse's `type=`: each refuses a wrong value with a mess
 import argparse
 import math
 from collections.abc import Callable, Collection
+from functools import partial
 from typing import Any, NoReturn, TypeVar
 
 from restow.errors import InvalidInput
@@ -15,11 +16,14 @@ Subparsers = argparse._SubParsersAction  # what `add_subparsers` returns; argpar
 T = TypeVar("T")
 
 
+HelpFormatter = partial(argparse.RawDescriptionHelpFormatter, max_help_position=26)
+
+
 class Parser(argparse.ArgumentParser):
     """Keeps the line breaks of help texts and answers a mistake with one line."""
 
     def __init__(self, **settings: Any) -> None:
-        settings.setdefault("formatter_class", argparse.RawDescriptionHelpFormatter)
+        settings.setdefault("formatter_class", HelpFormatter)
         super().__init__(**settings)
 
     def error(self, message: str) -> NoReturn:
