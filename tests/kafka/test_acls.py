@@ -146,7 +146,7 @@ class Running:
         end_group("lake", self._directory, 5.0, self.said.append)
 
     def _measure(self) -> None:
-        with Monitor(self._settings["monitor"], self.said.append) as monitor:
+        with Monitor(self._settings["monitor"]) as monitor:
             monitor.run(self._over["monitor"].wait, Health(None))
 
     def _control(self) -> None:

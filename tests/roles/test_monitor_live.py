@@ -1,6 +1,7 @@
 """The monitor on a real Kafka, whatever happens to its logs, its topics and its brokers."""
 
 import gc
+import logging
 import socket
 import time
 from collections.abc import Callable, Iterator, Mapping
@@ -169,17 +170,20 @@ def test_a_topic_is_recreated_between_two_looks(
     assert watch.look()[partition].records_per_s == 0
 
 
-def test_a_name_without_a_topic_is_said_once_and_the_others_go_on(kafka: Kafka, admin: Admin, prefix: str) -> None:
+def test_a_missing_topic_is_logged_once_and_the_others_are_measured(
+    kafka: Kafka, admin: Admin, prefix: str, caplog: pytest.LogCaptureFixture
+) -> None:
+    caplog.set_level(logging.INFO, "restow")
     there = created(admin, f"{prefix}-there")
     watch = Watch.of(kafka, admin, there.topic, f"{prefix}-gone")
     watch.look()
     assert list(watch.look()) == [there]
-    assert watch.said == [
+    assert caplog.messages == [
         f"there is no topic {prefix}-gone, or the right Describe on it is missing; others go on",
     ]
     created(admin, f"{prefix}-gone")
     watch.look_until(lambda speeds: len(speeds) == 2)
-    assert watch.said[1:] == [f"the topic {prefix}-gone: back again"]
+    assert caplog.messages[1:] == [f"the topic {prefix}-gone: back again"]
 
 
 def open_sockets() -> list[socket.socket]:
@@ -249,44 +253,45 @@ def newest_record(kafka: Kafka, topic: str) -> tuple[Measurement, dict[str, byte
 
 
 def published(monitor: Monitor) -> Measurement:
-    """The first publication that has a speed: while a leader gives no answer, its partitions are left out."""
+    """The first measurement with a speed: while a leader gives no answer, its partitions are left out."""
     deadline_s = time.monotonic() + PUBLISHED_WITHIN_S
     while time.monotonic() < deadline_s:
-        found = monitor.look()
+        found = monitor.sample()
         if found and found.partitions:
             return found
     raise AssertionError("no speed was published")
 
 
 def test_a_measurement_stands_on_the_monitor_topic_which_is_made_when_missing(
-    kafka: Kafka, admin: Admin, prefix: str
+    kafka: Kafka, admin: Admin, prefix: str, caplog: pytest.LogCaptureFixture
 ) -> None:
     partition = created(admin, f"{prefix}-orders")
-    said: list[str] = []
-    with Monitor(monitor_settings(kafka, prefix, partition.topic), said.append) as monitor:
+    with Monitor(monitor_settings(kafka, prefix, partition.topic)) as monitor:
         found = published(monitor)
     record, headers = newest_record(kafka, f"{prefix}-monitor")
     assert record == found
     assert list(record.partitions) == [partition]
     assert (headers["type"], headers["version"], headers["sender"][:8]) == (b"Measurement", b"1", b"monitor-")
-    assert said == []
+    assert caplog.messages == []
 
 
 @pytest.mark.usefixtures("sockets_left_open")
-def test_without_brokers_nothing_is_published_that_is_said_once_and_it_goes_on_afterwards(prefix: str) -> None:
-    said: list[str] = []
+def test_an_outage_is_logged_once_retried_with_backoff_and_publishing_resumes(
+    prefix: str, caplog: pytest.LogCaptureFixture
+) -> None:
+    caplog.set_level(logging.INFO, "restow.roles")
     with EmbeddedKafka() as own:
         kafka = Kafka(own.bootstrap)
         with Admin(kafka) as admin:
             partition = created(admin, f"{prefix}-orders")
-        with Monitor(monitor_settings(kafka, prefix, partition.topic), said.append) as monitor:
+        with Monitor(monitor_settings(kafka, prefix, partition.topic)) as monitor:
             published(monitor)
             own.stop_node(1)
-            pauses = [monitor._pause_s for _ in range(3) if monitor.look() is None]
-            assert len(said) == 1
-            assert said[0].endswith("; nothing is published until that is over, tries go on")
+            pauses = [monitor.pause_s for _ in range(3) if monitor.sample() is None]
+            assert len(caplog.messages) == 1
+            assert caplog.messages[0].endswith("; no speeds are published until a retry succeeds")
             assert pauses == sorted(set(pauses))
             own.start_node(1)
             found = published(monitor)
             assert list(found.partitions) == [partition]
-            assert said[1:] == ["going on: the brokers answer again"]
+            assert caplog.messages[1:] == ["the brokers answer again; speeds are being published"]

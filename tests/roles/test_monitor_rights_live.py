@@ -1,5 +1,6 @@
-"""The monitor on a Kafka that asks who one is: what it may not have is said, and the rest goes on."""
+"""The monitor on a Kafka with authorization: it logs each right that is missing and measures the rest."""
 
+import logging
 from collections.abc import Iterator
 from dataclasses import dataclass
 
@@ -30,7 +31,7 @@ JAAS = "org.apache.kafka.common.security.plain.PlainLoginModule required"
 
 @pytest.fixture(scope="module")
 def guarded() -> Iterator[tuple[Kafka, Kafka]]:
-    """A Kafka that asks who one is: as the owner, who may do everything, and as restow, who may do what it is given."""
+    """A Kafka with SASL and ACLs: settings for its super user, and for restow, whose rights each test grants."""
     server = {
         "listener.security.protocol.map": "CLIENTS:SASL_PLAINTEXT,NODES:PLAINTEXT,QUORUM:PLAINTEXT",
         "listener.name.clients.sasl.enabled.mechanisms": "PLAIN",
@@ -60,7 +61,9 @@ class Rights:
         done.result()
 
 
-def test_a_size_that_may_not_be_read_is_estimated_from_the_records(guarded: tuple[Kafka, Kafka], prefix: str) -> None:
+def test_a_size_that_may_not_be_read_is_estimated_from_the_records(
+    guarded: tuple[Kafka, Kafka], prefix: str, caplog: pytest.LogCaptureFixture
+) -> None:
     owner, restow = guarded
     rights = Rights(make_admin_client(owner))
     with Admin(owner) as admin, Admin(restow) as as_restow:
@@ -69,7 +72,7 @@ def test_a_size_that_may_not_be_read_is_estimated_from_the_records(guarded: tupl
         rights.grant(ResourceType.TOPIC, prefix, AclOperation.DESCRIBE_CONFIGS)
         rights.grant(ResourceType.BROKER, "kafka-cluster", AclOperation.DESCRIBE)
         watch = Watch.of(owner, admin, prefix)
-        watch.sampler = Sampler(as_restow, Interest([prefix]), watch.said.append)
+        watch.sampler = Sampler(as_restow, Interest([prefix]))
         watch.look_until(lambda speeds: partition in speeds)
         for _ in range(3):
             watch.write({partition: 50})
@@ -79,15 +82,16 @@ def test_a_size_that_may_not_be_read_is_estimated_from_the_records(guarded: tupl
         watch.write({partition: 50})
         estimate = watch.look()[partition]
         assert (estimate.size_bytes, estimate.estimated, estimate.end_offset) == (None, True, 200)
-        assert [line.partition(";")[0] for line in watch.said] == [
+        assert [line.partition(";")[0] for line in caplog.messages] == [
             "can't read the sizes of logs: the right Describe on the cluster is missing"
         ]
-        assert watch.said[0].endswith("; until then speeds are estimated from the records")
+        assert caplog.messages[0].endswith("; until then speeds are estimated from the records")
 
 
-def test_where_no_size_was_ever_told_records_are_read_to_learn_theirs(
-    guarded: tuple[Kafka, Kafka], prefix: str, monkeypatch: pytest.MonkeyPatch
+def test_without_any_log_size_records_are_read_to_learn_their_size(
+    guarded: tuple[Kafka, Kafka], prefix: str, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
 ) -> None:
+    caplog.set_level(logging.INFO, "restow")
     monkeypatch.setattr(record_sizes, "AGAIN_AFTER_S", 0.0)
     owner, restow = guarded
     rights = Rights(make_admin_client(owner))
@@ -96,15 +100,15 @@ def test_where_no_size_was_ever_told_records_are_read_to_learn_theirs(
         rights.grant(ResourceType.TOPIC, prefix, AclOperation.DESCRIBE)
         rights.grant(ResourceType.TOPIC, prefix, AclOperation.DESCRIBE_CONFIGS)
         watch = Watch.of(owner, admin, prefix)
-        watch.sampler = Sampler(as_restow, Interest([prefix]), watch.said.append)
+        watch.sampler = Sampler(as_restow, Interest([prefix]))
         watch.look_until(lambda speeds: partition in speeds)
         watch.write({partition: 50})
         refused = f"can't read records of {prefix} to learn their size: the right Read on the topic {prefix} is missing"
         for _ in range(LOOKS):
             watch.sampler.sample()
-            if len(watch.said) > 1:
+            if len(caplog.messages) > 1:
                 break
-        assert [line.partition(";")[0] for line in watch.said] == [
+        assert [line.partition(";")[0] for line in caplog.messages] == [
             "can't read the sizes of logs: the right Describe on the cluster is missing",
             refused,
         ]
@@ -119,28 +123,30 @@ def test_where_no_size_was_ever_told_records_are_read_to_learn_theirs(
         speed = watch.look()[partition]
         assert speed.bytes_per_s > 0
         assert (speed.size_bytes, speed.estimated) == (None, True)
-        assert watch.said[2:] == ["the size of records: back again"]
+        assert caplog.messages[2:] == ["the size of records: back again"]
 
 
-def test_a_topic_one_may_not_see_is_said_and_the_others_go_on(guarded: tuple[Kafka, Kafka], prefix: str) -> None:
+def test_a_topic_without_the_right_describe_is_logged_and_the_others_are_measured(
+    guarded: tuple[Kafka, Kafka], prefix: str, caplog: pytest.LogCaptureFixture
+) -> None:
     owner, restow = guarded
     rights = Rights(make_admin_client(owner))
-    said: list[str] = []
     with Admin(owner) as admin, Admin(restow) as as_restow:
         seen, hidden = created(admin, f"{prefix}-seen"), created(admin, f"{prefix}-hidden")
         rights.grant(ResourceType.TOPIC, seen.topic, AclOperation.DESCRIBE)
         rights.grant(ResourceType.TOPIC, seen.topic, AclOperation.DESCRIBE_CONFIGS)
         rights.grant(ResourceType.BROKER, "kafka-cluster", AclOperation.DESCRIBE)
-        sampler = Sampler(as_restow, Interest([seen.topic, hidden.topic]), said.append)
+        sampler = Sampler(as_restow, Interest([seen.topic, hidden.topic]))
         for _ in range(LOOKS):
             if sampler.sample().partitions == (seen,):
                 break
         assert sampler.sample().partitions == (seen,)
-        assert said[-1] == f"there is no topic {hidden.topic}, or the right Describe on it is missing; others go on"
+        missing = f"there is no topic {hidden.topic}, or the right Describe on it is missing; others go on"
+        assert caplog.messages[-1] == missing
 
 
-def test_a_cleanup_policy_one_may_not_read_is_said_once_and_the_monitor_goes_on(
-    guarded: tuple[Kafka, Kafka], prefix: str
+def test_a_cleanup_policy_that_may_not_be_read_is_logged_once_and_the_monitor_goes_on(
+    guarded: tuple[Kafka, Kafka], prefix: str, caplog: pytest.LogCaptureFixture
 ) -> None:
     owner, restow = guarded
     rights = Rights(make_admin_client(owner))
@@ -151,7 +157,7 @@ def test_a_cleanup_policy_one_may_not_read_is_said_once_and_the_monitor_goes_on(
             rights.grant(ResourceType.TOPIC, partition.topic, AclOperation.DESCRIBE)
         rights.grant(ResourceType.BROKER, "kafka-cluster", AclOperation.DESCRIBE)
         watch = Watch.of(owner, admin)
-        watch.sampler = Sampler(as_restow, Interest([f"^{prefix}-.*"]), watch.said.append)
+        watch.sampler = Sampler(as_restow, Interest([f"^{prefix}-.*"]))
         watch.look_until(lambda speeds: list(speeds) == partitions)
         watch.write(dict.fromkeys(partitions, 50))
         assert [speed.end_offset for speed in watch.look().values()] == [50, 50]
@@ -159,7 +165,7 @@ def test_a_cleanup_policy_one_may_not_read_is_said_once_and_the_monitor_goes_on(
         assert watch.last.compacted.tolist() == [False, False]
         first = partitions[0].topic
         missing = f"can't read the cleanup.policy of {first}: the right DescribeConfigs on the topic {first} is missing"
-        assert watch.said == [
+        assert caplog.messages == [
             f"{missing}; grant it to the principal in [kafka] (and so for 1 more); what compaction hides is not seen",
         ]
         assert admin.cleanup_policies([f"{prefix}-a"]) == {f"{prefix}-a": "compact,delete"}

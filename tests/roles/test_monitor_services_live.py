@@ -2,6 +2,7 @@
 
 from collections.abc import Callable
 
+import pytest
 from confluent_kafka import Producer
 
 from restow.kafka.admin import Admin
@@ -24,7 +25,7 @@ def put(producer: Producer, topic: str, update: ServiceUpdate) -> None:
 
 
 def test_topics_are_measured_from_when_they_are_added_until_they_are_removed(
-    kafka: Kafka, admin: Admin, prefix: str, eventually: Eventually
+    kafka: Kafka, admin: Admin, prefix: str, eventually: Eventually, caplog: pytest.LogCaptureFixture
 ) -> None:
     own, added, always = (f"{prefix}-{name}" for name in ("own", "added", "always"))
     for topic in (own, added, always):
@@ -37,11 +38,10 @@ def test_topics_are_measured_from_when_they_are_added_until_they_are_removed(
         consume=SortedMapping({f"^{prefix}-own.*": TopicService()}),
     )
     producer = make_producer(kafka)
-    said: list[str] = []
-    with Monitor(settings, said.append) as monitor:
+    with Monitor(settings) as monitor:
 
         def measured() -> set[str]:
-            published = monitor.look()
+            published = monitor.sample()
             return {partition.topic for partition in published.partitions} if published else set()
 
         eventually(lambda: measured() == {own, always})
@@ -54,5 +54,5 @@ def test_topics_are_measured_from_when_they_are_added_until_they_are_removed(
         eventually(lambda: measured() == {own, always})
         producer.produce(settings.topics.service, b"nonsense", key=b"orders", partition=0)
         producer.flush()
-        eventually(lambda: measured() == {own, always} and len(said) == 1)
-    assert said[0].startswith(f"{settings.topics.service}-0 at offset 5 was passed over: ")
+        eventually(lambda: measured() == {own, always} and len(caplog.messages) == 1)
+    assert caplog.messages[0].startswith(f"{settings.topics.service}-0 at offset 5 was passed over: ")

@@ -39,12 +39,10 @@ class Watch:
     sampler: Sampler
     meter: Meter = field(default_factory=Meter)
     last: Sample | None = None
-    said: list[str] = field(default_factory=list)
 
     @classmethod
     def of(cls, kafka: Kafka, admin: Admin, *topics: str) -> "Watch":
-        said: list[str] = []
-        return cls(admin, make_producer(kafka), Sampler(admin, Interest(topics), said.append), said=said)
+        return cls(admin, make_producer(kafka), Sampler(admin, Interest(topics)))
 
     def write(self, records: Mapping[TopicPartition, int], key_of: Callable[[int], str] = str) -> None:
         failures: list[object] = []

@@ -69,7 +69,7 @@ def run(args: argparse.Namespace) -> int:
     from restow.roles.monitor import Monitor
 
     stop, health = Stop(), Health(os.environ.get("RESTOW_SIGNS"))
-    with recorded(settings), Monitor(settings, log.info) as monitor:
+    with recorded(settings), Monitor(settings) as monitor:
         log.info("measuring %s at %s", ", ".join(settings.topics_of_interest), settings.kafka.bootstrap)
         monitor.run(stop.wait, health)
     return 0

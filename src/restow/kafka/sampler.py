@@ -4,9 +4,10 @@
 can't be had is said in one line when it is first missed, and once more when it is back; the rest goes on.
 """
 
+import logging
 import re
 import time
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from typing import Protocol
 
 from restow.errors import RestowError
@@ -17,7 +18,7 @@ from restow.kafka.record_sizes import Answers
 from restow.model import TopicPartition
 from restow.monitor.sample import NO_ANSWER, UNREADABLE, Sample, flags, whole_numbers
 
-Say = Callable[[str], None]
+log = logging.getLogger(__name__)
 
 
 class Source(Protocol):
@@ -73,10 +74,9 @@ class _Wanted:
 
 
 class Sampler:
-    def __init__(self, source: Source, interest: Interest, say: Say) -> None:
+    def __init__(self, source: Source, interest: Interest) -> None:
         self._source = source
         self._interest = interest
-        self._say = say
         self._missed: dict[str, str] = {}
         self._partitions: tuple[TopicPartition, ...] = ()
         self._policies = Policies(source.cleanup_policies)
@@ -181,8 +181,8 @@ class Sampler:
     def _miss(self, what: str, line: str) -> None:
         if what not in self._missed:
             self._missed[what] = line
-            self._say(line)
+            log.warning(line)
 
     def _found(self, what: str) -> None:
         if self._missed.pop(what, None):
-            self._say(f"{what}: back again")
+            log.info("%s: back again", what)

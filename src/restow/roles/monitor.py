@@ -1,9 +1,11 @@
-"""The process behind `restow monitor`: samples the cluster, measures, publishes. One loop, and every wait has a limit.
+"""The process behind `restow monitor`: samples the cluster, measures speeds and publishes them, in one loop.
 
-While brokers don't answer nothing is published, since what is known gets stale: that is said once, tries follow after
-growing pauses, and when they answer again it goes on. After more than a window without an answer the meter starts over.
+Every wait has a time limit. While the brokers don't answer, the monitor publishes nothing, since its figures would be
+stale: it logs that once and retries with exponential backoff. After an outage longer than its window the meter starts
+over.
 """
 
+import logging
 import time
 import uuid
 from collections.abc import Callable
@@ -11,29 +13,31 @@ from datetime import UTC, datetime
 from types import TracebackType
 from typing import Final, Self
 
+from restow.backoff import Backoff
 from restow.errors import RestowError
 from restow.health import Health
 from restow.kafka.admin import Admin
 from restow.kafka.channels.publisher import Publisher
 from restow.kafka.channels.services import Services
-from restow.kafka.sampler import Interest, Sampler, Say
+from restow.kafka.sampler import Interest, Sampler
 from restow.kafka.topics import ensure_topics
 from restow.monitor.meter import Meter, MeterReading, MeterSettings
 from restow.protocol.measurement import Measurement, encode, headers_of
 from restow.settings import Settings
 
+log = logging.getLogger(__name__)
+
 ANSWER_WITHIN_S: Final = 5.0
-SHORTEST_PAUSE_S: Final = 0.5
-LONGEST_PAUSE_S: Final = 30.0
+BACKOFF: Final = Backoff(first_s=0.5, longest_s=30.0)
 
 
 class Monitor:
-    def __init__(self, settings: Settings, say: Say) -> None:
-        self._settings, self._say = settings, say
+    def __init__(self, settings: Settings) -> None:
+        self._settings = settings
         self._admin = Admin(settings.kafka, ANSWER_WITHIN_S)
         self._interest = Interest(settings.monitor.topics, settings.consume)
         self._services: Services | None = None
-        self._sampler = Sampler(self._admin, self._interest, say)
+        self._sampler = Sampler(self._admin, self._interest)
         self._meter = Meter(
             MeterSettings(
                 window_s=settings.monitor.window_s,
@@ -45,8 +49,8 @@ class Monitor:
         self._headers = headers_of(sender=f"monitor-{uuid.uuid4().hex[:8]}")
         self._has_topics = False
         self._publish_due_s = 0.0
-        self._trouble: str | None = None
-        self._pause_s = SHORTEST_PAUSE_S
+        self._failures = 0
+        """Failed samples in a row; not 0 before something is published again."""
 
     def __enter__(self) -> Self:
         return self
@@ -58,30 +62,35 @@ class Monitor:
             self._services.close()
         self._admin.close()
 
-    def run(self, told_to_stop: Callable[[float], bool], signs: Health) -> None:
-        """Until it is told to stop, for which `told_to_stop` is asked and waits so many seconds after each look."""
+    def run(self, should_stop: Callable[[float], bool], health: Health) -> None:
+        """Samples until `should_stop(seconds)`, which waits that long between two samples, returns True."""
         pause_s = 0.0
-        while not told_to_stop(pause_s):
-            signs.alive()
+        while not should_stop(pause_s):
+            health.alive()
             begun_s = time.monotonic()
-            if self.look() is not None:
-                signs.ready()
-            pause_s = self._pause_s if self._trouble else self._settings.monitor.sample_every_s
-            # From begin to begin; a look that takes longer than that is followed by the next one at once.
-            pause_s = max(0.0, begun_s + pause_s - time.monotonic())
+            if self.sample() is not None:
+                health.ready()
+            # The pause is counted from the start of a sample; one that takes longer is followed by the next at once.
+            pause_s = max(0.0, begun_s + self.pause_s - time.monotonic())
 
-    def look(self) -> Measurement | None:
-        """One look at the cluster. Gives what was published, if anything was."""
+    @property
+    def pause_s(self) -> float:
+        """Seconds from the start of one sample to that of the next."""
+        return BACKOFF.pause_s(self._failures) if self._failures else self._settings.monitor.sample_every_s
+
+    def sample(self) -> Measurement | None:
+        """Samples the cluster once. Returns the measurement that it published, or None if it published none."""
         try:
-            published = self._measure_and_publish()
+            measurement = self._measure_and_publish()
         except RestowError as error:
-            self._in_trouble(str(error))
+            self._failed(error)
             return None
-        self._pause_s = SHORTEST_PAUSE_S
-        if self._trouble and published:  # not before: who answers a question may not take a record yet
-            self._say("going on: the brokers answer again")
-            self._trouble = None
-        return published
+        if measurement is None:
+            self._failures = min(self._failures, 1)  # brokers that answer a question may still refuse a record
+        elif self._failures:
+            self._failures = 0
+            log.info("the brokers answer again; speeds are being published")
+        return measurement
 
     def _measure_and_publish(self) -> Measurement | None:
         if not self._has_topics:
@@ -90,7 +99,7 @@ class Monitor:
         self._read_services()
         sample = self._sampler.sample()
         reading = self._meter.take(sample)
-        # Half a sample early is on time: samples are never exact, and every second one would be passed over.
+        # Samples are never exactly on time: without half an interval of tolerance, every second one would be skipped.
         is_due = sample.time_s >= self._publish_due_s - self._settings.monitor.sample_every_s / 2
         if reading is None or not is_due:
             return None
@@ -98,15 +107,13 @@ class Monitor:
         return self._publish(reading)
 
     def _read_services(self) -> None:
-        """What the group is to consume besides what restow.toml says, and what no longer."""
+        """Applies the service topic's changes to the topics that restow.toml names."""
         if self._services is None:
-            self._services = Services(
-                self._settings, self._say
-            )  # not before its topic is there: it would not look again
+            self._services = Services(self._settings)  # not before its topic exists: the reader would not find it later
         for update in self._services.poll():
             if update.topic is not None:
-                words = {"remove": False, "reset": None}
-                self._interest.update(update.topic, is_consumed=words.get(update.action, True))
+                is_consumed = {"remove": False, "reset": None}.get(update.action, True)
+                self._interest.update(update.topic, is_consumed=is_consumed)
 
     def _publish(self, reading: MeterReading) -> Measurement:
         now = datetime.now(UTC).isoformat(timespec="milliseconds").replace("+00:00", "Z")
@@ -114,14 +121,13 @@ class Monitor:
         try:
             self._publisher.publish(encode(measurement), self._headers)
         except RestowError:
-            self._has_topics = False  # perhaps somebody deleted it: make it again
+            self._has_topics = False  # the topic may have been deleted: create it again
             raise
         return measurement
 
-    def _in_trouble(self, line: str) -> None:
-        if self._trouble is None:
-            self._say(f"{line}; nothing is published until that is over, tries go on")
-        else:
-            self._pause_s = min(2 * self._pause_s, LONGEST_PAUSE_S)
-        self._trouble, self._publish_due_s = line, 0.0
-        self._admin.close()  # it connects anew when it is asked again; until then nothing tries in the background
+    def _failed(self, error: RestowError) -> None:
+        if not self._failures:
+            log.warning("%s; no speeds are published until a retry succeeds", error)
+        self._failures += 1
+        self._publish_due_s = 0.0
+        self._admin.close()  # it reconnects at its next request; until then nothing retries in the background

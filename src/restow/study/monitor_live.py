@@ -13,7 +13,7 @@ import numpy as np
 from restow.errors import RestowError
 from restow.kafka.admin import Admin
 from restow.kafka.clients import make_producer
-from restow.kafka.sampler import Interest, Sampler, Say
+from restow.kafka.sampler import Interest, Sampler
 from restow.kafka.topics import wait_until_shown
 from restow.monitor.meter import Meter, MeterSettings
 from restow.settings import Kafka
@@ -63,7 +63,6 @@ def live(
     seed: int,
     settings: MeterSettings,
     sample_every_s: float,
-    say: Say,
     advance: Callable[[], None] = lambda: None,
 ) -> Series:
     """Takes as long as the scenario. The topic it writes to is made for it and deleted afterwards."""
@@ -77,7 +76,7 @@ def live(
             # The samples know nothing of the changes of speed: they fall anywhere between two of them.
             samples_s = np.arange(random.uniform(0.0, sample_every_s), scenario.duration_s, sample_every_s)
             producer = ScheduledProducer(kafka, topic, np.sort(writes_s), scenario.record_bytes)
-            sampler = Sampler(admin, Interest([topic]), say)
+            sampler = Sampler(admin, Interest([topic]))
             rows = _observed(scenario, producer, sampler, Meter(settings), samples_s, advance)
         finally:
             admin.delete_topic(topic)

@@ -102,7 +102,7 @@ def _measured(bootstrap: str, admin: "Admin", count: int) -> Row:
     is_real = count <= MOST_REAL
     if is_real:
         _create(admin, topic, count)
-    sampler = Sampler(admin if is_real else recording(topic, count), Interest([topic]), note)
+    sampler = Sampler(admin if is_real else recording(topic, count), Interest([topic]))
     try:
         publisher = Publisher(Kafka(bootstrap), published, DELIVER_WITHIN_S)
         return _row(sampler, publisher, count, "real" if is_real else "recorded")

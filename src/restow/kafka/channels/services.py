@@ -4,7 +4,7 @@ The monitor measures what is added and leaves off what is removed. The controlle
 channel, together with all else that it hears.
 """
 
-from collections.abc import Callable
+import logging
 from typing import Any, Final
 
 from confluent_kafka import OFFSET_BEGINNING
@@ -16,12 +16,14 @@ from restow.protocol.messages import ServiceUpdate
 from restow.protocol.records import PassedOver, Undecodable
 from restow.settings import Settings
 
+log = logging.getLogger(__name__)
+
 MOST_AT_ONCE: Final = 500
 
 
 class Services:
-    def __init__(self, settings: Settings, say: Callable[[str], None]) -> None:
-        self._prefix, self._say = settings.topics.prefix, say
+    def __init__(self, settings: Settings) -> None:
+        self._prefix = settings.topics.prefix
         self._passed_over = PassedOver()
         own = {"group.id": settings.group.name, "enable.auto.commit": False, "auto.offset.reset": "earliest"}
         self._reader = make_consumer(settings.kafka, own)
@@ -39,5 +41,5 @@ class Services:
             return []  # nothing there for now; the client tries again by itself
         message = decode_on(SERVICE, self._prefix, 0, record.offset(), record.headers(), record.value(), record.key())
         if isinstance(message, Undecodable) and self._passed_over.is_news(message):
-            self._say(str(message))
+            log.warning(str(message))
         return [message] if isinstance(message, ServiceUpdate) else []
