@@ -145,7 +145,7 @@ def test_a_property_librdkafka_does_not_know_is_told(name: str, value: str, told
 def test_librdkafka_speaks_to_the_log_alone(
     capfd: pytest.CaptureFixture[str], caplog: pytest.LogCaptureFixture
 ) -> None:
-    caplog.set_level(logging.INFO, librdkafka.name)
+    caplog.set_level(logging.DEBUG, librdkafka.name)
     nowhere = Kafka("127.0.0.1:1", ClientProperties({"group.id": "g"}))
     with Admin(nowhere, answer_within_s=0.3) as admin, pytest.raises(NoAnswer):
         admin.cluster()

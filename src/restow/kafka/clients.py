@@ -1,7 +1,8 @@
 """Makes the Kafka clients of restow from its settings. Every property in `[kafka]` reaches every client.
 
-What librdkafka would print goes to the logger `restow.kafka.librdkafka`, which stays silent until a process gives the
-logging a place to write. It is passed on when the client is polled.
+What librdkafka would print goes to the logger `restow.kafka.librdkafka` when the client is polled, always as DEBUG:
+it reports every failed attempt to connect, and restow reports an outage itself, once. So does kafka-python, which
+log_dirs.py uses and which is silenced.
 """
 
 import logging
@@ -20,8 +21,16 @@ Own = Mapping[str, Any]
 
 librdkafka = logging.getLogger(f"{__package__}.librdkafka")
 librdkafka.addHandler(logging.NullHandler())
-# Every client is given every property, so that "ignored by this consumer instance" says nothing that isn't meant.
-librdkafka.addFilter(lambda record: not record.getMessage().startswith("CONFWARN"))
+
+
+def _as_debug(record: logging.LogRecord) -> bool:
+    record.levelno, record.levelname = logging.DEBUG, logging.getLevelName(logging.DEBUG)
+    # Every client is given every property, so that "ignored by this consumer instance" is no mistake.
+    return librdkafka.isEnabledFor(logging.DEBUG) and not record.getMessage().startswith("CONFWARN")
+
+
+librdkafka.addFilter(_as_debug)
+logging.getLogger("kafka").setLevel(logging.CRITICAL + 1)
 
 
 def make_producer(kafka: Kafka, own: Own | None = None) -> Producer:
