@@ -174,7 +174,7 @@ def test_what_only_sounds_like_a_secret_is_printed(write: Write) -> None:
             "127.0.0.1:1",
             "${NO_SUCH_VARIABLE}:9092",
             (
-                "{config} refers to ${{NO_SUCH_VARIABLE}}, which no pod would have; give it from a Secret, in "
+                "{config} refers to ${{NO_SUCH_VARIABLE}}, which pods wouldn't have; provide it from a Secret, in "
                 '[[kubernetes.pod.spec.containers]]: name = "consumer" and '
                 'envFrom = [{{ secretRef = {{ name = "…" }} }}]'
             ),
@@ -182,7 +182,7 @@ def test_what_only_sounds_like_a_secret_is_printed(write: Write) -> None:
         (
             "[consumer]",
             "[kubernetes.pod.spec]\nnodeSelectr = { a = 'b' }\n[consumer]",
-            "[kubernetes.pod] has spec.nodeSelectr, which is no field of a pod template",
+            "[kubernetes.pod] has spec.nodeSelectr, which is not a field of a pod template",
         ),
     ],
 )

@@ -290,14 +290,14 @@ def test_a_variable_a_volume_or_a_probe_takes_the_place_of_ours_whole() -> None:
 @pytest.mark.parametrize(
     ("text", "told"),
     [
-        ("spec.nodeSelectr = { a = 'b' }", "has spec.nodeSelectr, which is no field of a pod template"),
+        ("spec.nodeSelectr = { a = 'b' }", "has spec.nodeSelectr, which is not a field of a pod template"),
         (
             "spec.containers = [{ name = 'consumer', securityContext = { privilegd = true } }]",
-            "has spec.containers[0].securityContext.privilegd, which is no field of a pod template",
+            "has spec.containers[0].securityContext.privilegd, which is not a field of a pod template",
         ),
         (
             "spec.terminationGracePeriodSeconds = 'long'",
-            "is no pod template: Expected `int | null`, got `str` - at `$.spec.terminationGracePeriodSeconds`",
+            "is not a valid pod template: Expected `int | null`, got `str` - at `$.spec.terminationGracePeriodSeconds`",
         ),
         (
             "spec.containers = [{ name = 'consumer', image = 'other' }]",

@@ -1,7 +1,7 @@
-"""Which cluster, and as whom: the controller's own service account, or a kubeconfig.
+"""Which cluster, and with which credentials: the pod's service account, or a kubeconfig.
 
-The kinds of credentials are lightkube's: tokens, token files (read again when the cluster refuses an old one, as those
-of service accounts are renewed), client certificates, user and password, and programs that print a token.
+lightkube supports tokens, token files (read again when the cluster rejects an old token: those of service accounts
+are rotated), client certificates, user and password, and programs that print a token.
 """
 
 import ipaddress
@@ -22,11 +22,11 @@ from restow.settings import Kubernetes
 
 EXEC_V1: Final = "client.authentication.k8s.io/v1"
 EXEC_KNOWN: Final = "client.authentication.k8s.io/v1beta1"
-"""The newest that lightkube knows; the answers of both have the token in the same place."""
+"""The newest version that lightkube knows; both have the token in the same place of their answer."""
 
 
 def cluster_of(settings: Kubernetes, environment: Mapping[str, str] = os.environ) -> SingleConfig:
-    """Raises InvalidInput where nothing, or nothing that can be used, is found."""
+    """Raises InvalidInput if there are no usable credentials."""
     try:
         found = _config(settings, environment).get(settings.context)
     except (ConfigError, KeyError, TypeError, OSError, msgspec.MsgspecError) as error:
@@ -38,7 +38,7 @@ def cluster_of(settings: Kubernetes, environment: Mapping[str, str] = os.environ
 
 
 def is_local(cluster: SingleConfig) -> bool:
-    """On this machine: no proxy leads there, whatever the environment says."""
+    """Whether the API server is on this machine; then proxy settings of the environment don't apply."""
     host = urlsplit(cluster.cluster.server).hostname or ""
     try:
         return ipaddress.ip_address(host).is_loopback
@@ -63,15 +63,15 @@ def _from_file(name: str) -> KubeConfig:
 
 
 def _with_current_exec(user: User) -> User:
-    """A program that prints a token, asked in the words of today's kubeconfigs."""
+    """Runs a token program of version v1, which lightkube doesn't know, as v1beta1."""
     if user.exec is None or user.exec.apiVersion != EXEC_V1:
         return user
-    asked = {"apiVersion": EXEC_V1, "kind": "ExecCredential", "spec": {"interactive": False}}
-    env = [*(user.exec.env or []), NameValue("KUBERNETES_EXEC_INFO", json.dumps(asked))]
+    info = {"apiVersion": EXEC_V1, "kind": "ExecCredential", "spec": {"interactive": False}}
+    env = [*(user.exec.env or []), NameValue("KUBERNETES_EXEC_INFO", json.dumps(info))]
     program = UserExec(EXEC_KNOWN, user.exec.command, env=env, args=user.exec.args)
     return msgspec.structs.replace(user, exec=program)
 
 
 def _one_line(error: Exception) -> str:
-    words = f"it has no '{error.args[0]}'" if isinstance(error, KeyError) else str(error)
-    return " ".join(words.split())
+    reason = f"it has no '{error.args[0]}'" if isinstance(error, KeyError) else str(error)
+    return " ".join(reason.split())

@@ -1,8 +1,8 @@
-"""`[kubernetes.pod]` merged into the pod template that restow makes, and told where it is not one. Pure.
+"""Merges `[kubernetes.pod]` into restow's pod template, and refuses what is no valid pod template. Pure.
 
-Tables are merged key by key. In lists of things with a name, one with a name that ours has is merged with it if it is a
-container, and takes its place otherwise: two halves of a volume or a variable make none. Any other list takes the place
-of ours.
+Tables are merged key by key. In lists of named items, a container is merged with ours of the same name; any other item
+(a volume, a variable) replaces ours, because half of one and half of another make no valid item. Other lists replace
+ours.
 """
 
 from collections.abc import Mapping, Sequence
@@ -14,7 +14,7 @@ from lightkube.models.core_v1 import PodTemplateSpec
 from restow.errors import InvalidInput
 from restow.platform.kubernetes.names import CONSUMER, CREATION, GROUP, NAME
 
-KEYS: Final = {  # by which the things in a list are told apart
+KEYS: Final = {  # the key that identifies an item of each list
     "containers": "name",
     "env": "name",
     "imagePullSecrets": "name",
@@ -27,26 +27,26 @@ KEYS: Final = {  # by which the things in a list are told apart
 }
 MERGED: Final = ("containers", "initContainers")
 HANDLERS: Final = ("exec", "grpc", "httpGet", "tcpSocket")
-"""How a probe looks. There is one in each."""
+"""A probe has exactly one of these."""
 OURS: Final = (GROUP, CONSUMER, NAME, CREATION)
-"""Labels by which consumers are found."""
+"""Labels by which restow finds its consumers."""
 
 
 def merged(template: PodTemplateSpec, fragment: Mapping[str, Any]) -> PodTemplateSpec:
-    """The fragment counts where both say something."""
-    _leaves_our_labels(fragment)
+    """Where both set a value, the fragment wins. Raises InvalidInput."""
+    _check_labels(fragment)
     whole = _merged(template.to_dict(), fragment)
     try:
         made = PodTemplateSpec.from_dict(whole)
     except msgspec.ValidationError as error:
-        raise InvalidInput(f"[kubernetes.pod] is no pod template: {error}") from None
+        raise InvalidInput(f"[kubernetes.pod] is not a valid pod template: {error}") from None
     assert isinstance(made, PodTemplateSpec)
     if unknown := _unknown(whole, made.to_dict()):
-        raise InvalidInput(f"[kubernetes.pod] has {unknown}, which is no field of a pod template")
+        raise InvalidInput(f"[kubernetes.pod] has {unknown}, which is not a field of a pod template")
     return made
 
 
-def _leaves_our_labels(fragment: Mapping[str, Any]) -> None:
+def _check_labels(fragment: Mapping[str, Any]) -> None:
     metadata = fragment.get("metadata", {})
     labels = metadata.get("labels", {}) if isinstance(metadata, Mapping) else {}
     for name in OURS:
@@ -61,25 +61,25 @@ def _merged(ours: Any, theirs: Any, name: str = "") -> Any:
         both = {key: _merged(ours[key], theirs[key], key) for key in theirs if key in ours}
         return {**ours, **theirs, **both}
     if isinstance(ours, list) and isinstance(theirs, list) and name in KEYS:
-        return _merged_things(ours, theirs, name)
+        return _merged_items(ours, theirs, name)
     return theirs
 
 
-def _merged_things(ours: Sequence[Any], theirs: Sequence[Any], kind: str) -> list[Any]:
+def _merged_items(ours: Sequence[Any], theirs: Sequence[Any], kind: str) -> list[Any]:
     key = KEYS[kind]
-    things = {thing[key]: thing for thing in ours}
+    items = {item[key]: item for item in ours}
     added = []
-    for thing in theirs:
-        name = thing.get(key) if isinstance(thing, Mapping) else None
-        if name in things:
-            things[name] = _merged(things[name], thing) if kind in MERGED else thing
+    for item in theirs:
+        name = item.get(key) if isinstance(item, Mapping) else None
+        if name in items:
+            items[name] = _merged(items[name], item) if kind in MERGED else item
         else:
-            added.append(thing)
-    return [*things.values(), *added]
+            added.append(item)
+    return [*items.values(), *added]
 
 
 def _unknown(given: Any, understood: Any, place: str = "") -> str | None:
-    """The first field that got lost on the way through the types."""
+    """The first field that lightkube's types don't have."""
     if isinstance(given, Mapping) and isinstance(understood, Mapping):
         for key, value in given.items():
             here = f"{place}.{key}" if place else key

@@ -1,4 +1,4 @@
-"""What stands above the manifests: how to apply them, what must be there before, which rights Kafka must give. Pure."""
+"""The comment above the manifests: how to apply them, what must exist before, which ACLs Kafka needs. Pure."""
 
 from collections.abc import Iterable, Sequence
 from typing import Final
@@ -14,42 +14,42 @@ ROLES: Final = {"monitor": "the monitor", "controller": "the controller", "consu
 
 
 def header(settings: Settings, file: str, variables: Sequence[str], in_image: Sequence[str]) -> str:
-    """`variables` are those that restow.toml refers to, `in_image` the modules that the image must bring."""
+    """`variables` are those that restow.toml refers to, `in_image` the modules that the image must contain."""
     group, namespace = settings.group.name, namespace_of(settings)
     return "\n".join(
         [
-            f"restow {__version__}: what the group {group} needs in Kubernetes, made from {file}.",
-            "Its consumers are not here: the controller makes them. docs/kubernetes.md has the rest.",
+            f"restow {__version__}: the Kubernetes objects of group {group}, generated from {file}.",
+            "The controller creates the consumers. docs/kubernetes.md has the details.",
             "",
             f"  restow manifests --config {file} | kubectl apply --server-side -f -",
             f"  kubectl --namespace {namespace} rollout status deployment/{group}-controller",
             "",
-            *_before(settings, file, variables, in_image),
-            "Where Kafka asks for rights, these are enough (Read and Write include Describe). Create and Alter are for",
-            "the four topics of restow: they can be left out if somebody makes those beforehand, large enough.",
+            *_prerequisites(settings, file, variables, in_image),
+            "If Kafka has an authorizer, these ACLs are enough (Read and Write include Describe). Create and Alter are",
+            "for restow's own topics; leave them out if the topics exist already, with enough partitions.",
             "",
-            *_rights(acls(settings)),
+            *_acl_table(acls(settings)),
         ]
     )
 
 
 def check_provided(settings: Settings, file: str, variables: Iterable[str]) -> None:
-    """Raises InvalidInput for a variable that no pod would have."""
+    """Raises InvalidInput for a variable that pods wouldn't have."""
     missing = _not_named(settings, variables)
     if missing and not consumer_container(settings).get("envFrom"):
         raise InvalidInput(
-            f"{file} refers to ${{{missing[0]}}}, which no pod would have; give it from a Secret, in "
+            f"{file} refers to ${{{missing[0]}}}, which pods wouldn't have; provide it from a Secret, in "
             '[[kubernetes.pod.spec.containers]]: name = "consumer" and envFrom = [{ secretRef = { name = "…" } }]'
         )
 
 
 def _not_named(settings: Settings, variables: Iterable[str]) -> list[str]:
-    """Those that `[kubernetes.pod]` doesn't give one by one."""
+    """The variables that `[kubernetes.pod]` doesn't set by name."""
     given = {each.get("name") for each in consumer_container(settings).get("env", [])}
     return [name for name in variables if name not in given]
 
 
-def _before(settings: Settings, file: str, variables: Sequence[str], in_image: Sequence[str]) -> list[str]:
+def _prerequisites(settings: Settings, file: str, variables: Sequence[str], in_image: Sequence[str]) -> list[str]:
     lines = []
     if rest := _not_named(settings, variables):
         sources = [
@@ -58,13 +58,13 @@ def _before(settings: Settings, file: str, variables: Sequence[str], in_image: S
             for key, kind in (("secretRef", "the Secret"), ("configMapRef", "the ConfigMap"))
             if key in each
         ]
-        lines.append(f"Before that, {' or '.join(sources)} must have: {', '.join(rest)}.")
+        lines.append(f"Before that, create {' or '.join(sources)} with: {', '.join(rest)}.")
     if in_image:
-        lines.append(f"Not beside {file}, so that the image must have them: {', '.join(in_image)}.")
+        lines.append(f"The image must contain these modules, which are not beside {file}: {', '.join(in_image)}.")
     return [*lines, ""] if lines else []
 
 
-def _rights(needed: Iterable[Acl]) -> list[str]:
+def _acl_table(needed: Iterable[Acl]) -> list[str]:
     rows = [
         (
             ROLES[acl.role],
@@ -73,6 +73,8 @@ def _rights(needed: Iterable[Acl]) -> list[str]:
         )
         for acl in needed
     ]
-    who = max(len(row[0]) for row in rows)
-    what = max(len(row[1]) for row in rows)
-    return [f"  {role:<{who}}  {thing:<{what}}  {operations}" for role, thing, operations in rows]
+    role_width = max(len(row[0]) for row in rows)
+    resource_width = max(len(row[1]) for row in rows)
+    return [
+        f"  {role:<{role_width}}  {resource:<{resource_width}}  {operations}" for role, resource, operations in rows
+    ]

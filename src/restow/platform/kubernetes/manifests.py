@@ -1,7 +1,7 @@
-"""Everything that a person applies to run a group on Kubernetes, as objects and as YAML. Pure.
+"""Everything that an operator applies to run a group on Kubernetes, as objects and as YAML. Pure.
 
-`restow manifests` prints it. The same restow.toml and the same modules beside it give the same text everywhere. The
-group's consumers are not among it: the controller makes them.
+`restow manifests` prints it. The same restow.toml and the same modules beside it give the same text on every machine.
+Consumers are not part of it: the controller creates them.
 """
 
 import hashlib
@@ -30,56 +30,63 @@ class Printable(Protocol):
 
 
 class Document(NamedTuple):
-    words: str
-    """What it is, for whoever reads it before applying it."""
-    thing: Printable
+    comment: str
+    """What the object is for."""
+    item: Printable
 
 
 def namespace_of(settings: Settings) -> str:
-    """A group that names none gets one of its own."""
+    """A group without this setting gets a namespace of its own name."""
     return settings.kubernetes.namespace or settings.group.name
 
 
 def documents(settings: Settings, files: Mapping[str, str]) -> tuple[Document, ...]:
-    """In the order in which they need each other. `files`: restow.toml, and the modules with transforms beside it."""
-    pod_template(settings, ConsumerId(1), settings.consumer.settings)  # refuses what no consumer could be made of
+    """Each before what refers to it. `files`: restow.toml, and the modules with transforms beside it."""
+    pod_template(
+        settings, ConsumerId(1), settings.consumer.settings
+    )  # raises InvalidInput if consumers couldn't be created
     return (
-        Document("Where all of it is.", _namespace(settings)),
+        Document("The namespace of all objects below, and of the consumers.", _namespace(settings)),
         *_accounts(settings),
-        Document("What the controller calls of Kubernetes, and nothing else.", _role(settings)),
-        Document("The controller, and nobody else, may do that.", _binding(settings)),
-        Document("restow.toml, and beside it the modules that its transforms are in.", _config(settings, files)),
+        Document("The API calls that the controller makes, and no others.", _role(settings)),
+        Document("Grants the Role to the controller's service account only.", _binding(settings)),
+        Document("restow.toml and the modules of its transforms; mounted into every pod.", _config(settings, files)),
         Document(
-            "Measures how fast partitions are written. Needs no rights here.", _deployment(settings, "monitor", files)
+            "The monitor: measures how fast partitions are written. Needs no API access.",
+            _deployment(settings, "monitor", files),
         ),
-        Document("Keeps the group just large enough.", _deployment(settings, "controller", files)),
+        Document(
+            "The controller: scales the group, and creates and deletes its consumers.",
+            _deployment(settings, "controller", files),
+        ),
     )
 
 
-def as_yaml(found: tuple[Document, ...], heading: str) -> str:
-    parts = [_comment(heading)]
-    parts += [f"---\n{_comment(document.words)}{dumped(document.thing.to_dict())}" for document in found]
+def as_yaml(found: tuple[Document, ...], header: str) -> str:
+    parts = [_comment(header)]
+    parts += [f"---\n{_comment(document.comment)}{dumped(document.item.to_dict())}" for document in found]
     return "".join(parts)
 
 
 def _namespace(settings: Settings) -> Namespace:
-    # Not `enforce`: a namespace may have other pods, and a person's own pod settings may need more.
+    # Not `enforce`: the namespace may have other pods, and [kubernetes.pod] may need more.
     watched = {f"pod-security.kubernetes.io/{mode}": "restricted" for mode in ("audit", "warn")}
     return Namespace(metadata=ObjectMeta(name=namespace_of(settings), labels=watched))
 
 
 def _accounts(settings: Settings) -> Iterator[Document]:
-    yield Document("What the controller runs as.", _account(settings, roles.role_name(settings, "controller")))
+    yield Document("The controller's service account.", _account(settings, roles.role_name(settings, "controller")))
     yield Document(
-        "What the monitor runs as. It has no rights.", _account(settings, roles.role_name(settings, "monitor"))
+        "The monitor's service account. It has no permissions.",
+        _account(settings, roles.role_name(settings, "monitor")),
     )
     if settings.kubernetes.service_account:
-        words = "What consumers run as. It has no rights here; others may tie some of theirs to it."
-        yield Document(words, _account(settings, settings.kubernetes.service_account))
+        comment = "The consumers' service account. It has no permissions here; a cloud provider may attach its own."
+        yield Document(comment, _account(settings, settings.kubernetes.service_account))
 
 
 def _account(settings: Settings, name: str) -> ServiceAccount:
-    """No pod gets its token unless it asks for it."""
+    """Only the controller's pod asks for its token."""
     return ServiceAccount(metadata=_meta(settings, name), automountServiceAccountToken=False)
 
 
@@ -106,15 +113,15 @@ def _config(settings: Settings, files: Mapping[str, str]) -> ConfigMap:
 
 def _deployment(settings: Settings, role: roles.Role, files: Mapping[str, str]) -> Deployment:
     group = settings.group.name
-    found_by = {"app.kubernetes.io/component": role, names.GROUP: group}
+    selected = {"app.kubernetes.io/component": role, names.GROUP: group}
     return Deployment(
         metadata=_meta(settings, roles.role_name(settings, role), role),
         spec=DeploymentSpec(
             replicas=1,
-            # A second one would only take over from the first, or measure the same again.
+            # A second controller would take over from the first; a second monitor would measure the same again.
             strategy=DeploymentStrategy(type="Recreate"),
             revisionHistoryLimit=1,
-            selector=LabelSelector(matchLabels=found_by),
+            selector=LabelSelector(matchLabels=selected),
             template=roles.role_template(settings, role, {names.CONFIG_DIGEST: _digest(files)}),
         ),
     )
@@ -130,5 +137,5 @@ def _digest(files: Mapping[str, str]) -> str:
     return hashlib.sha256("\0".join(parts).encode()).hexdigest()[:12]
 
 
-def _comment(words: str) -> str:
-    return "".join(f"# {line}".rstrip() + "\n" for line in words.splitlines())
+def _comment(text: str) -> str:
+    return "".join(f"# {line}".rstrip() + "\n" for line in text.splitlines())

@@ -1,6 +1,6 @@
-"""What things are called in the cluster: objects, labels, annotations, and the paths inside a consumer's container.
+"""Names in the cluster: objects, labels, annotations, and paths inside a container.
 
-Whoever makes an object or looks for one asks here: the platform, and what prints an operator's manifests.
+The platform and the printed manifests both take them from here.
 """
 
 from typing import Final
@@ -12,19 +12,19 @@ GROUP: Final = "restow/group"
 CONSUMER: Final = "restow/consumer"
 """The consumer's number."""
 NAME: Final = "restow/name"
-"""GROUP-consumer-N, which the consumer is told through the downward API."""
+"""GROUP-consumer-N, which the consumer gets through the downward API."""
 CREATION: Final = "restow/creation"
-"""Differs for each creation of a consumer: what is left of one is never taken for a part of the next."""
+"""Unique for each creation of a consumer, so that the remains of one are never taken for parts of the next."""
 
 SETTINGS: Final = "restow/settings"
-"""An annotation: the fingerprint of the settings that a consumer was created or last restarted with."""
+"""Annotation: fingerprint of the settings that a consumer was created or last restarted with."""
 TEMPLATE: Final = "restow/template"
-"""An annotation: a digest of all else in its pod template."""
+"""Annotation: digest of everything else in its pod template."""
 RESTARTED: Final = "restow/restarted"
-"""An annotation of the pod template, new for each restart: another template is what makes Kubernetes restart it."""
+"""Annotation of the pod template, new for each restart: Kubernetes replaces a pod when its template changes."""
 
 CONFIG_DIGEST: Final = "restow/config"
-"""An annotation of every pod template: a digest of what its process reads from the ConfigMap. Another restarts it."""
+"""Annotation of every pod template: digest of what the process reads from the ConfigMap. A change replaces the pod."""
 
 CONTAINER: Final = "consumer"
 CONFIG: Final = "/etc/restow"
@@ -34,7 +34,7 @@ SIGNS: Final = "/run/restow"
 
 
 def common_labels(group: str, component: str) -> dict[str, str]:
-    """Of everything of a group, by the names that tools look for."""
+    """Labels of every object of a group, with the recommended names that tools look for."""
     return {
         "app.kubernetes.io/name": "restow",
         "app.kubernetes.io/component": component,

@@ -1,6 +1,6 @@
-"""A consumer as objects of Kubernetes: a Deployment of one pod, and the claim on its volume. Pure.
+"""A consumer's Deployment and the claim on its volume. Pure.
 
-Called by the platform to create and restart consumers. docs/kubernetes.md says why each of these is as it is.
+The platform creates and replaces them. docs/kubernetes.md has the reasons for each field.
 """
 
 import hashlib
@@ -22,9 +22,9 @@ from restow.settings import Settings
 def deployment(
     settings: Settings, consumer: ConsumerId, wanted: ConsumerSettings, creation: str, restarted: str
 ) -> Deployment:
-    """`creation` stays through restarts; `restarted` is new each time."""
+    """`creation` stays the same through restarts; `restarted` is new for each."""
     group = settings.group.name
-    found_by = {names.GROUP: group, names.CONSUMER: str(consumer), names.CREATION: creation}
+    selected = {names.GROUP: group, names.CONSUMER: str(consumer), names.CREATION: creation}
     labels = {**_labels(group, consumer), names.CREATION: creation}
     template = pod_template(settings, consumer, wanted)
     assert template.metadata is not None
@@ -42,7 +42,7 @@ def deployment(
             replicas=1,
             strategy=DeploymentStrategy(type="Recreate"),
             revisionHistoryLimit=0,
-            selector=LabelSelector(matchLabels=found_by),
+            selector=LabelSelector(matchLabels=selected),
             template=template,
         ),
     )
@@ -63,7 +63,7 @@ def claim(settings: Settings, consumer: ConsumerId) -> PersistentVolumeClaim:
 
 
 def digest(settings: Settings) -> str:
-    """Of all that makes a consumer's pod besides its own settings: another one means that those that run are older."""
+    """Of the pod template without the consumer's own settings. A pod with another digest has older pod settings."""
     template = pod_template(settings, ConsumerId(1), ConsumerSettings(image="", memory_mb=1, cores=1.0))
     text = json.dumps(template.to_dict(), sort_keys=True)
     return hashlib.sha256(text.encode()).hexdigest()[:12]

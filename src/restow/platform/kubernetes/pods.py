@@ -1,7 +1,7 @@
-"""The pod of a consumer: its container, its volumes, what it may do, how it is seen to be alive. Pure.
+"""The pod template of a consumer: container, volumes, security context, probes. Pure.
 
 `objects.py` puts it into a Deployment; `roles.py` uses parts of it for the controller and the monitor.
-docs/kubernetes.md says why each of these is as it is.
+docs/kubernetes.md has the reasons for each field.
 """
 
 import math
@@ -37,13 +37,12 @@ from restow.protocol.messages import ConsumerSettings
 from restow.settings import Kubernetes, Settings
 
 BEYOND_GRACE_S: Final = 5
-"""A consumer that takes all of its grace time ends by itself, and isn't killed while it says so."""
-LOOK_EVERY_S: Final = 20
-"""How often Kubernetes looks whether a consumer is alive."""
-ANSWER_WITHIN_S: Final = 10
-"""What a look may take on a busy node; Kubernetes' own 1 s kills the innocent."""
+"""A consumer that needs all of its grace time can still report its end before Kubernetes kills it."""
+LIVENESS_EVERY_S: Final = 20
+PROBE_TIMEOUT_S: Final = 10
+"""A probe may be slow on a busy node; with Kubernetes' default of 1 s healthy processes get killed."""
 STARTED_AFTER_S: Final = 60
-"""Before that nobody looks: a container that was restarted still has the sign of the one before it."""
+"""Liveness is not probed before: a restarted container still has the `alive` file of the previous one."""
 
 
 def pod_template(settings: Settings, consumer: ConsumerId, wanted: ConsumerSettings) -> PodTemplateSpec:
@@ -87,7 +86,7 @@ def _container(settings: Settings, wanted: ConsumerSettings) -> Container:
             VolumeMount(name="scratch", mountPath=names.SCRATCH),
             VolumeMount(name="signs", mountPath=names.SIGNS),
         ],
-        livenessProbe=probe(is_recent("alive", settings.kubernetes.alive_within_s), LOOK_EVERY_S, STARTED_AFTER_S),
+        livenessProbe=probe(is_recent("alive", settings.kubernetes.alive_within_s), LIVENESS_EVERY_S, STARTED_AFTER_S),
         readinessProbe=probe(f"test -e {names.SIGNS}/ready", 5, 0),
         securityContext=container_security(),
         terminationMessagePolicy="FallbackToLogsOnError",
@@ -102,8 +101,8 @@ def image_of(settings: Settings, wanted: ConsumerSettings) -> str:
 
 
 def _environment(given: list[EnvVar], settings: Settings, wanted: ConsumerSettings) -> list[EnvVar]:
-    """What restow.toml gives, what an update gives, and what the consumer can't do without, each before the one
-    before it. `$` is doubled, or Kubernetes would read $(NAME) as a reference."""
+    """Variables of restow.toml, of a settings update, and restow's own, each overriding those before. `$` is doubled,
+    because Kubernetes reads $(NAME) as a reference."""
     updated = [EnvVar(name=name, value=value.replace("$", "$$")) for name, value in wanted.env.items()]
     own = [
         _from_label("RESTOW_CONSUMER", names.NAME),
@@ -129,7 +128,7 @@ def _memory_mb(settings: Settings, wanted: ConsumerSettings) -> int:
 
 
 def _resources(settings: Settings, wanted: ConsumerSettings) -> ResourceRequirements:
-    """Asked for and granted are the same: what a consumer sustains was measured with just that."""
+    """Requests and limits are the same, because a consumer's capacity was measured with just that."""
     amounts = {
         "cpu": f"{math.ceil(1000 * _cores(settings, wanted))}m",
         "memory": f"{_memory_mb(settings, wanted)}Mi",
@@ -170,10 +169,10 @@ def probe(test: str, every_s: int, after_s: int) -> Probe:
         exec=ExecAction(command=["sh", "-c", test]),
         initialDelaySeconds=after_s,
         periodSeconds=every_s,
-        timeoutSeconds=ANSWER_WITHIN_S,
+        timeoutSeconds=PROBE_TIMEOUT_S,
         failureThreshold=2,
     )
 
 
-def is_recent(sign: str, within_s: float) -> str:
-    return f'test "$(( $(date +%s) - $(stat -c %Y {names.SIGNS}/{sign}) ))" -lt {math.ceil(within_s)}'
+def is_recent(file: str, within_s: float) -> str:
+    return f'test "$(( $(date +%s) - $(stat -c %Y {names.SIGNS}/{file}) ))" -lt {math.ceil(within_s)}'

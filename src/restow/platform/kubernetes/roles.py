@@ -1,7 +1,7 @@
-"""The controller and the monitor as pods: one of each for a group, made by whom sets the group up. Pure.
+"""The pod templates of a group's controller and monitor. Pure; `manifests.py` puts them into Deployments.
 
-`manifests.py` puts them into Deployments. They are as bare of rights as a consumer's pod; the controller alone gets a
-token. Of `[kubernetes.pod]` they take what it needs to fetch the image and to reach Kafka; the rest is the consumers'.
+They are as restricted as a consumer's pod; only the controller gets a token. Of `[kubernetes.pod]` they take what is
+needed to pull the image and to reach Kafka; the rest applies to consumers alone.
 """
 
 from collections.abc import Mapping
@@ -23,7 +23,7 @@ from lightkube.models.meta_v1 import ObjectMeta
 from restow.platform.kubernetes import names
 from restow.platform.kubernetes.fragments import merged
 from restow.platform.kubernetes.pods import (
-    LOOK_EVERY_S,
+    LIVENESS_EVERY_S,
     STARTED_AFTER_S,
     container_security,
     image_of,
@@ -35,14 +35,14 @@ from restow.settings import Settings
 
 Role = Literal["controller", "monitor"]
 
-OF_EVERY_POD: Final = (
+POD_FIELDS: Final = (
     *("dnsConfig", "dnsPolicy", "hostAliases", "hostNetwork", "imagePullSecrets", "securityContext", "volumes"),
 )
-OF_EVERY_CONTAINER: Final = ("env", "envFrom", "imagePullPolicy", "volumeMounts")
+CONTAINER_FIELDS: Final = ("env", "envFrom", "imagePullPolicy", "volumeMounts")
 
 EVENT_LOG: Final = f"{names.VOLUME}/events.jsonl"
 EVENT_LOG_MOST: Final = "192Mi"
-"""The log and the one before it have 64 MiB each; more than this, and the pod would be evicted."""
+"""The log and its predecessor have 64 MiB each. A pod that exceeds this limit is evicted."""
 
 
 def role_name(settings: Settings, role: Role) -> str:
@@ -70,12 +70,12 @@ def role_template(settings: Settings, role: Role, annotations: Mapping[str, str]
 def fragment_for(settings: Settings, role: Role) -> dict[str, Any]:
     spec = settings.kubernetes.pod.get("spec", {})
     container = consumer_container(settings)
-    ours = {"name": role, **{key: container[key] for key in OF_EVERY_CONTAINER if key in container}}
-    return {"spec": {**{key: spec[key] for key in OF_EVERY_POD if key in spec}, "containers": [ours]}}
+    ours = {"name": role, **{key: container[key] for key in CONTAINER_FIELDS if key in container}}
+    return {"spec": {**{key: spec[key] for key in POD_FIELDS if key in spec}, "containers": [ours]}}
 
 
 def consumer_container(settings: Settings) -> Mapping[str, Any]:
-    """What `[kubernetes.pod]` says of it."""
+    """The consumer container's part of `[kubernetes.pod]`."""
     containers = settings.kubernetes.pod.get("spec", {}).get("containers", [])
     return next((each for each in containers if each.get("name") == names.CONTAINER), {})
 
@@ -95,7 +95,7 @@ def _container(settings: Settings, role: Role) -> Container:
             VolumeMount(name="scratch", mountPath=names.SCRATCH),
             VolumeMount(name="signs", mountPath=names.SIGNS),
         ],
-        livenessProbe=probe(is_recent("alive", settings.kubernetes.alive_within_s), LOOK_EVERY_S, STARTED_AFTER_S),
+        livenessProbe=probe(is_recent("alive", settings.kubernetes.alive_within_s), LIVENESS_EVERY_S, STARTED_AFTER_S),
         readinessProbe=probe(f"test -e {names.SIGNS}/ready", 5, 0),
         securityContext=container_security(),
         terminationMessagePolicy="FallbackToLogsOnError",
@@ -106,9 +106,9 @@ RESOURCES: Final[dict[Role, ResourceRequirements]] = {
     "controller": ResourceRequirements(requests={"cpu": "100m", "memory": "256Mi"}, limits={"memory": "1Gi"}),
     "monitor": ResourceRequirements(requests={"cpu": "100m", "memory": "128Mi"}, limits={"memory": "512Mi"}),
 }
-"""With 1,000 partitions the controller took 187 MB and 0.02 of a core, the monitor 75 MB (20 for the partitions) and
-0.08 of a core. Compiling the packer, where the image has no copy that fits, took 371 MB. There is no limit of
-processors: a decision would only take longer."""
+"""Measured with 1,000 partitions: the controller took 187 MB and 0.02 cores, the monitor 75 MB (20 MB for the
+partitions) and 0.08 cores. Compiling the packer, if the image has no compiled copy that fits, took 371 MB. There is no
+CPU limit: it would only delay decisions."""
 
 
 def _volumes(settings: Settings, role: Role) -> list[Volume]:

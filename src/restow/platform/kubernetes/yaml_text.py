@@ -1,4 +1,4 @@
-"""Kubernetes' objects as YAML that people like to read. Pure; `manifests.py` prints with it."""
+"""Prints Kubernetes objects as readable YAML. Pure; used by `manifests.py`."""
 
 from typing import Any, Final
 
@@ -8,11 +8,11 @@ FIRST: Final = (
     *("apiVersion", "kind", "metadata", "name", "namespace"),
     *("image", "command", "args", "apiGroups", "resources"),
 )
-"""What a thing is comes before what it has."""
+"""These keys come first."""
 
 
-def dumped(thing: dict[str, Any]) -> str:
-    text: str = yaml.dump(_in_order(thing), Dumper=_Dumper, sort_keys=False, width=10_000, allow_unicode=True)
+def dumped(item: dict[str, Any]) -> str:
+    text: str = yaml.dump(_in_order(item), Dumper=_Dumper, sort_keys=False, width=10_000, allow_unicode=True)
     return text
 
 
@@ -24,8 +24,7 @@ def _in_order(value: Any) -> Any:
 
 
 class _Dumper(yaml.SafeDumper):  # type: ignore[misc]  # PyYAML has no types
-    """Texts of several lines as they are written; lists a step further in than what they belong to; nothing by
-    reference to something above."""
+    """Multi-line texts as blocks, lists indented below their key, and no aliases."""
 
     def increase_indent(self, flow: bool = False, indentless: bool = False) -> None:  # noqa: ARG002  as it is called
         super().increase_indent(flow, False)
