@@ -17,7 +17,7 @@ from pyspark.sql import DataFrame, SparkSession, functions
 from restow.consumer.effects import ChangeAssignment, RunCycle
 from restow.java.jars import fetch
 from restow.model import ConsumerId, SortedMapping, TopicPartition
-from restow.pipeline.assembly import spark_pipeline
+from restow.pipeline.pipeline import spark_pipeline
 from restow.pipeline.spark.jars import CONNECTOR
 from restow.protocol.messages import RECOVER, StartFrom, TopicService
 from restow.settings import ClientProperties, Consumer, Group, Kafka, Settings, Spark
@@ -28,10 +28,6 @@ HEAP = "600m"
 def say(line: str) -> None:
     sys.stdout.write(f"{line}\n")
     sys.stdout.flush()
-
-
-def complain(line: str) -> None:
-    sys.stderr.write(f"{line}\n")
 
 
 def parsed(records: DataFrame) -> DataFrame:
@@ -51,7 +47,7 @@ def consumer(tell: Callable[..., None], is_to_end: Callable[[], bool], told: Map
         spark=Spark(properties=ClientProperties({"spark.driver.extraJavaOptions": java} if java else {})),
     )
     environment = {"RESTOW_CORES": "1", "RESTOW_MEMORY_MB": "1024"}
-    pipeline = spark_pipeline(settings, "bench", ConsumerId(1), environment, complain)
+    pipeline = spark_pipeline(settings, "bench", ConsumerId(1), environment)
     pipeline.warm_up(is_to_end)
     tell()
     service = TopicService(table=told["table"], transform="cycle_roles:parsed", start=told["start"])
@@ -71,7 +67,7 @@ def consumer(tell: Callable[..., None], is_to_end: Callable[[], bool], told: Map
 def streaming(tell: Callable[..., None], is_to_end: Callable[[], bool], told: Mapping[str, Any]) -> None:
     """The same records, transform and core, with nothing set but where they are and how much memory there is."""
     builder: Any = SparkSession.builder
-    jars = os.pathsep.join(str(jar) for jar in sorted(fetch(CONNECTOR, complain).glob("*.jar")))
+    jars = os.pathsep.join(str(jar) for jar in sorted(fetch(CONNECTOR).glob("*.jar")))
     for name, setting in {"master": "local[1]", "driver.memory": HEAP, "driver.extraClassPath": jars}.items():
         builder = builder.config(f"spark.{name}", setting)
     session = builder.getOrCreate()

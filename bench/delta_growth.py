@@ -24,9 +24,9 @@ from restow.model import TopicPartition
 from restow.pipeline.delta.compaction import compact
 from restow.pipeline.delta.ledger import Ledger
 from restow.pipeline.delta.maintenance import MB
-from restow.pipeline.delta.staging import Writer
-from restow.pipeline.delta.table import DeltaLake
-from restow.pipeline.table import Span, WrittenFile
+from restow.pipeline.delta.sink import DeltaSink
+from restow.pipeline.delta.staging import Writer, WrittenFile
+from restow.pipeline.sinks import Span
 from restow.settings import Table as TableSettings
 
 PARTITIONS = tuple(TopicPartition("orders", number) for number in range(20))
@@ -47,6 +47,10 @@ def template(directory: Path) -> bytes:
     return file.read_bytes()
 
 
+def _no_spark(*_: object) -> list[WrittenFile]:
+    raise AssertionError("this benchmark writes its files itself")
+
+
 class Took(NamedTuple):
     """A commit alone, by the clock and of the processor. Only the latter is the same on a machine that does more."""
 
@@ -56,8 +60,8 @@ class Took(NamedTuple):
 
 def commit_times(root: Path, settings: TableSettings, commits: int) -> Iterator[Took]:
     file = template(root / "template")
-    table = DeltaLake(str(root / "table"), Writer("bench", 1, 1), settings, print)
-    table.begin(dict.fromkeys(PARTITIONS, 0), SCHEMA)
+    table = DeltaSink(str(root / "table"), Writer("bench", 1, 1), settings, write_files=_no_spark)
+    table.register(dict.fromkeys(PARTITIONS, 0), SCHEMA)
     for number in range(commits):
         path = f"{table.staging()}/part-0.parquet"
         target = root / "table" / path

@@ -1,65 +1,65 @@
-"""What a cycle takes of its partitions, and how much the next one may take."""
+"""Which offsets a cycle reads, and how many bytes the next one may read."""
 
 from hypothesis import given
 from hypothesis import strategies as st
 
-from restow.consumer.planning import LEAST_SHARE, Pace, Plan, Range, Waiting, plan, tasks
+from restow.consumer.planning import LEAST_SHARE, Backlog, Pace, Range, ReadPlan, plan_reads, tasks
 from restow.model import SortedMapping, TopicPartition
 
 HOT, COLD, IDLE = (TopicPartition("orders", number) for number in range(3))
 
 
 @st.composite
-def waitings(draw: st.DrawFn) -> Waiting:
+def backlogs(draw: st.DrawFn) -> Backlog:
     position = draw(st.integers(0, 10**6))
     first = draw(st.one_of(st.integers(0, position), st.integers(position, position + 1000)))
     end = draw(st.integers(max(first, position), max(first, position) + 10**5))
-    return Waiting(position, first, end, draw(st.floats(1.0, 10_000.0)))
+    return Backlog(position, first, end, draw(st.floats(1.0, 10_000.0)))
 
 
-def partitions() -> st.SearchStrategy[dict[TopicPartition, Waiting]]:
+def partitions() -> st.SearchStrategy[dict[TopicPartition, Backlog]]:
     names = st.builds(TopicPartition, st.sampled_from(["orders", "clicks"]), st.integers(0, 40))
-    return st.dictionaries(names, waitings(), max_size=40)
+    return st.dictionaries(names, backlogs(), max_size=40)
 
 
-def taken_bytes(waiting: dict[TopicPartition, Waiting], planned: Plan) -> dict[TopicPartition, float]:
+def taken_bytes(waiting: dict[TopicPartition, Backlog], planned: ReadPlan) -> dict[TopicPartition, float]:
     return {p: planned.ranges[p].records * at.record_bytes if p in planned.ranges else 0.0 for p, at in waiting.items()}
 
 
-def test_what_is_there_is_taken_whole_when_it_fits() -> None:
-    waiting = {HOT: Waiting(10, 0, 500, 100.0), COLD: Waiting(7, 7, 8, 100.0), IDLE: Waiting(3, 0, 3, 100.0)}
-    assert plan(waiting, 1e6) == Plan(
+def test_a_backlog_within_the_limit_is_read_whole() -> None:
+    waiting = {HOT: Backlog(10, 0, 500, 100.0), COLD: Backlog(7, 7, 8, 100.0), IDLE: Backlog(3, 0, 3, 100.0)}
+    assert plan_reads(waiting, 1e6) == ReadPlan(
         SortedMapping({HOT: Range(10, 10, 500), COLD: Range(7, 7, 8)}), bytes=49_100.0, is_cut=False
     )
 
 
 def test_a_long_backlog_gets_what_the_others_leave() -> None:
-    waiting = {HOT: Waiting(0, 0, 10**6, 100.0), COLD: Waiting(0, 0, 20, 100.0), IDLE: Waiting(0, 0, 30, 100.0)}
-    assert plan(waiting, 50_000.0) == Plan(
+    waiting = {HOT: Backlog(0, 0, 10**6, 100.0), COLD: Backlog(0, 0, 20, 100.0), IDLE: Backlog(0, 0, 30, 100.0)}
+    assert plan_reads(waiting, 50_000.0) == ReadPlan(
         SortedMapping({HOT: Range(0, 0, 450), COLD: Range(0, 0, 20), IDLE: Range(0, 0, 30)}),
         bytes=50_000.0,
         is_cut=True,
     )
 
 
-def test_what_was_deleted_before_it_was_read_is_passed_also_when_nothing_is_left() -> None:
-    waiting = {HOT: Waiting(10, 40, 45, 100.0), COLD: Waiting(10, 30, 30, 100.0)}
-    planned = plan(waiting, 1e6)
+def test_deleted_records_are_skipped_even_if_none_is_left() -> None:
+    waiting = {HOT: Backlog(10, 40, 45, 100.0), COLD: Backlog(10, 30, 30, 100.0)}
+    planned = plan_reads(waiting, 1e6)
     assert dict(planned.ranges) == {HOT: Range(10, 40, 45), COLD: Range(10, 30, 30)}
     assert [(taken.missed, taken.records) for taken in planned.ranges.values()] == [(30, 5), (20, 0)]
 
 
-def test_nothing_is_taken_of_a_log_that_ends_before_the_position() -> None:
+def test_a_log_that_ends_before_the_position_is_not_read() -> None:
     nothing: SortedMapping[TopicPartition, Range] = SortedMapping()
-    waiting = {HOT: Waiting(500, 0, 20, 100.0), IDLE: Waiting(5, 0, 5, 1.0)}
-    assert plan(waiting, 1e6) == Plan(nothing, bytes=0.0, is_cut=False, lost=(HOT,))
+    waiting = {HOT: Backlog(500, 0, 20, 100.0), IDLE: Backlog(5, 0, 5, 1.0)}
+    assert plan_reads(waiting, 1e6) == ReadPlan(nothing, bytes=0.0, is_cut=False, truncated=(HOT,))
 
 
 @given(partitions(), st.floats(1.0, 1e8))
 def test_ranges_are_within_what_is_there_and_everybody_who_has_something_gets_something(
-    waiting: dict[TopicPartition, Waiting], limit: float
+    waiting: dict[TopicPartition, Backlog], limit: float
 ) -> None:
-    planned = plan(waiting, limit)
+    planned = plan_reads(waiting, limit)
     for partition, at in waiting.items():
         begun = max(at.position, at.first)
         if at.end > begun or at.first > at.position:
@@ -73,9 +73,9 @@ def test_ranges_are_within_what_is_there_and_everybody_who_has_something_gets_so
 
 @given(partitions(), st.floats(1.0, 1e8))
 def test_the_limit_is_used_and_kept_but_for_a_record_of_each(
-    waiting: dict[TopicPartition, Waiting], limit: float
+    waiting: dict[TopicPartition, Backlog], limit: float
 ) -> None:
-    planned = plan(waiting, limit)
+    planned = plan_reads(waiting, limit)
     record_of_each = sum(at.record_bytes for at in waiting.values())
     assert planned.bytes <= limit * (1 + 1e-9) + record_of_each
     if planned.is_cut:
@@ -83,8 +83,8 @@ def test_the_limit_is_used_and_kept_but_for_a_record_of_each(
 
 
 @given(partitions(), st.floats(1.0, 1e8))
-def test_nobody_gets_more_than_one_who_is_cut(waiting: dict[TopicPartition, Waiting], limit: float) -> None:
-    planned = plan(waiting, limit)
+def test_nobody_gets_more_than_one_who_is_cut(waiting: dict[TopicPartition, Backlog], limit: float) -> None:
+    planned = plan_reads(waiting, limit)
     got = taken_bytes(waiting, planned)
     for cut, taken in planned.ranges.items():
         if taken.next < waiting[cut].end:
@@ -115,5 +115,5 @@ def test_however_the_cycles_went_there_is_room_for_the_next(
         assert most_bytes * LEAST_SHARE <= pace.bytes <= most_bytes
 
 
-def test_work_is_cut_into_pieces_that_are_worth_it() -> None:
-    assert [tasks(size, cores=4, bytes_of_a_task=1e6) for size in (0.0, 5e5, 2.5e6, 1e9)] == [1, 1, 3, 4]
+def test_every_task_has_enough_work() -> None:
+    assert [tasks(size, cores=4, bytes_per_task=1e6) for size in (0.0, 5e5, 2.5e6, 1e9)] == [1, 1, 3, 4]

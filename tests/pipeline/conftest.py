@@ -1,5 +1,6 @@
-"""What the tests of the Spark pipeline share: a session for the tests of a file, and a lake for each of them."""
+"""A Spark session for each test file of the Spark pipeline, and a lake for each test."""
 
+import logging
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -15,8 +16,8 @@ from restow.settings import Kafka, Settings
 
 @pytest.fixture(scope="module")
 def session(kafka: Kafka) -> Iterator[None]:
-    """One for all tests of this file: whoever asks for a session is given it while it runs."""
-    engine = Engine(Settings(kafka, spark=QUICK), Resources(cores=1.0, memory_mb=1200), print)
+    """One for all tests of this file: while it runs, every engine gets it."""
+    engine = Engine(Settings(kafka, spark=QUICK), Resources(cores=1.0, memory_mb=1200))
     engine.start(lambda: False)
     yield
     engine.close()
@@ -30,9 +31,11 @@ def lake(
     prefix: str,
     tmp_path: Path,
     monkeypatch: pytest.MonkeyPatch,
+    caplog: pytest.LogCaptureFixture,
 ) -> Iterator[Lake]:
+    caplog.set_level(logging.INFO, "restow")
     monkeypatch.syspath_prepend(str(TRANSFORMS))
-    lake = Lake(kafka, admin, prefix, tmp_path)
+    lake = Lake(kafka, admin, prefix, tmp_path, caplog)
     yield lake
     for pipeline in lake.pipelines:
         pipeline.close()

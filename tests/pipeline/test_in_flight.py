@@ -1,6 +1,7 @@
-"""What is under way, on a volume that works and on one that doesn't, without Spark."""
+"""Plans of cycles and cycles with unknown outcome, on a working and on a failing volume, without Spark."""
 
-from dataclasses import dataclass, field
+import logging
+from dataclasses import dataclass
 from pathlib import Path
 
 import pytest
@@ -9,25 +10,25 @@ from tests.support.delta.lake import COLUMNS, P0, P1, lake, on_disk, write
 from restow.consumer.checkpoint import TableWrite
 from restow.consumer.planning import Range
 from restow.errors import RestowError
-from restow.pipeline.in_flight import Undertaking, UnderWay
-from restow.pipeline.start_offsets import Sinks, Target
-from restow.pipeline.table import Span
+from restow.model import SortedMapping
+from restow.pipeline.in_flight import InFlight
+from restow.pipeline.sinks import OpenSinks, Span
+from restow.pipeline.targets import Target, TargetCycle
 
 
 @dataclass
-class Notebook:
-    """Plans as a volume keeps them."""
+class MemoryPlans:
+    """A volume's plan, in memory."""
 
     now: tuple[TableWrite, ...] = ()
     fails: bool = False
-    said: list[str] = field(default_factory=list)
 
     def read_plan(self) -> tuple[TableWrite, ...]:
         return self.now
 
-    def write_plan(self, stages: tuple[TableWrite, ...]) -> None:
+    def write_plan(self, writes: tuple[TableWrite, ...]) -> None:
         self._fail()
-        self.now = stages
+        self.now = writes
 
     def forget_plan(self) -> None:
         self._fail()
@@ -39,88 +40,98 @@ class Notebook:
 
 
 @pytest.fixture
-def notebook() -> Notebook:
-    return Notebook()
+def plans() -> MemoryPlans:
+    return MemoryPlans()
 
 
 @pytest.fixture
-def sinks(tmp_path: Path) -> Sinks:
-    lake(tmp_path / "lake").begin({P0: 0, P1: 0}, COLUMNS)
-    return Sinks(lambda uri: lake(Path(uri)))
+def sinks(tmp_path: Path) -> OpenSinks:
+    lake(tmp_path / "lake").register({P0: 0, P1: 0}, COLUMNS)
+    return OpenSinks(lambda uri: lake(Path(uri)))
 
 
-def undertaking(sinks: Sinks, table: Path, **ranges: Range) -> Undertaking:
-    target = Target(str(table), "", lineage=True)
-    sink = sinks.of(target)
-    return Undertaking(
-        target, {{"p0": P0, "p1": P1}[name]: taken for name, taken in ranges.items()}, sink, sink.staging()
-    )
+@pytest.fixture(autouse=True)
+def _log_everything(caplog: pytest.LogCaptureFixture) -> None:
+    caplog.set_level(logging.INFO, "restow")
 
 
-def test_what_is_in_doubt_stays_in_the_plan_until_it_is_settled(
-    tmp_path: Path, notebook: Notebook, sinks: Sinks
+def cycle(sinks: OpenSinks, table: Path, **ranges: Range) -> TargetCycle:
+    sink = sinks.of(str(table))
+    taken = {{"p0": P0, "p1": P1}[name]: taken for name, taken in ranges.items()}
+    return TargetCycle(Target(str(table), "", lineage=True), taken, 0.0, sink, sink.staging())
+
+
+def table_write(cycle: TargetCycle, directory: str | None = None) -> TableWrite:
+    first = {partition: span.first for partition, span in cycle.spans.items()}
+    after = {partition: span.next for partition, span in cycle.spans.items()}
+    return TableWrite(cycle.target.table, directory or cycle.staging, SortedMapping(first), SortedMapping(after))
+
+
+def test_an_uncertain_cycle_stays_in_the_plan_until_it_is_settled(
+    tmp_path: Path, plans: MemoryPlans, sinks: OpenSinks
 ) -> None:
-    under_way = UnderWay(notebook, sinks, notebook.said.append)
-    first = undertaking(sinks, tmp_path / "lake", p0=Range(0, 0, 5))
-    under_way.begin([first])
-    assert list(notebook.now) == [first.stage]
-    under_way.doubt(first)
-    under_way.end()
-    second = undertaking(sinks, tmp_path / "other", p1=Range(0, 0, 2))
-    assert (under_way.is_doubtful(first.target), under_way.is_doubtful(second.target)) == (True, False)
-    under_way.begin([second])
-    under_way.end()
-    assert list(notebook.now) == [first.stage, second.stage]
-    assert under_way.settle(first) is False
-    under_way.end()
-    assert (notebook.now, under_way.doubted()) == ((), ())
+    in_flight = InFlight(plans, sinks)
+    first = cycle(sinks, tmp_path / "lake", p0=Range(0, 0, 5))
+    in_flight.begin([first])
+    assert list(plans.now) == [table_write(first)]
+    in_flight.mark_uncertain(first)
+    in_flight.end()
+    second = cycle(sinks, tmp_path / "other", p1=Range(0, 0, 2))
+    assert (in_flight.is_uncertain(first.target), in_flight.is_uncertain(second.target)) == (True, False)
+    in_flight.begin([second])
+    in_flight.end()
+    assert list(plans.now) == [table_write(first), table_write(second)]
+    assert in_flight.settle(first) is False
+    in_flight.end()
+    assert (plans.now, in_flight.uncertain()) == ((), ())
 
 
-def test_what_the_process_before_left_is_settled_and_said(tmp_path: Path, notebook: Notebook, sinks: Sinks) -> None:
+def test_the_interrupted_cycle_of_the_previous_process_is_settled_and_logged(
+    tmp_path: Path, plans: MemoryPlans, sinks: OpenSinks, caplog: pytest.LogCaptureFixture
+) -> None:
     table = tmp_path / "lake"
     before = lake(table)
     spans = {P0: Span(0, 3)}
     [stored] = files = write(before, spans)
     assert before.commit(files, COLUMNS, spans) == ()
     [half_done] = write(before, {P0: Span(3, 5), P1: Span(0, 2)})
-    stages = [
-        undertaking(sinks, table, p0=Range(0, 0, 3)).stage,
-        undertaking(sinks, table, p0=Range(3, 3, 5), p1=Range(0, 0, 2)).stage,
-    ]
-    notebook.now = tuple(
-        TableWrite(stage.table, file.path.rpartition("/")[0], stage.first, stage.next)
-        for stage, file in zip(stages, (stored, half_done), strict=True)
+    plans.now = (
+        table_write(cycle(sinks, table, p0=Range(0, 0, 3)), stored.path.rpartition("/")[0]),
+        table_write(cycle(sinks, table, p0=Range(3, 3, 5), p1=Range(0, 0, 2)), half_done.path.rpartition("/")[0]),
     )
-    UnderWay(notebook, sinks, notebook.said.append).recover()
-    assert (notebook.now, on_disk(table)) == ((), {stored.path})
-    head = "what was under way when the process before ended, "
-    assert notebook.said == [
-        f"{head}orders-0 from 0 to 2 for the table {table}, was stored",
+    InFlight(plans, sinks).recover()
+    assert (plans.read_plan(), on_disk(table)) == ((), {stored.path})
+    head = "interrupted cycle of the previous process: "
+    assert caplog.messages == [
+        f"{head}orders-0 from 0 to 2 for the table {table} was stored",
         (
-            f"{head}orders-0 from 3 to 4, orders-1 from 0 to 1 for the table {table}, was not stored, and nothing is "
-            "left of it"
+            f"{head}orders-0 from 3 to 4, orders-1 from 0 to 1 for the table {table} was not stored, and its files are "
+            "removed"
         ),
     ]
 
 
-def test_a_table_that_can_not_be_asked_is_left_to_be_swept(tmp_path: Path, notebook: Notebook, sinks: Sinks) -> None:
-    stage = undertaking(sinks, tmp_path / "lake", p0=Range(0, 0, 3)).stage
+def test_files_of_an_unreadable_table_are_left_for_vacuum(
+    tmp_path: Path, plans: MemoryPlans, sinks: OpenSinks, caplog: pytest.LogCaptureFixture
+) -> None:
+    plans.now = (table_write(cycle(sinks, tmp_path / "lake", p0=Range(0, 0, 3))),)
     (tmp_path / "lake" / "_delta_log" / f"{1:020}.json").write_text('{"txn":{"appId"')
-    notebook.now = (stage,)
-    UnderWay(notebook, sinks, notebook.said.append).recover()
-    [line] = notebook.said
+    InFlight(plans, sinks).recover()
+    [line] = caplog.messages
     reason = f"the table {tmp_path / 'lake'} can't be used: "
-    assert line.startswith(f"what was under way when the process before ended is left to be swept: {reason}")
+    assert line.startswith(f"files of the interrupted cycle of the previous process are left for vacuum: {reason}")
 
 
-def test_a_volume_that_fails_is_said_once_and_stops_nothing(tmp_path: Path, notebook: Notebook, sinks: Sinks) -> None:
-    under_way = UnderWay(notebook, sinks, notebook.said.append)
+def test_a_failing_volume_is_logged_once_and_stops_nothing(
+    tmp_path: Path, plans: MemoryPlans, sinks: OpenSinks, caplog: pytest.LogCaptureFixture
+) -> None:
+    in_flight = InFlight(plans, sinks)
     for fails in (True, True, False, True):
-        notebook.fails = fails
-        under_way.begin([undertaking(sinks, tmp_path / "lake", p0=Range(0, 0, 5))])
-        under_way.end()
+        plans.fails = fails
+        in_flight.begin([cycle(sinks, tmp_path / "lake", p0=Range(0, 0, 5))])
+        in_flight.end()
     line = (
-        "plan.json can't be written: No space left on device; the data goes on, and a crash would leave files that are "
-        "swept later"
+        "plan.json can't be written: No space left on device; cycles continue, but after a crash their files stay "
+        "until vacuum removes them"
     )
-    assert notebook.said == [line, line]
+    assert caplog.messages == [line, line]

@@ -10,7 +10,7 @@ from tests.soak.soak import PAUSES_S, Kill, out_of_order, pauses_s, ready_again_
 from tests.support.delta.lake import P0, P1, adopt, lake, parquet, schema
 
 from restow.model import TopicPartition
-from restow.pipeline.table import Span
+from restow.pipeline.sinks import Span
 
 COLUMNS = schema(("_topic", "string"), ("_partition", "integer"), ("_offset", "long"))
 NOON = datetime(2026, 3, 1, 12, tzinfo=UTC)
@@ -31,7 +31,7 @@ def commit(root: Path, *rows: tuple[TopicPartition, int]) -> None:
 
 
 def test_a_row_that_comes_after_a_later_one_of_its_partition_is_out_of_order(tmp_path: Path) -> None:
-    lake(tmp_path).begin({P0: 0, P1: 0}, COLUMNS)
+    lake(tmp_path).register({P0: 0, P1: 0}, COLUMNS)
     commit(tmp_path, (P0, 0), (P1, 5), (P0, 1), (P1, 6))
     commit(tmp_path, (P0, 2), (P1, 7))
     assert out_of_order(tmp_path) == 0

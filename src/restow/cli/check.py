@@ -36,19 +36,19 @@ def run(args: argparse.Namespace) -> int:
     from restow.pipeline.check import Checker
 
     topics = topics_of(settings)
-    checker, wrong = Checker(settings, note), 0
+    checker, wrong = Checker(settings), 0
     try:
         for name, service in settings.consume.items():
             key = name if re.fullmatch(r"[A-Za-z0-9_-]+", name) else f'"{name}"'
             place = f"{args.config}: [consume.{key}]"
             partitions = [partition for partition in topics if matches(name, partition.topic)]
             try:
-                tried = checker.try_out(service, partitions)
+                sample = checker.run(service, partitions)
             except RestowError as error:
                 wrong += 1
                 print_line(f"{place} {error}")
             else:
-                print_line(f"{place} is right: {tried}")
+                print_line(f"{place} is right: {sample}")
     finally:
         checker.close()
     return 1 if wrong else 0

@@ -61,7 +61,7 @@ def run(args: argparse.Namespace) -> int:
     add_transforms_path(args.config)
     stop = Stop()
     from restow.kafka.admin import Admin
-    from restow.pipeline.assembly import NO_CONSUMER, spark_pipeline
+    from restow.pipeline.pipeline import NO_CONSUMER, spark_pipeline
     from restow.pipeline.run_once import run_once
 
     with Admin(settings.kafka) as admin:
@@ -70,7 +70,7 @@ def run(args: argparse.Namespace) -> int:
             if topic not in cluster.leaders:
                 raise InvalidInput(f"--topics {topic}: there is no such topic on {settings.kafka.bootstrap}")
         partitions = cluster.partitions_of(args.topics)
-    pipeline = spark_pipeline(settings, "restow-consume", NO_CONSUMER, os.environ, log.info)
+    pipeline = spark_pipeline(settings, "restow-consume", NO_CONSUMER, os.environ)
     try:
         done = run_once(settings, pipeline, partitions, services, lambda: stop.wait(0.0))
     finally:

@@ -101,11 +101,11 @@ def pipeline_of(settings: Settings, args: argparse.Namespace, plans: "Plans") ->
 
         return LightPipeline(settings, log.info)
     from restow.cli.support.transforms_path import add_transforms_path
-    from restow.pipeline.assembly import spark_pipeline
+    from restow.pipeline.pipeline import spark_pipeline
 
     add_transforms_path(args.config)
     consumer = number_in(args.name, settings.group.name)
-    return spark_pipeline(settings, args.name, consumer, os.environ, log.info, plans)
+    return spark_pipeline(settings, args.name, consumer, os.environ, plans)
 
 
 def number_in(name: str, group: str) -> ConsumerId:

@@ -26,7 +26,7 @@ class Plans(Protocol):
     def read_plan(self) -> tuple[TableWrite, ...]:
         """Returns the plan of the cycle that was running when the previous process ended; empty if there was none."""
 
-    def write_plan(self, stages: tuple[TableWrite, ...]) -> None:
+    def write_plan(self, writes: tuple[TableWrite, ...]) -> None:
         """Returns when the plan is on disk. Raises RestowError."""
 
     def forget_plan(self) -> None:

@@ -1,8 +1,7 @@
-"""Which offsets a cycle takes: as many as fit its limits, and fairly. The Spark pipeline plans every cycle with it.
+"""Plans which offsets a cycle of the Spark pipeline reads: as many as its limits allow, shared out fairly.
 
-Bytes are shared out as water fills vessels: whoever has little waiting gets all of it, and what is left is shared
-evenly by those who have more. So a partition with a long backlog never keeps the others waiting, and a cycle that could
-take more takes it from the backlog.
+Bytes are shared by max-min fairness: a partition with a small backlog gets all of it, and the others share the rest
+evenly. So a long backlog never delays the other partitions, and spare capacity goes to the backlog.
 """
 
 from collections.abc import Mapping
@@ -13,29 +12,29 @@ from typing import Final, NamedTuple
 from restow.model import SortedMapping, TopicPartition
 
 LEAST_SHARE: Final = 1 / 8
-"""Of the limit of bytes, which a cycle may take however long that lasts. A cycle has costs that don't depend on what it
-takes: on a slow machine ever smaller ones would only take ever less."""
+"""Of `cycle_bytes`: a cycle may read that much however long it takes. Every cycle has fixed costs, so that on a slow
+machine smaller and smaller cycles would only lower the throughput."""
 
 
-class Waiting(NamedTuple):
-    """A partition as a cycle finds it."""
+class Backlog(NamedTuple):
+    """The records of a partition that wait to be read."""
 
     position: int
-    """The next offset to be stored."""
+    """The next offset to store."""
     first: int
-    """The oldest one that is still there."""
+    """The oldest offset that retention has left."""
     end: int
-    """The one up to which it may be read."""
+    """The last stable offset."""
     record_bytes: float
-    """What a record of it has, as far as is known."""
+    """An estimate of the mean."""
 
 
 class Range(NamedTuple):
-    """What a cycle takes of a partition."""
+    """The offsets of one partition that a cycle reads."""
 
     position: int
     first: int
-    """Where reading begins: after the position if what was between has been deleted."""
+    """The first offset that is read: after the position if retention deleted records in between."""
     next: int
 
     @property
@@ -44,42 +43,43 @@ class Range(NamedTuple):
 
     @property
     def missed(self) -> int:
-        """How many were deleted before they were read."""
+        """How many offsets retention deleted before they were read."""
         return self.first - self.position
 
 
 @dataclass(frozen=True, slots=True)
-class Plan:
+class ReadPlan:
     ranges: SortedMapping[TopicPartition, Range]
     bytes: float
-    """About what they have."""
+    """An estimate."""
     is_cut: bool
-    """There is more than the cycle may take."""
-    lost: tuple[TopicPartition, ...] = ()
-    """Those that end before the position: their topic was made anew, and nothing is taken of them."""
+    """The backlog exceeds the limit."""
+    truncated: tuple[TopicPartition, ...] = ()
+    """Partitions whose log ends before the position: their topic was recreated, and they are not read."""
 
 
-def plan(waiting: Mapping[TopicPartition, Waiting], limit_bytes: float) -> Plan:
-    """Every partition that has something gets a record at least, also where that is beyond the limit."""
-    begun = {partition: max(at.position, at.first) for partition, at in waiting.items()}
-    records = {partition: at.end - begun[partition] for partition, at in waiting.items()}
-    sizes = {p: count * waiting[p].record_bytes for p, count in records.items() if count > 0}
-    level = _level(sorted(sizes.values()), limit_bytes)
+def plan_reads(backlogs: Mapping[TopicPartition, Backlog], limit_bytes: float) -> ReadPlan:
+    """Every partition with a backlog gets at least one record, even beyond the limit."""
+    begun = {partition: max(at.position, at.first) for partition, at in backlogs.items()}
+    records = {partition: at.end - begun[partition] for partition, at in backlogs.items()}
+    sizes = {p: count * backlogs[p].record_bytes for p, count in records.items() if count > 0}
+    fair_share = _fair_share(sorted(sizes.values()), limit_bytes)
     ranges: dict[TopicPartition, Range] = {}
-    taken, is_cut = 0.0, False
-    for partition, at in waiting.items():
-        most = max(1, int(level / at.record_bytes)) if sizes.get(partition, 0.0) > level else records[partition]
+    planned_bytes, is_cut = 0.0, False
+    for partition, at in backlogs.items():
+        is_over = sizes.get(partition, 0.0) > fair_share
+        most = max(1, int(fair_share / at.record_bytes)) if is_over else records[partition]
         count = min(records[partition], most)
         if count > 0 or (count == 0 and at.first > at.position):
             ranges[partition] = Range(at.position, begun[partition], begun[partition] + count)
-            taken += count * at.record_bytes
+            planned_bytes += count * at.record_bytes
             is_cut = is_cut or count < records[partition]
-    lost = tuple(sorted(partition for partition, at in waiting.items() if at.end < at.position))
-    return Plan(SortedMapping(ranges), taken, is_cut, lost)
+    truncated = tuple(sorted(partition for partition, at in backlogs.items() if at.end < at.position))
+    return ReadPlan(SortedMapping(ranges), planned_bytes, is_cut, truncated)
 
 
-def _level(sizes: list[float], limit: float) -> float:
-    """How many bytes the fullest may have, so that all together have the limit. The sizes are in order."""
+def _fair_share(sizes: list[float], limit: float) -> float:
+    """The most bytes that one partition may have so that all together stay within the limit. `sizes` ascend."""
     left = limit
     for index, size in enumerate(sizes):
         share = left / (len(sizes) - index)
@@ -91,7 +91,7 @@ def _level(sizes: list[float], limit: float) -> float:
 
 @dataclass(frozen=True, slots=True)
 class Pace:
-    """How many bytes a cycle may take so that it ends in its time, learnt from the cycles before."""
+    """How many bytes a cycle may read to end within `cycle_s`, learned from the cycles before."""
 
     cycle_s: float
     most_bytes: float
@@ -101,14 +101,14 @@ class Pace:
     def at_first(cls, cycle_s: float, most_bytes: float) -> "Pace":
         return cls(cycle_s, most_bytes, most_bytes)
 
-    def after(self, taken_bytes: float, took_s: float) -> "Pace":
-        """One that took little says nothing: it lasted as long as any cycle does."""
-        if took_s <= 0 or taken_bytes < self.bytes / 2:
+    def after(self, read_bytes: float, took_s: float) -> "Pace":
+        """A small cycle teaches nothing: its fixed costs decided how long it took."""
+        if took_s <= 0 or read_bytes < self.bytes / 2:
             return self
         wanted = self.bytes * min(2.0, max(0.5, self.cycle_s / took_s))
         return replace(self, bytes=min(self.most_bytes, max(wanted, self.most_bytes * LEAST_SHARE)))
 
 
-def tasks(taken_bytes: float, cores: int, bytes_of_a_task: float) -> int:
-    """Into how many pieces a cycle's work is cut: one file each comes out, so that a few records are one piece."""
-    return max(1, min(cores, ceil(taken_bytes / bytes_of_a_task)))
+def tasks(read_bytes: float, cores: int, bytes_per_task: float) -> int:
+    """How many Spark tasks share a cycle's work. Every task writes a file of its own, so that few records are one."""
+    return max(1, min(cores, ceil(read_bytes / bytes_per_task)))

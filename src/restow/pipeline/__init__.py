@@ -1,1 +1,16 @@
-"""Where records become rows of tables: Spark reads, transforms and writes files, delta-rs takes them into tables."""
+"""The data path of a consumer: Spark reads and transforms records and writes files, delta-rs commits them to tables.
+
+pipeline.py       the Spark pipeline: plans cycles and commits the group's offsets
+cycle.py          stores a planned cycle; owns the Spark engine and the sinks
+targets.py        groups a cycle's partitions by table and transform
+sinks.py          the interface of sinks
+start_offsets.py  where a newly assigned partition starts
+in_flight.py      the plan of the running cycle, and cycles with unknown outcome
+transforms.py     imports a user's transform by its name
+run_once.py       `restow consume --once`
+check.py          `restow check`
+audit.py          counts rows of a table with DuckDB
+spark/            the session, reading, transforming and writing
+delta/            Delta tables: commits, schemas, maintenance
+light/            a pipeline without Spark, into SQLite
+"""

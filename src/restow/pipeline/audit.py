@@ -1,5 +1,6 @@
-"""Counts what is in Delta tables with DuckDB, from the files that the tables' logs name: an engine that wrote none of
-it. The demonstration ends with it.
+"""Audits Delta tables with DuckDB, an engine that wrote none of the data, from the files that the log names.
+
+The demo and the soak test end with it.
 """
 
 import json
@@ -17,7 +18,7 @@ MICROSECONDS = 1_000_000
 class Stored:
     rows: int
     ids: int
-    """Different ones."""
+    """Distinct ids."""
 
     @property
     def doubled(self) -> int:
@@ -28,33 +29,33 @@ def stored_in(table: Path) -> Stored:
     files = _files(table)
     if not files:
         return Stored(0, 0)
-    [(rows, ids)] = _asked("SELECT count(*), count(DISTINCT id) FROM read_parquet($files)", files)
+    [(rows, ids)] = _query("SELECT count(*), count(DISTINCT id) FROM read_parquet($files)", files)
     return Stored(rows, ids)
 
 
 def absent_from(table: Path, name: str, count: int) -> int:
-    """How many of the ids NAME-0, NAME-1, … of so many records have no row."""
+    """How many of the ids NAME-0 to NAME-(count - 1) have no row."""
     files = _files(table)
     if not files:
         return count
     wanted = "SELECT $name || '-' || number AS id FROM range($count) AS numbers(number)"
     query = f"SELECT count(*) FROM ({wanted}) ANTI JOIN read_parquet($files) USING (id)"
-    [(absent,)] = _asked(query, files, name=name, count=count)
+    [(absent,)] = _query(query, files, name=name, count=count)
     return int(absent)
 
 
 def last_offsets(table: Path) -> dict[int, int]:
-    """Of each Kafka partition that has rows: the highest offset among them. For a table of one topic."""
+    """The highest offset of each Kafka partition that has rows, for a table of one topic."""
     files = _files(table)
     query = "SELECT _partition, max(_offset) FROM read_parquet($files) GROUP BY _partition ORDER BY _partition"
-    return dict(_asked(query, files)) if files else {}
+    return dict(_query(query, files)) if files else {}
 
 
 def latencies_s(table: Path) -> list[float]:
-    """Of each row: from its record's timestamp to the commit that made it part of the table."""
+    """The time from each record's timestamp to the commit of its row, sorted."""
     committed = _commits(table)
     query = "SELECT filename, epoch_us(_timestamp) FROM read_parquet($files, filename = true)"
-    rows = _asked(query, sorted(committed)) if committed else []
+    rows = _query(query, sorted(committed)) if committed else []
     return sorted(committed[file] - micros / MICROSECONDS for file, micros in rows)
 
 
@@ -65,7 +66,7 @@ def _files(table: Path) -> list[str]:
 
 
 def _commits(table: Path) -> dict[str, float]:
-    """When each file that a consumer wrote was committed. Compacted ones repeat what others brought."""
+    """When each file with new rows was committed. Compacted files are left out: they repeat rows."""
     found = {}
     for entry in sorted((table / "_delta_log").glob("*.json")):
         actions = [json.loads(line) for line in entry.read_text().splitlines() if line]
@@ -76,6 +77,6 @@ def _commits(table: Path) -> dict[str, float]:
     return found
 
 
-def _asked(query: str, files: list[str], **values: object) -> list[Any]:
+def _query(query: str, files: list[str], **values: object) -> list[Any]:
     with duckdb.connect() as database:
         return database.execute(query, {"files": files, **values}).fetchall()

@@ -1,158 +1,193 @@
-"""Has a cycle's ranges stored, one target after the other: for each table and transform one read, one transform, one
-write of files, one commit that takes the files and the next offsets together. `spark.py` says which ranges.
+"""The storing half of a cycle: each target is read, transformed and written by one Spark job, and taken by one commit.
 
-What a cycle is about is on the volume before it begins; what does not end as planned is settled before anything more is
-stored in its table (`under_way.py`). A target that can't be stored rests, longer each time, and the others go on.
+`CycleRunner` owns the Spark engine, the open sinks, the cycles in flight and the backoff of each target. The pipeline
+(pipeline.py) decides which offsets to read. The plan of a cycle is on the volume before the cycle starts; a cycle
+with unknown outcome is settled before anything more is stored in its table. A target that fails is retried with backoff
+while the others continue.
 """
 
-from collections.abc import Callable, Iterable, Mapping
+import logging
+import time
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
 from functools import partial
 from typing import Final
 
+from restow.backoff import Backoff, News, Retries
 from restow.consumer.events import RefusedPartitions
-from restow.consumer.pipeline import ShouldEnd
+from restow.consumer.pipeline import Plans, ShouldEnd
 from restow.consumer.planning import Range
 from restow.errors import RestowError
 from restow.model import TopicPartition
-from restow.pipeline.in_flight import Undertaking, UnderWay
-from restow.pipeline.rests import Once, Rests
-from restow.pipeline.spark.engine import Done, Engine, SparkEnded, Work
-from restow.pipeline.start_offsets import Sinks, Target, refusal_line, target_of
+from restow.pipeline.in_flight import InFlight
+from restow.pipeline.sinks import OpenSink, OpenSinks, Sink
+from restow.pipeline.spark.engine import Engine, SparkEnded, StoreResult
+from restow.pipeline.start_offsets import gap_refusal
+from restow.pipeline.targets import Target, TargetCycle, by_target
 from restow.protocol.messages import Gap, TopicService
 
+log = logging.getLogger(__name__)
+
+RETRY: Final = Backoff(first_s=0.5, longest_s=30.0)
 FIRST_GUESS_BYTES: Final = 1000.0
-"""What a record has, before one of its topic was seen."""
+"""The size of a record, until one of its topic was read."""
 
 
 @dataclass
-class Outcome:
-    """Of a cycle, as it comes about."""
+class CycleResult:
+    """What a cycle has stored so far."""
 
     at: dict[TopicPartition, int]
     """The next offset of each partition."""
     stored: dict[TopicPartition, int] = field(default_factory=dict)
-    """The same, of those of which something was stored."""
+    """The same, for the partitions of which the cycle stored something."""
     records: int = 0
     bytes: int = 0
     dropped: list[RefusedPartitions] = field(default_factory=list)
     gaps: list[Gap] = field(default_factory=list)
 
 
-class Storing:
-    def __init__(
-        self,
-        engine: Engine,
-        sinks: Sinks,
-        under_way: UnderWay,
-        rests: Rests,
-        patience_s: float,
-        say: Callable[[str], None],
-    ) -> None:
-        """`patience_s`: how long somebody may have to wait for the end of a cycle before it is dropped."""
-        self._engine, self._sinks, self._under_way, self._rests = engine, sinks, under_way, rests
-        self._patience_s, self._say, self._once = patience_s, say, Once(say)
+class CycleRunner:
+    def __init__(self, engine: Engine, open_sink: OpenSink, plans: Plans, patience_s: float) -> None:
+        """`patience_s`: how long a waiting command or shutdown lets a Spark job run before the job is cancelled."""
+        self._engine, self._patience_s = engine, patience_s
+        self._sinks = OpenSinks(open_sink)
+        self._in_flight = InFlight(plans, self._sinks)
+        self._retries = Retries(RETRY)
+        self._news = News()
         self._record_bytes: dict[str, float] = {}
         self.missed_records = 0
 
+    def warm_up(self, should_end: ShouldEnd) -> None:
+        self._engine.start(should_end)
+        if not should_end():
+            self._engine.aside(self._in_flight.recover, should_end)
+
+    def close(self) -> None:
+        self._engine.close()
+        self._sinks.keep(())
+
+    def open(self, target: Target) -> tuple[Sink, str]:
+        """The target's sink, and the schema of its rows. Raises TransformError."""
+        schema = self._engine.schema_of(target)
+        return self._sinks.of(target.table), schema
+
+    def keep(self, targets: Iterable[Target]) -> None:
+        """Closes the sinks of all others and forgets their failures."""
+        kept = set(targets)
+        self._sinks.keep(target.table for target in kept)
+        self._retries.keep(kept)
+
     def record_bytes(self, topic: str) -> float:
-        """What a record of it has, as far as is known."""
+        """The mean size of a record in the last cycle that read the topic."""
         return self._record_bytes.get(topic, FIRST_GUESS_BYTES)
 
     def may_store(self, target: Target) -> bool:
-        return not self._rests.is_resting(target) and not self._under_way.is_doubtful(target)
+        return not self._is_waiting(target) and not self._in_flight.is_uncertain(target)
 
     def store(
         self,
         ranges: Mapping[TopicPartition, Range],
         topics: Mapping[str, TopicService],
-        outcome: Outcome,
+        result: CycleResult,
         should_end: ShouldEnd,
     ) -> None:
-        undertakings = self._undertakings(_without_refused_gaps(ranges, topics, outcome), topics)
-        if undertakings:
-            self._under_way.begin(undertakings)
-        for undertaking in undertakings:
-            if outcome.stored and should_end():
-                break  # the others are taken by the next cycle
-            self._store(undertaking, outcome, should_end)
-        self.settle(outcome, should_end)
+        cycles = self._target_cycles(_without_refused_gaps(ranges, topics, result), topics)
+        if cycles:
+            self._in_flight.begin(cycles)
+        for cycle in cycles:
+            if result.stored and should_end():
+                break  # the next cycle takes the other targets
+            self._store(cycle, result, should_end)
+        self.settle(result, should_end)
 
-    def settle(self, outcome: Outcome, should_end: ShouldEnd) -> None:
-        """What did not end as planned, where its table may be asked again: nothing is stored there before that."""
-        for undertaking in self._under_way.doubted():
-            if self._rests.is_resting(undertaking.target):
+    def settle(self, result: CycleResult, should_end: ShouldEnd) -> None:
+        """Asks the sinks about cycles with unknown outcome, except where a target's backoff has not passed."""
+        for cycle in self._in_flight.uncertain():
+            if self._is_waiting(cycle.target):
                 continue
             try:
-                is_stored = self._engine.aside(partial(self._under_way.settle, undertaking), should_end)
+                is_stored = self._engine.aside(partial(self._in_flight.settle, cycle), should_end)
             except RestowError as error:
-                self._rests.failed(undertaking.target, str(error))
+                self._failed(cycle.target, error)
                 continue
             if is_stored:
-                self._has_stored(undertaking.ranges, outcome)
+                self._has_stored(cycle.ranges, result)
 
-    def _undertakings(
+    def end(self) -> None:
+        """Called when the group's offsets are committed: the plan is done."""
+        self._in_flight.end()
+
+    def _target_cycles(
         self, ranges: Mapping[TopicPartition, Range], topics: Mapping[str, TopicService]
-    ) -> list[Undertaking]:
-        found = []
-        for target, partitions in _by_target(ranges, topics).items():
-            sink = self._sinks.of(target)
-            found.append(Undertaking(target, {p: ranges[p] for p in partitions}, sink, sink.staging()))
-        return found
+    ) -> list[TargetCycle]:
+        cycles = []
+        for target, partitions in by_target(ranges, topics).items():
+            sink, taken = self._sinks.of(target.table), {p: ranges[p] for p in partitions}
+            cycles.append(TargetCycle(target, taken, self._estimated_bytes(taken), sink, sink.staging()))
+        return cycles
 
-    def _store(self, undertaking: Undertaking, outcome: Outcome, should_end: ShouldEnd) -> None:
-        target, ranges, sink = undertaking.target, undertaking.ranges, undertaking.sink
-        for gap in _gaps(ranges):
-            self._once.say(gap.partition, str(gap))  # a cycle that is tried again finds the same
-        work = Work(target, ranges, self._size(ranges), sink, undertaking.staging)
+    def _store(self, cycle: TargetCycle, result: CycleResult, should_end: ShouldEnd) -> None:
+        for gap in _gaps(cycle.ranges):
+            if self._news.is_new(gap.partition, str(gap)):  # a retried cycle finds the same gap
+                log.warning("%s", gap)
         try:
-            done = self._engine.run(work, should_end, self._patience_s)
+            done = self._engine.run(cycle, should_end, self._patience_s)
         except SparkEnded:
             raise
         except RestowError as error:
-            self._rests.failed(target, str(error))
-            self._under_way.doubt(undertaking)
+            self._failed(cycle.target, error)
+            self._in_flight.mark_uncertain(cycle)
             return
         if done is None:
-            self._say(f"a cycle for {sink.name} is dropped before it was stored, since somebody waits for its end")
-            self._under_way.doubt(undertaking)
+            log.info("cancelled a cycle for %s before its commit: a command or the shutdown waits", cycle.sink.name)
+            self._in_flight.mark_uncertain(cycle)
             return
-        self._rests.succeeded(target, f"{sink.name} is written again")
+        if self._retries.succeeded(cycle.target):
+            log.info("%s is written again", cycle.sink.name)
         if done.replaced:
-            outcome.dropped += [_replaced(sink.name, p, ranges[p].position) for p in done.replaced]
-            self._under_way.doubt(undertaking)
+            result.dropped += [_replaced(cycle.sink.name, p, cycle.ranges[p].position) for p in done.replaced]
+            self._in_flight.mark_uncertain(cycle)
             return
-        self._has_stored(ranges, outcome)
-        self._count(done, outcome)
-        self._engine.aside(sink.tidy, should_end)
+        self._has_stored(cycle.ranges, result)
+        self._count(done, result)
+        self._engine.aside(cycle.sink.maintain, should_end)
 
-    def _has_stored(self, ranges: Mapping[TopicPartition, Range], outcome: Outcome) -> None:
-        stored = {p: taken.next for p, taken in ranges.items() if outcome.at.get(p) == taken.position}
-        outcome.at |= stored
-        outcome.stored |= stored
-        outcome.gaps += _gaps(ranges)
+    def _is_waiting(self, target: Target) -> bool:
+        return self._retries.is_waiting(target, time.monotonic())
+
+    def _failed(self, target: Target, error: RestowError) -> None:
+        """Logged once until the target works again. The reason is not compared: it names each cycle's own files."""
+        if self._retries.failed(target, time.monotonic()):
+            log.warning("%s; it is retried with backoff, and other tables continue", error)
+
+    def _has_stored(self, ranges: Mapping[TopicPartition, Range], result: CycleResult) -> None:
+        stored = {p: taken.next for p, taken in ranges.items() if result.at.get(p) == taken.position}
+        result.at |= stored
+        result.stored |= stored
+        result.gaps += _gaps(ranges)
         self.missed_records += sum(taken.missed for taken in ranges.values())
 
-    def _count(self, done: Done, outcome: Outcome) -> None:
-        for topic, counted in done.counted.items():
-            outcome.records += counted.records
-            outcome.bytes += counted.bytes
-            if counted.records:
-                self._record_bytes[topic] = max(1.0, counted.bytes / counted.records)
+    def _count(self, done: StoreResult, result: CycleResult) -> None:
+        for topic, read in done.read.items():
+            result.records += read.records
+            result.bytes += read.bytes
+            if read.records:
+                self._record_bytes[topic] = max(1.0, read.bytes / read.records)
 
-    def _size(self, ranges: Mapping[TopicPartition, Range]) -> float:
+    def _estimated_bytes(self, ranges: Mapping[TopicPartition, Range]) -> float:
         return sum(taken.records * self.record_bytes(partition.topic) for partition, taken in ranges.items())
 
 
 def _without_refused_gaps(
-    ranges: Mapping[TopicPartition, Range], topics: Mapping[str, TopicService], outcome: Outcome
+    ranges: Mapping[TopicPartition, Range], topics: Mapping[str, TopicService], result: CycleResult
 ) -> dict[TopicPartition, Range]:
     refused = {
-        gap.partition: RefusedPartitions((gap.partition,), "gap", refusal_line(gap))
+        gap.partition: RefusedPartitions((gap.partition,), "gap", gap_refusal(gap))
         for gap in _gaps(ranges)
         if topics[gap.partition.topic].on_gap == "stop"
     }
-    outcome.dropped += refused.values()
+    result.dropped += refused.values()
     return {partition: taken for partition, taken in ranges.items() if partition not in refused}
 
 
@@ -161,14 +196,5 @@ def _gaps(ranges: Mapping[TopicPartition, Range]) -> list[Gap]:
 
 
 def _replaced(sink: str, partition: TopicPartition, wanted: int) -> RefusedPartitions:
-    reason = f"{partition} was to go on at {wanted}, but {sink} has it elsewhere: another consumer took it over"
+    reason = f"{partition} should continue at {wanted}, but {sink} has it elsewhere: another consumer took it over"
     return RefusedPartitions((partition,), "replaced", reason)
-
-
-def _by_target(
-    partitions: Iterable[TopicPartition], topics: Mapping[str, TopicService]
-) -> dict[Target, list[TopicPartition]]:
-    found: dict[Target, list[TopicPartition]] = {}
-    for partition in sorted(partitions):
-        found.setdefault(target_of(topics[partition.topic]), []).append(partition)
-    return dict(sorted(found.items()))

@@ -1,13 +1,15 @@
-"""What is there now, and no more: `restow consume --once` runs the pipeline over it and ends. No controller is needed.
+"""`restow consume --once`: runs the Spark pipeline over the records that are there now, without a controller, and ends.
 
-Tables and group are the same as those of the consumers; what these have stored already is not stored again, and if both
-run at the same time, the table refuses whoever is late.
+It uses the tables and the group of the consumers: records that they stored are not stored again, and if both run at the
+same time, the table refuses the later one.
 """
 
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
+from typing import Final
 
 from restow.consumer.effects import ChangeAssignment, RunCycle
+from restow.consumer.pipeline import ShouldEnd
 from restow.errors import RestowError
 from restow.kafka.offsets import LogOffsets
 from restow.model import SortedMapping, TopicPartition
@@ -15,8 +17,8 @@ from restow.pipeline.pipeline import SparkPipeline
 from restow.protocol.messages import RECOVER, StartFrom, TopicService
 from restow.settings import Settings
 
-MOST_FAILURES = 5
-"""Cycles in a row that store nothing though there is something."""
+MOST_FAILURES: Final = 5
+"""Cycles in a row that store nothing though there are records."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -25,7 +27,7 @@ class Run:
     missed_records: int
     cycles: int
     is_whole: bool
-    """Everything that was there when it began is stored; if not, it was told to stop."""
+    """All records that were there at the start are stored; False if it was stopped before."""
 
 
 def run_once(
@@ -33,7 +35,7 @@ def run_once(
     pipeline: SparkPipeline,
     partitions: Iterable[TopicPartition],
     services: Mapping[str, TopicService],
-    should_end: Callable[[], bool],
+    should_end: ShouldEnd,
 ) -> Run:
     starts: dict[TopicPartition, StartFrom] = dict.fromkeys(partitions, RECOVER)
     topics = SortedMapping(services)
@@ -41,9 +43,9 @@ def run_once(
     changed = pipeline.change(ChangeAssignment((), SortedMapping(starts), topics))
     for refused in changed.refused:
         raise RestowError(refused.reason)
-    ends, trouble = LogOffsets(settings.kafka).last_stable(starts)
-    if trouble:
-        raise trouble
+    ends, error = LogOffsets(settings.kafka).last_stable(starts)
+    if error:
+        raise error
     at, records, cycles, failures = changed.started, 0, 0, 0
     while not should_end() and any(at[p] < end for p, end in ends.items() if p in at):
         ended = pipeline.cycle(RunCycle(at, topics), should_end)
@@ -51,6 +53,9 @@ def run_once(
             raise RestowError(refused.reason)
         failures = 0 if ended.positions != at else failures + 1
         if failures > MOST_FAILURES:
-            raise RestowError("nothing more could be stored, for the reasons above; what was stored before is stored")
+            raise RestowError(
+                f"{MOST_FAILURES + 1} cycles in a row stored nothing, for the reasons above; what was stored before is "
+                "kept"
+            )
         at, records, cycles = ended.positions, records + ended.records, cycles + bool(ended.records)
     return Run(records, pipeline.missed_records, cycles, all(at[p] >= end for p, end in ends.items()))

@@ -1,112 +1,119 @@
-"""Where a cycle's rows go. A sink is small: it stores a batch, it tells positions if it knows them, and it refuses a
-late batch if it can. `spark.py` knows no more of one.
+"""Sinks: where a cycle's rows go. To store rows in another system, implement `Sink` here or beside delta/sink.py.
 
-A lake table knows its positions and refuses. `Nowhere` does neither: records are read, transformed and counted, and
-their position is the group's committed offset. A sink that can't refuse says so to its group's controller with
-`refuses_late_writes = false`: then no partition is moved before its last consumer is really gone.
+A sink stores a batch, returns the positions that it knows, and refuses a late batch if it can. A Delta table
+(delta/sink.py) does all three. `NullSink` only consumes: records are read, transformed and counted, and their position
+is the group's committed offset. For a sink that can't refuse late batches, set `refuses_late_writes = false`: then the
+controller moves no partition before its previous consumer is known to be gone.
 """
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass
-from typing import Protocol
-
-from pyspark.sql import DataFrame
+from typing import TYPE_CHECKING, NamedTuple, Protocol
 
 from restow.model import TopicPartition
-from restow.pipeline.spark.writing import write_files
-from restow.pipeline.table import Span, Table
+
+if TYPE_CHECKING:
+    from pyspark.sql import DataFrame
+
+
+class Span(NamedTuple):
+    """The offsets of one partition that a batch covers: from `first` up to, and without, `next`."""
+
+    first: int
+    next: int
 
 
 @dataclass(frozen=True, slots=True)
 class Batch:
-    """What a cycle has for one sink."""
+    """One cycle's rows for one sink."""
 
-    rows: DataFrame
-    """Described, and not worked out yet."""
+    rows: "DataFrame"
+    """Lazy: writing them runs the read and the transform."""
     spans: Mapping[TopicPartition, Span]
     records: int
-    """Offsets that are read for it; none, where all of them were deleted: then the spans alone are stored."""
+    """How many offsets are read; 0 if retention deleted all of them. Then only the spans are stored."""
     staging: str = ""
-    """As the sink gave it: where this batch is to be written before it is stored."""
+    """What `Sink.staging` returned for this batch."""
 
 
 class Sink(Protocol):
+    """Schemas are what `DataFrame.schema.json()` returns. Every method may raise RestowError; the caller retries."""
+
     @property
     def name(self) -> str:
-        """For people."""
+        """For log lines and error messages, such as "the table lake/orders"."""
 
     def positions(self, partitions: Iterable[TopicPartition]) -> dict[TopicPartition, int]:
-        """The next offset of those that it knows."""
+        """The next offset of each of these partitions that the sink knows."""
 
-    def begin(self, offsets: Mapping[TopicPartition, int], schema: str) -> None:
-        """From now on it knows these; of those that it knew already it has its own opinion."""
+    def register(self, offsets: Mapping[TopicPartition, int], schema: str) -> None:
+        """Records the start offset of new partitions. A partition that the sink knows already keeps its position: call
+        `positions` afterwards. Creates the table if there is none."""
 
     def staging(self) -> str:
-        """A place for a batch that is about to come; nothing where none is needed. To be asked for anew each time."""
+        """A new place for the files of one batch; empty if the sink needs none. Called once for every batch."""
 
     def store(self, batch: Batch) -> tuple[TopicPartition, ...]:
-        """All of it: (); or nothing: the partitions that somebody else has stored meanwhile."""
+        """All or nothing. Returns () if the batch is stored, else the partitions whose position in the sink is not
+        where the batch begins: another consumer stored them."""
 
     def settle(self, staging: str, spans: Mapping[TopicPartition, Span]) -> bool:
-        """Whether a batch was stored of which it was not told that it is. If it was not, it never will be, and nothing
-        is left of it."""
+        """Returns whether a batch with unknown outcome was stored. If not, the sink refuses it from now on and removes
+        its files."""
 
-    def tidy(self) -> None:
-        """What is due, in little time."""
+    def maintain(self) -> None:
+        """Starts maintenance if it is due. Returns soon; failures are left to the next call."""
 
     def close(self) -> None: ...
 
 
-class TableSink:
-    def __init__(self, table: Table) -> None:
-        self._table = table
-        self.name = f"the table {table.uri}"
-
-    def positions(self, partitions: Iterable[TopicPartition]) -> dict[TopicPartition, int]:
-        return self._table.positions(partitions)
-
-    def begin(self, offsets: Mapping[TopicPartition, int], schema: str) -> None:
-        self._table.begin(offsets, schema)
-
-    def staging(self) -> str:
-        return self._table.staging()
-
-    def store(self, batch: Batch) -> tuple[TopicPartition, ...]:
-        files = write_files(batch.rows, self._table.uri, batch.staging) if batch.records else []
-        return self._table.commit(files, batch.rows.schema.json(), batch.spans, batch.staging)
-
-    def settle(self, staging: str, spans: Mapping[TopicPartition, Span]) -> bool:
-        return self._table.settle(staging, spans)
-
-    def tidy(self) -> None:
-        self._table.tidy()
-
-    def close(self) -> None:
-        self._table.close()
+OpenSink = Callable[[str], Sink]
+"""By the `table` of `[consume.NAME]`."""
 
 
-class Nowhere:
+class NullSink:
+    """Runs the transform and discards its rows."""
+
     name = "no table"
 
     def positions(self, partitions: Iterable[TopicPartition]) -> dict[TopicPartition, int]:  # noqa: ARG002
         return {}
 
-    def begin(self, offsets: Mapping[TopicPartition, int], schema: str) -> None:
+    def register(self, offsets: Mapping[TopicPartition, int], schema: str) -> None:
         pass
+
+    def staging(self) -> str:
+        return ""
 
     def store(self, batch: Batch) -> tuple[TopicPartition, ...]:
         if batch.records:
             batch.rows.write.format("noop").mode("overwrite").save()
         return ()
 
-    def staging(self) -> str:
-        return ""
-
     def settle(self, staging: str, spans: Mapping[TopicPartition, Span]) -> bool:  # noqa: ARG002
         return False
 
-    def tidy(self) -> None:
+    def maintain(self) -> None:
         pass
 
     def close(self) -> None:
         pass
+
+
+class OpenSinks:
+    """The sinks in use, one for each table."""
+
+    def __init__(self, open_sink: OpenSink) -> None:
+        self._open_sink = open_sink
+        self._open: dict[str, Sink] = {"": NullSink()}
+
+    def of(self, table: str) -> Sink:
+        """The NullSink if there is no table."""
+        if table not in self._open:
+            self._open[table] = self._open_sink(table)
+        return self._open[table]
+
+    def keep(self, tables: Iterable[str]) -> None:
+        """Closes all others."""
+        for table in sorted(set(self._open) - {"", *tables}):
+            self._open.pop(table).close()

@@ -1,4 +1,4 @@
-"""Finds a person's function by its name, `module:function`, for the Spark pipeline and for the light one."""
+"""Imports a user's transform by its name, `module:function`, for the Spark and the light pipeline."""
 
 import importlib
 from collections.abc import Callable
@@ -8,18 +8,18 @@ from typing import Any
 from restow.errors import RestowError
 
 
-class TransformTrouble(RestowError):
-    """It can't be imported, or can't be used as it is."""
+class TransformError(RestowError):
+    """The transform can't be imported, fails, or returns something that can't be stored."""
 
 
-def function_named(name: str, wanted: str) -> Callable[..., Any]:
-    """`wanted` follows "it must": what such a function takes and gives."""
+def imported(name: str, contract: str) -> Callable[..., Any]:
+    """`contract` completes "it must …" in the error message: what the function takes and returns."""
     module, _, path = name.partition(":")
     try:
         found: object = reduce(getattr, path.split("."), importlib.import_module(module))
-    except Exception as error:  # noqa: BLE001  whatever a person's module raises when it is imported is its refusal
-        words = " ".join(f"{type(error).__name__}: {error}".split())
-        raise TransformTrouble(f"the transform {name} can't be imported: {words}") from None
+    except Exception as error:  # noqa: BLE001  importing runs the user's module, which may raise anything
+        reason = " ".join(f"{type(error).__name__}: {error}".split())
+        raise TransformError(f"the transform {name} can't be imported: {reason}") from None
     if not callable(found):
-        raise TransformTrouble(f"the transform {name} is no function; it must {wanted}")
+        raise TransformError(f"the transform {name} is no function; it must {contract}")
     return found

@@ -11,9 +11,11 @@ from tests.support.delta.lake import COLUMNS, P0, P1, lake, rows, stored, write
 
 from restow.model import TopicPartition
 from restow.pipeline.delta.compaction import compact
+from restow.pipeline.delta.errors import DeltaTableError
 from restow.pipeline.delta.ledger import Ledger
-from restow.pipeline.delta.table import DeltaLake
-from restow.pipeline.table import Span, TableTrouble, WrittenFile
+from restow.pipeline.delta.sink import DeltaSink
+from restow.pipeline.delta.staging import WrittenFile
+from restow.pipeline.sinks import Span
 
 PARTITIONS = (P0, P1)
 
@@ -50,7 +52,7 @@ def test_no_order_of_steps_skips_or_repeats_an_offset(steps: Sequence[Look | Com
     """`alike`: two incarnations of one consumer; else two consumers."""
     with tempfile.TemporaryDirectory() as root:
         tables = (lake(Path(root), 1, incarnation=7), lake(Path(root), 1 if alike else 2, incarnation=8))
-        tables[0].begin(dict.fromkeys(PARTITIONS, 0), COLUMNS)
+        tables[0].register(dict.fromkeys(PARTITIONS, 0), COLUMNS)
         taken = dict.fromkeys(PARTITIONS, 0)
         written: dict[int, tuple[list[WrittenFile], dict[TopicPartition, Span]]] = {}
         for step in steps:
@@ -68,7 +70,7 @@ def test_no_order_of_steps_skips_or_repeats_an_offset(steps: Sequence[Look | Com
 
 
 def _commit(
-    table: DeltaLake,
+    table: DeltaSink,
     files: list[WrittenFile],
     spans: dict[TopicPartition, Span],
     taken: dict[TopicPartition, int],
@@ -78,7 +80,7 @@ def _commit(
     replaced = tuple(partition for partition, span in sorted(spans.items()) if taken[partition] != span.first)
     try:
         told = table.commit(files, COLUMNS, spans)
-    except TableTrouble:
+    except DeltaTableError:
         assert not replaced
         return
     if told == () and replaced:

@@ -14,7 +14,7 @@ IDS = ("a", "b", "never")
 
 @pytest.fixture
 def root(tmp_path: Path) -> Path:
-    lake(tmp_path).begin({P0: 0}, COLUMNS)
+    lake(tmp_path).register({P0: 0}, COLUMNS)
     return tmp_path
 
 

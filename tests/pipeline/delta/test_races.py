@@ -15,7 +15,7 @@ from tests.support.delta.lake import COLUMNS, P0, lake, on_disk, repeated, rows,
 from tests.support.paths import ROOT
 
 from restow.model import TopicPartition
-from restow.pipeline.table import Span
+from restow.pipeline.sinks import Span
 
 REPOSITORY = ROOT
 FOUR = (1, 2, 3, 4)
@@ -89,7 +89,7 @@ def test_four_who_make_tables_at_the_same_moment_make_each_once_with_the_columns
 
 
 def test_of_four_who_store_the_same_ranges_each_range_is_taken_once(race: Race) -> None:
-    lake(race.root).begin({P0: 0, CLICKS: 5}, COLUMNS)
+    lake(race.root).register({P0: 0, CLICKS: 5}, COLUMNS)
     taken = race.run("compete", 40)
     assert sum(taken) == 40
     assert stored(race.root) == rows({P0: Span(0, 40), CLICKS: Span(5, 45)})
@@ -103,7 +103,7 @@ def test_four_who_begin_the_same_partitions_of_no_table_agree(race: Race) -> Non
 
 
 def test_two_who_compact_are_not_in_the_way_of_those_who_append_nor_of_each_other(race: Race) -> None:
-    lake(race.root).begin({P0: 0}, COLUMNS)
+    lake(race.root).register({P0: 0}, COLUMNS)
     compacting, appending = race.enter("compact_often", (8, 9), 10), race.enter("append", (1, 2), 40)
     race.fire()
     assert race.finish(appending) == [[[]] * 40] * 2
@@ -124,7 +124,7 @@ def test_one_who_is_killed_before_the_commit_leaves_nothing_to_be_seen(race: Rac
 
 def test_one_who_was_stopped_before_the_commit_is_refused_when_others_went_on(race: Race) -> None:
     late, new = lake(race.root, 1), lake(race.root, 2)
-    late.begin({P0: 0, CLICKS: 0}, COLUMNS)
+    late.register({P0: 0, CLICKS: 0}, COLUMNS)
     files = write(late, spans := {P0: Span(0, 3), CLICKS: Span(0, 3)})
     assert store(new, {P0: Span(0, 5)}) == ()
     assert store(new, {P0: Span(5, 9)}) == ()

@@ -7,9 +7,10 @@ import pytest
 from deltalake import DeltaTable
 from tests.support.delta.lake import COLUMNS, P0, P1, lake, on_disk, rows, store, stored, write
 
-from restow.pipeline.delta import table as delta_table
+from restow.pipeline.delta import sink as delta_sink
+from restow.pipeline.delta.errors import DeltaTableError
 from restow.pipeline.delta.ledger import Ledger, commit_versions
-from restow.pipeline.table import Span, TableTrouble
+from restow.pipeline.sinks import Span
 
 SPANS = {P0: Span(0, 4), P1: Span(0, 4)}
 
@@ -20,14 +21,14 @@ def staging_of(path: str) -> str:
 
 def test_what_was_not_taken_leaves_nothing_is_refused_from_then_on_and_can_be_stored_again(tmp_path: Path) -> None:
     before, after = lake(tmp_path, incarnation=7), lake(tmp_path, incarnation=8)
-    before.begin({P0: 0, P1: 0}, COLUMNS)
+    before.register({P0: 0, P1: 0}, COLUMNS)
     [file] = files = write(before, SPANS)
     hidden = (tmp_path / file.path).parent / "_temporary" / "part-1.parquet"
     hidden.parent.mkdir()
     hidden.touch()
     assert after.settle(staging_of(file.path), SPANS) is False
     assert not (tmp_path / file.path).parent.exists()
-    with pytest.raises(TableTrouble, match=r"write it again$"):
+    with pytest.raises(DeltaTableError, match=r"write it again$"):
         before.commit(files, COLUMNS, SPANS)
     assert store(after, SPANS) == ()
     assert stored(tmp_path) == rows(SPANS)
@@ -35,7 +36,7 @@ def test_what_was_not_taken_leaves_nothing_is_refused_from_then_on_and_can_be_st
 
 def test_what_was_taken_is_said_to_be_and_keeps_its_files(tmp_path: Path) -> None:
     before, after = lake(tmp_path, incarnation=7), lake(tmp_path, incarnation=8)
-    before.begin({P0: 0, P1: 0}, COLUMNS)
+    before.register({P0: 0, P1: 0}, COLUMNS)
     [file] = files = write(before, SPANS)
     assert before.commit(files, COLUMNS, SPANS) == ()
     version = DeltaTable(tmp_path).version()
@@ -47,7 +48,7 @@ def test_what_was_taken_is_said_to_be_and_keeps_its_files(tmp_path: Path) -> Non
 
 def test_a_cycle_without_files_is_known_by_its_name(tmp_path: Path) -> None:
     table = lake(tmp_path)
-    table.begin({P0: 0}, COLUMNS)
+    table.register({P0: 0}, COLUMNS)
     first, second = table.staging(), table.staging()
     spans = {P0: Span(0, 9)}
     assert table.commit([], COLUMNS, spans, first) == ()
@@ -60,7 +61,7 @@ def test_a_commit_that_is_faster_than_what_was_to_refuse_it_is_taken(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     before, after = lake(tmp_path, incarnation=7), lake(tmp_path, incarnation=8)
-    before.begin({P0: 0, P1: 0}, COLUMNS)
+    before.register({P0: 0, P1: 0}, COLUMNS)
     [file] = files = write(before, SPANS)
 
     def let_it_be_faster(*arguments: Any) -> None:
@@ -68,7 +69,7 @@ def test_a_commit_that_is_faster_than_what_was_to_refuse_it_is_taken(
         assert before.commit(files, COLUMNS, SPANS) == ()
         commit_versions(*arguments)
 
-    monkeypatch.setattr(delta_table, "commit_versions", let_it_be_faster)
+    monkeypatch.setattr(delta_sink, "commit_versions", let_it_be_faster)
     assert after.settle(staging_of(file.path), SPANS) is True
     assert stored(tmp_path) == rows(SPANS)
 
@@ -77,7 +78,7 @@ def test_one_that_was_killed_before_it_removed_the_files_leaves_them_to_be_swept
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     table = lake(tmp_path)
-    table.begin({P0: 0, P1: 0}, COLUMNS)
+    table.register({P0: 0, P1: 0}, COLUMNS)
     [file] = write(table, SPANS)
     monkeypatch.setattr(Ledger, "delete_directory", _interrupt)
     with pytest.raises(KeyboardInterrupt):
@@ -96,7 +97,7 @@ def test_a_cycle_of_another_consumer_and_one_of_no_table_are_left_alone(tmp_path
     other, table = lake(tmp_path / "orders", consumer=2), lake(tmp_path / "orders", consumer=1)
     assert table.settle(table.staging(), SPANS) is False
     assert not (tmp_path / "orders").exists()
-    other.begin({P0: 0, P1: 0}, COLUMNS)
+    other.register({P0: 0, P1: 0}, COLUMNS)
     [file] = files = write(other, SPANS)
     assert table.settle(staging_of(file.path), SPANS) is False
     assert other.commit(files, COLUMNS, SPANS) == ()

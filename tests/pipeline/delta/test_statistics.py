@@ -1,4 +1,4 @@
-"""Statistics from the footers of Parquet files, judged by another reader of them: DuckDB, which wrote them."""
+"""Statistics from Parquet footers, compared with those of DuckDB, which wrote the files."""
 
 import json
 from pathlib import Path
@@ -39,10 +39,10 @@ def footer(file: Path) -> bytes:
     return data[-TRAILER_BYTES - length : -TRAILER_BYTES]
 
 
-def told(file: Path, **columns: DataType) -> dict[str, object]:
+def stats_of(file: Path, **columns: DataType) -> dict[str, object]:
     schema = StructType([StructField(name, kind) for name, kind in columns.items()])
     found = statistics_of(footer(file), schema)
-    stats: dict[str, object] = json.loads(found.text)
+    stats: dict[str, object] = json.loads(found.json)
     assert stats["numRecords"] == found.rows
     return stats
 
@@ -66,7 +66,7 @@ def test_every_column_of_every_row_group_is_found_with_its_nulls(tmp_path: Path)
     ] == judged
 
 
-def test_bounds_are_those_of_all_row_groups_as_deltas_readers_expect_them(tmp_path: Path) -> None:
+def test_bounds_cover_all_row_groups_in_the_form_of_deltas_log(tmp_path: Path) -> None:
     file = tmp_path / "bounds.parquet"
     write(
         file,
@@ -89,7 +89,7 @@ def test_bounds_are_those_of_all_row_groups_as_deltas_readers_expect_them(tmp_pa
         "at": TimestampType(),
         "n": LongType(),
     }
-    assert told(file, **kinds) == {
+    assert stats_of(file, **kinds) == {
         "numRecords": 5000,
         "minValues": {
             "b": -100,
@@ -121,7 +121,7 @@ def test_bounds_are_those_of_all_row_groups_as_deltas_readers_expect_them(tmp_pa
     }
 
 
-def test_what_json_cannot_say_has_no_bounds(tmp_path: Path) -> None:
+def test_values_that_json_cannot_represent_have_no_bounds(tmp_path: Path) -> None:
     file = tmp_path / "unsaid.parquet"
     write(
         file,
@@ -138,18 +138,18 @@ def test_what_json_cannot_say_has_no_bounds(tmp_path: Path) -> None:
         "nothing": IntegerType(),
     }
     nulls = dict.fromkeys(kinds, 0) | {"nothing": 1}
-    assert told(file, **kinds) == {"numRecords": 1, "minValues": {}, "maxValues": {}, "nullCount": nulls}
+    assert stats_of(file, **kinds) == {"numRecords": 1, "minValues": {}, "maxValues": {}, "nullCount": nulls}
 
 
-def test_columns_beyond_the_first_ones_and_parts_of_others_are_left_out(tmp_path: Path) -> None:
+def test_columns_beyond_the_limit_and_nested_fields_are_left_out(tmp_path: Path) -> None:
     file = tmp_path / "many.parquet"
     names = [f"c{number}" for number in range(MOST_COLUMNS + 1)]
     write(file, f"SELECT {{'c0': 7}} AS a, {', '.join(f'1 AS {name}' for name in names)}")
-    stats = told(file, **dict.fromkeys(names, IntegerType()))
+    stats = stats_of(file, **dict.fromkeys(names, IntegerType()))
     assert stats["minValues"] == stats["maxValues"] == dict.fromkeys(names[:-1], 1)
 
 
-def test_a_file_without_rows_has_none(tmp_path: Path) -> None:
+def test_a_file_without_rows_has_empty_statistics(tmp_path: Path) -> None:
     file = tmp_path / "empty.parquet"
     write(file, "SELECT i FROM range(5) t(i) WHERE i > 7")
     schema = StructType([StructField("i", LongType())])
@@ -158,6 +158,6 @@ def test_a_file_without_rows_has_none(tmp_path: Path) -> None:
     )
 
 
-def test_a_file_that_is_not_parquet_is_told() -> None:
-    with pytest.raises(ValueError, match="a Parquet file ends with b'PAR1', and not with b'xxxxxxxx'"):
+def test_a_file_that_is_not_parquet_is_refused() -> None:
+    with pytest.raises(ValueError, match="a Parquet file ends with b'PAR1', not with b'xxxxxxxx'"):
         footer_bytes(b"xxxxxxxx")

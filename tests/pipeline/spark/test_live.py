@@ -14,8 +14,9 @@ from restow.consumer.effects import ChangeAssignment
 from restow.consumer.events import RefusedPartitions
 from restow.kafka.clients import make_admin_client, make_consumer, make_producer
 from restow.model import SortedMapping, TopicPartition
+from restow.pipeline.delta.sink import DeltaSink
 from restow.pipeline.delta.staging import Writer
-from restow.pipeline.delta.table import DeltaLake
+from restow.pipeline.spark.writing import write_files
 from restow.protocol.messages import RECOVER, StartFrom, TopicService
 from restow.settings import Settings
 
@@ -106,14 +107,14 @@ def test_transforms_that_cannot_be_used_are_refused_when_a_partition_is_opened(l
             "module 'transforms_on_spark' has no attribute 'missing'"
         ),
         "transforms_on_spark:SECONDS": (
-            "the transform transforms_on_spark:SECONDS is no function; it must take a DataFrame and give one"
+            "the transform transforms_on_spark:SECONDS is no function; it must take a DataFrame and return one"
         ),
         "transforms_on_spark:no_frame": (
-            "the transform transforms_on_spark:no_frame gave a value of type int; it must give a DataFrame"
+            "the transform transforms_on_spark:no_frame returned a value of type int; it must return a DataFrame"
         ),
         "transforms_on_spark:counted": (
-            "the transform transforms_on_spark:counted can't be used: it gives no _topic, _partition, _offset, "
-            "_timestamp, and they can't be carried through a join or an aggregate; keep them (… .select(…, '_topic', "
+            "the transform transforms_on_spark:counted can't be used: its rows have no _topic, _partition, _offset, "
+            "_timestamp, which can't be carried through a join or an aggregate; keep them (… .select(…, '_topic', "
             "'_partition', '_offset', '_timestamp')), or write lineage = false"
         ),
     }
@@ -177,12 +178,12 @@ def test_records_that_were_deleted_before_they_were_read_are_said_counted_and_pa
     deleted_before(lake, topic, {0: 4, 1: 6})
     reader.until(10, 6)
     assert lake.rows("_partition, _offset") == [(0, offset) for offset in range(4, 10)]
-    assert sorted(lake.said) == [
+    assert sorted(lake.logged) == [
         f"{topic}-0: the records from 1 to 3, 3 in all, were deleted before they were read",
         f"{topic}-1: the records from 1 to 5, 5 in all, were deleted before they were read",
     ]
     assert reader.pipeline.missed_records == 8
-    positions = DeltaLake(lake.table(), Writer(lake.prefix, 1, 7), Settings(lake.kafka).table, print)
+    positions = DeltaSink(lake.table(), Writer(lake.prefix, 1, 7), Settings(lake.kafka).table, write_files)
     assert positions.positions(of(topic, 0, 1)) == dict(zip(of(topic, 0, 1), (10, 6), strict=True))
 
 

@@ -12,9 +12,9 @@ from tests.support.spark.live import CYCLE, Lake, of, reading
 from restow.consumer.checkpoint import TableWrite
 from restow.consumer.events import RefusedPartitions
 from restow.model import SortedMapping, TopicPartition
-from restow.pipeline.delta.table import DeltaLake
+from restow.pipeline.delta.errors import DeltaTableError
+from restow.pipeline.delta.sink import DeltaSink
 from restow.pipeline.pipeline import SHARE_OF_GRACE
-from restow.pipeline.table import TableTrouble
 from restow.protocol.messages import RECOVER, StartFrom, TopicService
 from restow.settings import Consumer
 
@@ -29,7 +29,7 @@ def test_a_late_consumer_is_refused_drops_what_it_lost_and_goes_on_with_the_rest
 
     ended = late.cycle()
     reason = (
-        f"{topic}-0 was to go on at 0, but the table {lake.table()} has it elsewhere: another consumer took it over"
+        f"{topic}-0 should continue at 0, but the table {lake.table()} has it elsewhere: another consumer took it over"
     )
     assert ended.dropped == (RefusedPartitions((p0,), "replaced", reason),)
     assert (ended.records, dict(ended.positions)) == (0, {p1: 0})
@@ -44,20 +44,23 @@ def test_where_the_answer_to_a_commit_got_lost_the_table_is_asked_before_anythin
     topic = lake.topic("lost", 1)
     lake.write(topic, {0: 5})
     reader = reading(lake.pipeline(), {topic: TopicService(table=lake.table())}, {TopicPartition(topic, 0): 0})
-    commit = DeltaLake.commit
+    commit = DeltaSink.commit
 
-    def commit_and_lose_the_answer(self: DeltaLake, *arguments: Any) -> tuple[TopicPartition, ...]:
+    def commit_and_lose_the_answer(self: DeltaSink, *arguments: Any) -> tuple[TopicPartition, ...]:
         commit(self, *arguments)
-        raise TableTrouble(f"the table {lake.table()} can't be used: connection reset")
+        raise DeltaTableError(f"the table {lake.table()} can't be used: connection reset")
 
     with monkeypatch.context() as patched:
-        patched.setattr(DeltaLake, "commit", commit_and_lose_the_answer)
+        patched.setattr(DeltaSink, "commit", commit_and_lose_the_answer)
         assert reader.after_a_cycle() == (0,), "nobody said that it was stored"
     lake.write(topic, {0: 5})
     eventually(lambda: reader.after_a_cycle() == (10,))
     assert lake.rows("_offset") == [(offset,) for offset in range(10)]
-    assert lake.said == [
-        f"the table {lake.table()} can't be used: connection reset; it is tried again after a while, others go on",
+    assert lake.logged == [
+        (
+            f"the table {lake.table()} can't be used: connection reset; "
+            "it is retried with backoff, and other tables continue"
+        ),
         f"the table {lake.table()} is written again",
     ]
 
@@ -171,15 +174,15 @@ def test_a_table_that_cannot_be_written_is_tried_again_while_others_go_on(
     data.write_text("in the way of the files")
     lake.write(stuck, {0: 2})
     lake.write(free, {0: 3})
-    eventually(lambda: reader.after_a_cycle() and len(lake.said) == 1)
+    eventually(lambda: reader.after_a_cycle() and len(lake.logged) == 1)
     lake.write(free, {0: 1})
     eventually(lambda: reader.after_a_cycle() == (4, 0))
     data.unlink()
     eventually(lambda: reader.after_a_cycle() == (4, 2))
     assert lake.rows("_offset", "stuck") == [(0,), (1,)]
-    failed, mended = lake.said
+    failed, mended = lake.logged
     assert failed.startswith(f"the records can't be written to the table {lake.table('stuck')}: ")
-    assert failed.endswith("; it is tried again after a while, others go on")
+    assert failed.endswith("; it is retried with backoff, and other tables continue")
     assert mended == f"the table {lake.table('stuck')} is written again"
 
 
@@ -200,10 +203,10 @@ def test_a_transform_that_fails_on_a_record_stores_nothing_is_said_once_and_othe
         reader.cycle()
     assert lake.rows("*", "bad") == []
     table = lake.table("bad")
-    [line] = lake.said
+    [line] = lake.logged
     assert line == (
-        f"what the transform transforms_on_spark:never_seven makes can't be written to the table {table}: "
-        "PythonException: ValueError: a seven; it is tried again after a while, others go on"
+        f"the rows of the transform transforms_on_spark:never_seven can't be written to the table {table}: "
+        "PythonException: ValueError: a seven; it is retried with backoff, and other tables continue"
     )
 
 
@@ -225,7 +228,7 @@ def test_a_cycle_that_somebody_waits_for_too_long_is_dropped_and_nothing_of_it_i
     assert calls > 5 * took_s, "several times a second"
     assert (ended.records, tuple(ended.positions.values())) == (0, (0,))
     assert lake.rows() == []
-    assert lake.said == [
-        f"a cycle for the table {lake.table()} is dropped before it was stored, since somebody waits for its end"
+    assert lake.logged == [
+        f"cancelled a cycle for the table {lake.table()} before its commit: a command or the shutdown waits"
     ]
     assert lake.staged() == [], "nothing is left of it"

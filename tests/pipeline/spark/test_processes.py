@@ -77,8 +77,8 @@ def test_consume_once_stores_what_is_there_and_check_says_what_is_wrong(project:
             "'shop' has no attribute 'nothing'"
         ),
         (
-            "restow.toml: [consume.b-counted] the transform shop:counted can't be used: it gives no _topic, "
-            "_partition, _offset, _timestamp, and they can't be carried through a join or an aggregate; keep them (… "
+            "restow.toml: [consume.b-counted] the transform shop:counted can't be used: its rows have no _topic, "
+            "_partition, _offset, _timestamp, which can't be carried through a join or an aggregate; keep them (… "
             ".select(…, '_topic', '_partition', '_offset', '_timestamp')), or write lineage = false"
         ),
         (

@@ -66,7 +66,7 @@ def test_a_store_of_certificates_and_keys_is_used_as_it_is() -> None:
     ("name", "text", "reason"),
     [
         ("ssl.ca.location", None, "can't be read: "),
-        ("ssl.ca.location", "not at all", "is no PEM file: "),
+        ("ssl.ca.location", "not at all", "is not a PEM file: "),
         ("ssl.key.location", "-----BEGIN RSA PRIVATE KEY-----", "is a key that Java can't read: "),
     ],
 )

@@ -1,4 +1,4 @@
-"""A Delta table with rows that tell where they come from, and files made without Spark. For the tests of tables."""
+"""Delta tables whose rows name their topic, partition and offset, with files written without Spark."""
 
 import json
 import shutil
@@ -13,9 +13,9 @@ from arro3.core import Table as Columns
 from deltalake import DeltaTable, QueryBuilder, write_deltalake
 
 from restow.model import TopicPartition
-from restow.pipeline.delta.staging import Writer
-from restow.pipeline.delta.table import DeltaLake
-from restow.pipeline.table import Span, WrittenFile
+from restow.pipeline.delta.sink import DeltaSink
+from restow.pipeline.delta.staging import Writer, WrittenFile
+from restow.pipeline.sinks import Span
 from restow.settings import Table as TableSettings
 
 Spans = Mapping[TopicPartition, Span]
@@ -31,12 +31,18 @@ def schema(*columns: tuple[str, str]) -> str:
 COLUMNS = schema(("topic", "string"), ("partition", "integer"), ("offset", "long"))
 
 
-def lake(root: Path, consumer: int = 1, settings: TableSettings | None = None, incarnation: int = 7) -> DeltaLake:
-    return DeltaLake(str(root), Writer("shop", consumer, incarnation), settings or TableSettings(), print)
+def lake(root: Path, consumer: int = 1, settings: TableSettings | None = None, incarnation: int = 7) -> DeltaSink:
+    return DeltaSink(
+        str(root), Writer("shop", consumer, incarnation), settings or TableSettings(), write_files=_no_spark
+    )
 
 
-def write(table: DeltaLake, spans: Spans) -> list[WrittenFile]:
-    """One file with a row for every offset, in the table's staging directory; it is no part of the table yet."""
+def _no_spark(*_: object) -> list[WrittenFile]:
+    raise AssertionError("tests of tables write their files themselves, without Spark")
+
+
+def write(table: DeltaSink, spans: Spans) -> list[WrittenFile]:
+    """One uncommitted file in a new staging directory, with a row for every offset."""
     rows = [(*partition, offset) for partition, span in sorted(spans.items()) for offset in range(*span)]
     topics, partitions, offsets = zip(*rows, strict=True)
     columns = {
@@ -48,14 +54,14 @@ def write(table: DeltaLake, spans: Spans) -> list[WrittenFile]:
 
 
 def parquet(columns: Mapping[str, Array]) -> Path:
-    """delta-rs writes Parquet files into Delta tables only: it is made to write one, whose file is taken."""
+    """delta-rs writes Parquet files only into Delta tables, so that this takes the file of a scratch table."""
     scratch = tempfile.mkdtemp(prefix="restow-parquet-")
     write_deltalake(scratch, Columns.from_batches([RecordBatch.from_pydict(dict(columns))]))
     [file] = Path(scratch).glob("*.parquet")
     return file
 
 
-def adopt(table: DeltaLake, file: Path, rows: int, keep: bool = False) -> WrittenFile:
+def adopt(table: DeltaSink, file: Path, rows: int, keep: bool = False) -> WrittenFile:
     staging = table.staging()
     target = Path(table.uri) / staging
     target.mkdir(parents=True)
@@ -68,7 +74,7 @@ def adopt(table: DeltaLake, file: Path, rows: int, keep: bool = False) -> Writte
     return WrittenFile(f"{staging}/part-0.parquet", size_bytes, rows)
 
 
-def store(table: DeltaLake, spans: Spans) -> tuple[TopicPartition, ...]:
+def store(table: DeltaSink, spans: Spans) -> tuple[TopicPartition, ...]:
     return table.commit(write(table, spans), COLUMNS, spans)
 
 
@@ -98,12 +104,12 @@ def visible(root: Path) -> set[str]:
 
 
 def brought(root: Path) -> list[Path]:
-    """The files that brought rows, in the order of their commits. Compaction brings none."""
+    """The files with new rows, in the order of their commits. Compaction adds none."""
     entries = sorted((root / "_delta_log").glob("*.json"))
     actions = [json.loads(line) for entry in entries for line in entry.read_text().splitlines() if line]
     return [root / action["add"]["path"] for action in actions if "add" in action and action["add"]["dataChange"]]
 
 
 def on_disk(root: Path) -> set[str]:
-    """Files of rows, whether they are part of the table or not."""
+    """All Parquet files below the root, committed or not."""
     return {str(path.relative_to(root)) for path in root.rglob("*.parquet") if "_delta_log" not in path.parts}

@@ -18,7 +18,7 @@ from tests.support.delta.lake import COLUMNS, P0, lake, schema, store, write
 from restow.model import TopicPartition
 from restow.pipeline.delta.compaction import compact
 from restow.pipeline.delta.ledger import Ledger
-from restow.pipeline.table import Span
+from restow.pipeline.sinks import Span
 
 NEXT_TABLE_S = 0.1
 
@@ -31,7 +31,7 @@ def append(root: Path, consumer: int, count: int) -> object:
     """Batches of three rows, to a partition of its own."""
     table, own = lake(root, consumer), TopicPartition("orders", consumer)
     wait(root)
-    table.begin({own: 0}, COLUMNS)
+    table.register({own: 0}, COLUMNS)
     return [store(table, {own: Span(3 * batch, 3 * batch + 3)}) for batch in range(count)]
 
 
@@ -43,7 +43,7 @@ def make(root: Path, consumer: int, count: int) -> object:
     for number in range(count):
         table = lake(root / str(number), consumer)
         time.sleep(max(0.0, begun_s + NEXT_TABLE_S * (number + 1) - time.time()))
-        table.begin({TopicPartition("orders", consumer): 0}, own)
+        table.register({TopicPartition("orders", consumer): 0}, own)
     return None
 
 
@@ -60,7 +60,7 @@ def begin(root: Path, consumer: int, count: int) -> object:
     """Each with an opinion of its own; the table makes up one mind."""
     table, partitions = lake(root, consumer), [TopicPartition("orders", number) for number in range(count)]
     wait(root)
-    table.begin(dict.fromkeys(partitions, consumer), COLUMNS)
+    table.register(dict.fromkeys(partitions, consumer), COLUMNS)
     return [table.positions(partitions)[partition] for partition in partitions]
 
 
@@ -79,7 +79,7 @@ def compact_often(root: Path, consumer: int, count: int) -> object:
 
 def die_before_the_commit(root: Path, consumer: int, count: int) -> object:
     table = lake(root, consumer)
-    table.begin({P0: 0}, COLUMNS)
+    table.register({P0: 0}, COLUMNS)
     write(table, {P0: Span(0, count)})
     os.kill(os.getpid(), signal.SIGKILL)
     return None

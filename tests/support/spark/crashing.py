@@ -19,10 +19,10 @@ from restow.consumer.volume import Volume
 from restow.kafka.channels.consumer import Mailbox
 from restow.kafka.offsets import GroupOffsets
 from restow.model import TopicPartition
-from restow.pipeline import sinks
-from restow.pipeline.delta.table import DeltaLake
+from restow.pipeline import pipeline
+from restow.pipeline.delta.sink import DeltaSink
+from restow.pipeline.delta.staging import WrittenFile
 from restow.pipeline.spark import writing
-from restow.pipeline.table import WrittenFile
 from restow.protocol.messages import FromConsumer, StopConsumingEvent
 
 PLAN_SAVED: Final = "plan saved"
@@ -43,7 +43,7 @@ def come_to(point: str) -> None:
 
 
 def install() -> None:
-    write_plan, write_files, take = Volume.write_plan, writing.write_files, DeltaLake.commit
+    write_plan, write_files, take = Volume.write_plan, writing.write_files, DeltaSink.commit
     commit_offsets, send = GroupOffsets.commit, Mailbox.send
 
     def planning(self: Volume, stages: tuple[TableWrite, ...]) -> None:
@@ -55,7 +55,7 @@ def install() -> None:
         come_to(FILES_WRITTEN)
         return files
 
-    def committing(self: DeltaLake, *arguments: Any) -> tuple[TopicPartition, ...]:
+    def committing(self: DeltaSink, *arguments: Any) -> tuple[TopicPartition, ...]:
         replaced = take(self, *arguments)
         come_to(TABLE_COMMITTED)
         return replaced
@@ -72,8 +72,8 @@ def install() -> None:
         return send(self, message)
 
     Volume.write_plan = planning  # type: ignore[method-assign]
-    vars(sinks)["write_files"] = writing_files
-    DeltaLake.commit = committing  # type: ignore[assignment]
+    vars(pipeline)["write_files"] = writing_files
+    DeltaSink.commit = committing  # type: ignore[assignment]
     GroupOffsets.commit = committing_offsets  # type: ignore[method-assign]
     Mailbox.send = sending  # type: ignore[method-assign]
 

@@ -5,6 +5,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
+import pytest
 from tests.support.spark.project import rows_of
 
 from restow.consumer.effects import ChangeAssignment, RunCycle
@@ -14,21 +15,22 @@ from restow.kafka.admin import Admin
 from restow.kafka.clients import make_producer
 from restow.kafka.topics import wait_until_shown
 from restow.model import SortedMapping, TopicPartition
+from restow.pipeline.delta.sink import DeltaSink
 from restow.pipeline.delta.staging import Writer
-from restow.pipeline.delta.table import DeltaLake
 from restow.pipeline.pipeline import SparkPipeline
 from restow.pipeline.spark.engine import Engine
 from restow.pipeline.spark.session import Resources
+from restow.pipeline.spark.writing import write_files
 from restow.protocol.messages import Offsets, StartFrom, TopicService
 from restow.settings import ClientProperties, Consumer, Group, Kafka, Settings, Spark
 
 QUICK = Spark(properties=ClientProperties({"spark.driver.extraJavaOptions": "-XX:TieredStopAtLevel=1"}))
-"""A session that is up soon and never becomes as fast as it could: right for a few small cycles."""
+"""C1 only: starts sooner, which suits a few small cycles."""
 CYCLE = Consumer(cycle_s=0.3, cycle_bytes=1_000_000, grace_s=4.0)
 
 
 class Borrowed(Engine):
-    """The session is the module's: it outlives this one."""
+    """Leaves the session running, which is the module's."""
 
     def close(self) -> None:
         self._worker.close()
@@ -42,12 +44,16 @@ class Lake:
     admin: Admin
     prefix: str
     directory: Path
-    said: list[str] = field(default_factory=list)
+    caplog: pytest.LogCaptureFixture
     pipelines: list[SparkPipeline] = field(default_factory=list)
 
     def __post_init__(self) -> None:
         # Idempotent: else a batch that has to be sent again comes after those that were sent after it.
         self._producer = make_producer(self.kafka, {"enable.idempotence": True})
+
+    @property
+    def logged(self) -> list[str]:
+        return [record.getMessage() for record in self.caplog.records if record.name.startswith("restow.")]
 
     def topic(self, name: str, partitions: int) -> str:
         topic = f"{self.prefix}-{name}"
@@ -69,9 +75,8 @@ class Lake:
         writer = Writer(self.prefix, consumer, 7)
         pipeline = SparkPipeline(
             whole,
-            Borrowed(whole, Resources(cores=1.0), self.said.append),
-            lambda uri: DeltaLake(uri, writer, whole.table, self.said.append),
-            self.said.append,
+            Borrowed(whole, Resources(cores=1.0)),
+            lambda uri: DeltaSink(uri, writer, whole.table, write_files),
             plans,
         )
         self.pipelines.append(pipeline)

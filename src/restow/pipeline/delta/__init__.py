@@ -1,1 +1,14 @@
-"""Delta Lake: a table that commits files and offsets together, its log, and its maintenance."""
+"""Delta tables as sinks: files and offsets are taken by one commit, exactly once. docs/exactly-once.md explains how.
+
+sink.py         the table as a sink: commits files and offsets together, or refuses both
+ledger.py       application transactions in the table's log, which hold the offsets
+staging.py      names of staging directories and of transaction ids
+schemas.py      whether a batch fits the table, and which columns the table lacks
+features.py     refuses tables that demand what restow can't check
+footers.py      reads the footer of a Parquet file
+statistics.py   column statistics for data skipping, from the footers
+maintenance.py  compaction and vacuum in a process of their own, when they are due
+compaction.py   rewrites many small files as few large ones
+vacuum.py       deletes files that no reader needs
+errors.py       what delta-rs raises, and the error of a table
+"""

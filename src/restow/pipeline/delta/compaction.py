@@ -1,10 +1,10 @@
-"""Makes many small files of a Delta table into few larger ones. `tidying.py` calls this.
+"""Compaction: rewrites many small files of a Delta table as few large ones. maintenance.py calls it when it is due.
 
-delta-rs has a compaction of its own, which is not used: of two at the same time both are taken, and every row is there
-twice (seen with 1.6.6). Here one is taken by the very version of the table at which all its files were seen to be part
-of it, or not at all; whatever anybody commits in between makes it look again.
+It does not use delta-rs's `optimize.compact`: when two of them run at once, both commit and every row is doubled (seen
+with 1.6.6). This one commits only at the table version at which it saw that all its files are part of the table; any
+commit in between makes it look again.
 
-The chosen files become a table of their own on the local disk, whose rows are written into one file.
+The chosen files become a scratch table on the local disk, whose rows delta-rs writes into one file.
 """
 
 import json
@@ -23,16 +23,16 @@ from restow.pipeline.delta.ledger import Ledger
 from restow.pipeline.delta.staging import COMPACTOR, cycle_directory, cycle_id
 
 TRIES: Final = 100
-"""A try takes 10 ms; four consumers that commit once a second leave most of them undisturbed."""
+"""A try takes 10 ms: beside four consumers that commit once a second, most succeed."""
 
 IN_ORDER: Final = {"datafusion.execution.target_partitions": "1"}
-"""One file after the other. The writer has no such setting: it keeps the order where it has one core."""
+"""Reads one file after the other. The writer keeps the order only on one core; it has no setting for it."""
 
 SCRATCH_LOG: Final = "_delta_log/00000000000000000000.json"
 
 
 class File(NamedTuple):
-    """In the order in which they came, if sorted."""
+    """Sorts by age."""
 
     added_ms: int
     path: str
@@ -45,35 +45,35 @@ def files_of(table: DeltaTable) -> list[File]:
     return sorted(File(int(added), path, size) for added, path, size in zip(*columns, strict=True))
 
 
-def chosen(files: Iterable[File], file_bytes: int) -> Iterator[list[File]]:
-    """Files that become one, each time. A large one among small ones is left until they have grown to its size: else
-    it would be written again and again for the sake of a few rows."""
+def chosen_groups(files: Iterable[File], file_bytes: int) -> Iterator[list[File]]:
+    """Yields groups of files that become one file each. A large file is left out until the small ones add up to its
+    size: else it would be rewritten again and again for the sake of a few rows."""
     small = sorted(file for file in files if file.size_bytes < file_bytes)
     while small and 2 * max(file.size_bytes for file in small) > sum(file.size_bytes for file in small):
         small.remove(max(small, key=lambda file: file.size_bytes))
-    some: list[File] = []
+    group: list[File] = []
     for file in small:
-        some.append(file)
-        if sum(each.size_bytes for each in some) >= file_bytes:
-            yield some
-            some = []
-    if len(some) > 1:
-        yield some
+        group.append(file)
+        if sum(each.size_bytes for each in group) >= file_bytes:
+            yield group
+            group = []
+    if len(group) > 1:
+        yield group
 
 
 def compact(ledger: Ledger, file_bytes: int, run: int) -> None:
-    """`run` tells this one from others that began in the same millisecond. Raises CommitFailedError if others were in
-    the way all the time."""
-    for files in list(chosen(files_of(ledger.table), file_bytes)):
+    """`run` distinguishes compactions that begin in the same millisecond. Raises CommitFailedError if other commits
+    changed the chosen files, or kept interfering."""
+    for files in list(chosen_groups(files_of(ledger.table), file_bytes)):
         stamp = time.time_ns() // 1_000_000
         directory = cycle_directory(*COMPACTOR, run, stamp)
         with tempfile.TemporaryDirectory(prefix="restow-compaction-") as scratch:
-            added = _rewritten(ledger, files, Path(scratch), directory)
-        _exchange(ledger, files, added, stamp)
+            added = _rewrite(ledger, files, Path(scratch), directory)
+        _replace(ledger, files, added, stamp)
 
 
-def _rewritten(ledger: Ledger, files: Sequence[File], scratch: Path, directory: str) -> list[AddAction]:
-    """Adds that change no data, as old as the youngest of the files."""
+def _rewrite(ledger: Ledger, files: Sequence[File], scratch: Path, directory: str) -> list[AddAction]:
+    """Returns add actions with dataChange = false, dated like the youngest of the files."""
     source, target = scratch / "source", scratch / "target"
     adds = [_fetch(ledger, file, source / f"{number:06}.parquet") for number, file in enumerate(files)]
     schema = Schema.from_json(ledger.table.schema().to_json())
@@ -83,7 +83,7 @@ def _rewritten(ledger: Ledger, files: Sequence[File], scratch: Path, directory: 
     actions = [json.loads(line) for line in (target / SCRATCH_LOG).read_text().splitlines()]
     written = [action["add"] for action in actions if "add" in action]
     for add in written:
-        _send(ledger, target / add["path"], f"{directory}/{add['path']}")
+        _upload(ledger, target / add["path"], f"{directory}/{add['path']}")
     added_ms = max(file.added_ms for file in files)
     return [
         AddAction(f"{directory}/{add['path']}", add["size"], {}, added_ms, data_change=False, stats=add["stats"])
@@ -91,12 +91,12 @@ def _rewritten(ledger: Ledger, files: Sequence[File], scratch: Path, directory: 
     ]
 
 
-def _exchange(ledger: Ledger, files: Sequence[File], added: Sequence[AddAction], stamp: int) -> None:
+def _replace(ledger: Ledger, files: Sequence[File], added: Sequence[AddAction], stamp: int) -> None:
     for _ in range(TRIES):
         ledger.refresh()
         have = {file.path for file in files_of(ledger.table)}
         if not have.issuperset(file.path for file in files) or (ledger[cycle_id(*COMPACTOR)] or 0) >= stamp:
-            raise CommitFailedError("others were faster")
+            raise CommitFailedError("another commit replaced files of this compaction")
         now_ms = time.time_ns() // 1_000_000
         removed = [RemoveAction(file.path, False, now_ms, file.size_bytes, {}) for file in files]
         try:
@@ -106,14 +106,14 @@ def _exchange(ledger: Ledger, files: Sequence[File], added: Sequence[AddAction],
                 schema=ledger.table.schema(),
                 commit_properties=CommitProperties(
                     app_transactions=[Transaction(cycle_id(*COMPACTOR), stamp)],
-                    max_commit_retries=0,  # at this version, at which the files were seen, or not at all
+                    max_commit_retries=0,  # only at this version, at which the files were seen
                 ),
             )
         except CommitFailedError:
             continue
         ledger.refresh()
         return
-    raise CommitFailedError("others were in the way all the time")
+    raise CommitFailedError(f"other commits interfered {TRIES} times")
 
 
 def _fetch(ledger: Ledger, file: File, to: Path) -> AddAction:
@@ -126,7 +126,7 @@ def _fetch(ledger: Ledger, file: File, to: Path) -> AddAction:
     return AddAction(to.name, file.size_bytes, {}, file.added_ms, data_change=True, stats="{}")
 
 
-def _send(ledger: Ledger, file: Path, to: str) -> None:
+def _upload(ledger: Ledger, file: Path, to: str) -> None:
     if Path(ledger.uri).is_dir():
         target = Path(ledger.uri) / to
         target.parent.mkdir(parents=True, exist_ok=True)

@@ -1,7 +1,7 @@
-"""Which Delta tables restow can write, of those that others made. Called by `delta.py` when it opens one.
+"""Refuses Delta tables that demand more of their rows than restow checks. Called whenever a table is opened.
 
-Spark writes plain Parquet files and delta-rs takes them as they are: what a table demands of its rows beyond their
-types would be looked after by nobody. Such a table is refused with a line that names the demand.
+Spark writes plain Parquet files and delta-rs commits them as they are, so constraints beyond the column types would not
+be enforced. Such a table is refused with a message that names the feature.
 """
 
 from collections.abc import Iterator
@@ -10,23 +10,23 @@ from typing import Final
 from deltalake import DeltaTable
 
 from restow.pipeline.delta import schemas
-from restow.pipeline.table import TableTrouble
+from restow.pipeline.delta.errors import DeltaTableError
 
-HARMLESS: Final = frozenset(
+SUPPORTED_FEATURES: Final = frozenset(
     [
         *("appendOnly", "changeDataFeed", "timestampNtz", "v2Checkpoint", "vacuumProtocolCheck"),
         *("checkConstraints", "columnMapping", "deletionVectors", "generatedColumns", "identityColumns", "invariants"),
     ]
 )
-"""Features that ask nothing of files that are added, or whose use shows in the table's properties and columns."""
+"""Writer features that don't concern added files, or whose use shows in the table's properties and columns."""
 
 
-def refuse_unknown(table: DeltaTable) -> None:
-    if reasons := sorted(_reasons(table)):
-        raise TableTrouble(f"{reasons[0]}, which restow does not look after; let it write to another table")
+def refuse_unsupported(table: DeltaTable) -> None:
+    if reasons := sorted(_unsupported(table)):
+        raise DeltaTableError(f"{reasons[0]}, which restow does not support; let restow write to another table")
 
 
-def _reasons(table: DeltaTable) -> Iterator[str]:
+def _unsupported(table: DeltaTable) -> Iterator[str]:
     metadata = table.metadata()
     if metadata.partition_columns:
         yield f"it is partitioned by {', '.join(metadata.partition_columns)}"
@@ -38,6 +38,6 @@ def _reasons(table: DeltaTable) -> Iterator[str]:
         if name == "delta.enableDeletionVectors" and value == "true":
             yield f"it has {name} = true"
     for feature in table.protocol().writer_features or ():
-        if feature not in HARMLESS:
+        if feature not in SUPPORTED_FEATURES:
             yield f"it has the feature {feature}"
-    yield from schemas.demands(table.schema().to_json())
+    yield from schemas.constraints(table.schema().to_json())

@@ -1,8 +1,7 @@
-"""The footer of a Parquet file: how many rows it has, and what it tells of the values in each of its columns.
+"""Reads the footer of a Parquet file: rows, and the null count, minimum and maximum of every column chunk.
 
-`statistics.py` has one for every file that a cycle wrote. Java would answer the same in ten calls for each column, each
-a message to the JVM and back. A footer is a few kilobytes in Thrift's compact protocol, and this knows as much of that
-as footers need.
+statistics.py calls it for every file that a cycle wrote. Asking Java instead takes ten calls to the JVM for each
+column. A footer is a few kilobytes in Thrift's compact protocol, of which this implements as much as footers need.
 """
 
 from dataclasses import dataclass
@@ -10,26 +9,26 @@ from enum import IntEnum
 from typing import Any, Final, NamedTuple
 
 TRAILER_BYTES: Final = 8
-"""At the end of a file: the length of the footer before them in four bytes, and the magic word."""
+"""At the end of a file: the length of the footer in four bytes, and the magic word."""
 MAGIC: Final = b"PAR1"
 
-# What is looked at of Parquet's structures, by the numbers of their fields.
+# Field numbers of Parquet's structures.
 FILE_ROW_GROUPS: Final = 4
 GROUP_COLUMNS, GROUP_ROWS = 1, 3
 COLUMN_META: Final = 3
 META_PATH, META_STATISTICS = 3, 12
-STATISTICS_NULLS, STATISTICS_GREATEST, STATISTICS_LEAST = 3, 5, 6
+STATISTICS_NULLS, STATISTICS_MAXIMUM, STATISTICS_MINIMUM = 3, 5, 6
 
 
 class Chunk(NamedTuple):
     """One column in one row group."""
 
     path: tuple[str, ...]
-    """More than one name: a part of another column."""
+    """More than one name for a field of a struct, an array or a map."""
     nulls: int | None
-    least: bytes | None
-    """As the column's physical type has it."""
-    greatest: bytes | None
+    minimum: bytes | None
+    """In the encoding of the column's physical type."""
+    maximum: bytes | None
 
 
 class RowGroup(NamedTuple):
@@ -38,14 +37,14 @@ class RowGroup(NamedTuple):
 
 
 def footer_bytes(trailer: bytes) -> int:
-    """How long the footer before these last bytes of a file is."""
+    """The length of the footer, from the last TRAILER_BYTES of a file. Raises ValueError."""
     if len(trailer) != TRAILER_BYTES or not trailer.endswith(MAGIC):
-        raise ValueError(f"a Parquet file ends with {MAGIC!r}, and not with {trailer!r}")
+        raise ValueError(f"a Parquet file ends with {MAGIC!r}, not with {trailer!r}")
     return int.from_bytes(trailer[:4], "little")
 
 
 def row_groups(footer: bytes) -> tuple[RowGroup, ...]:
-    file = Compact(footer).struct()
+    file = CompactReader(footer).struct()
     return tuple(
         RowGroup(group[GROUP_ROWS], tuple(_chunk(column[COLUMN_META]) for column in group[GROUP_COLUMNS]))
         for group in file[FILE_ROW_GROUPS]
@@ -53,13 +52,13 @@ def row_groups(footer: bytes) -> tuple[RowGroup, ...]:
 
 
 def _chunk(meta: dict[int, Any]) -> Chunk:
-    told = meta.get(META_STATISTICS, {})
+    stats = meta.get(META_STATISTICS, {})
     path = tuple(name.decode() for name in meta[META_PATH])
-    return Chunk(path, told.get(STATISTICS_NULLS), told.get(STATISTICS_LEAST), told.get(STATISTICS_GREATEST))
+    return Chunk(path, stats.get(STATISTICS_NULLS), stats.get(STATISTICS_MINIMUM), stats.get(STATISTICS_MAXIMUM))
 
 
 class Kind(IntEnum):
-    """Of a value, as Thrift's compact protocol numbers them. There are maps and doubles too, but in no footer."""
+    """Types of Thrift's compact protocol. Maps and doubles occur in no footer."""
 
     TRUE = 1
     FALSE = 2
@@ -73,14 +72,14 @@ class Kind(IntEnum):
 
 
 STOP: Final = 0
-"""Instead of the head of another field."""
+"""Ends a struct."""
 LONG: Final = 15
-"""Instead of the size of a list: it follows."""
+"""In place of a list's size: the size follows as a varint."""
 
 
 @dataclass
-class Compact:
-    """Values, read one after the other. A struct is a dict, by the numbers of its fields."""
+class CompactReader:
+    """Reads values in sequence. A struct becomes a dict by field number."""
 
     data: bytes
     at: int = 0
@@ -91,7 +90,7 @@ class Compact:
         while (head := self._byte()) != STOP:
             step, kind = head >> 4, head & 15
             number = number + step if step else self._signed()
-            # The head of a field that is true or false says which; in a list each has a byte.
+            # A boolean field has its value in the header; booleans in a list have a byte each.
             found[number] = kind == Kind.TRUE if kind in (Kind.TRUE, Kind.FALSE) else self._value(kind)
         return found
 

@@ -1,17 +1,17 @@
-"""Does a batch fit a table, and which columns does the table lack? Called by `delta.py` before files become a table's.
+"""Schema evolution: whether a batch fits a table, and which columns have to be added to the table first.
 
-Spark and Delta write schemas as the same JSON. What is decided here is the same for both:
+Spark and Delta write schemas as the same JSON. The rules:
 
-- every column that restow makes may be null, at every depth: Spark writes the files, and nobody checks them again;
-- a column, or a field of a struct, that the table lacks is added to it; one that the batch lacks is null in its rows;
-- anything else that differs is refused. A type is never widened: engines disagree on what they read then.
+- every column that restow creates is nullable, at every depth: nothing checks the files that Spark writes;
+- a column, or a field of a struct, that the table lacks is added; one that the batch lacks is null in its rows;
+- any other difference is refused. A type is never widened: engines disagree on how they read such a column.
 """
 
 import json
 from collections.abc import Iterator
 from typing import Any, Final
 
-from restow.pipeline.table import TableTrouble
+from restow.pipeline.delta.errors import DeltaTableError
 
 SIMPLE_TYPES: Final = frozenset(
     [
@@ -19,47 +19,48 @@ SIMPLE_TYPES: Final = frozenset(
         *("long", "integer", "short", "byte", "float", "double", "decimal"),
     ]
 )
-UNCHECKED: Final = ("delta.invariants", "delta.generationExpression", "delta.identity.start")
-"""What a table may demand of a column, and nobody would look after when Spark writes its files."""
+UNENFORCED: Final = ("delta.invariants", "delta.generationExpression", "delta.identity.start")
+"""Constraints of a column that restow does not enforce."""
 
 Type = str | dict[str, Any]
 Fields = list[dict[str, Any]]
 
 
-def made_of(schema: str) -> Fields:
-    """The columns of a table that is made for such a batch."""
+def table_columns(schema: str) -> Fields:
+    """The columns of a table that is created for a batch of this schema."""
     fields = _fields(schema)
     _refuse_repeated(fields)
     return [_nullable(field) for field in fields]
 
 
-def lacking(table: str, batch: str) -> Fields:
-    """The columns of the batch that the table lacks, wholly or in part, as the table should have them."""
+def missing_columns(table: str, batch: str) -> Fields:
+    """The columns to add to the table, or to replace in it where a struct lacks fields. Raises DeltaTableError if the
+    batch can't be stored."""
     have = {field["name"]: field for field in _fields(table)}
     folded = {name.lower(): name for name in have}
     found = []
-    for field in made_of(batch):
+    for field in table_columns(batch):
         name = field["name"]
         if name not in have and name.lower() in folded:
-            raise TableTrouble(f"column {name} is called {folded[name.lower()]} in the table; give it that name")
+            raise DeltaTableError(f"column {name} is called {folded[name.lower()]} in the table; give it that name")
         if name not in have:
             found.append(field)
-        elif grown := _grown(name, have[name]["type"], field["type"]):
+        elif grown := _with_missing_fields(name, have[name]["type"], field["type"]):
             found.append({**have[name], "type": grown})
     for name in sorted(set(have) - {field["name"] for field in _fields(batch) if not field["nullable"]}):
         if not have[name]["nullable"]:
-            raise TableTrouble(
-                f"column {name} may not be null in the table, and nothing says that it isn't in the batch"
+            raise DeltaTableError(
+                f"column {name} may not be null in the table, but it is nullable or missing in the batch"
             )
     return found
 
 
-def demands(schema: str) -> Iterator[str]:
-    """What the table demands of its columns that can't be looked after."""
+def constraints(schema: str) -> Iterator[str]:
+    """Column constraints that restow does not enforce, as texts."""
     for field in _fields(schema):
-        for demand in UNCHECKED:
-            if demand in field["metadata"]:
-                yield f"column {field['name']} has {demand}"
+        for constraint in UNENFORCED:
+            if constraint in field["metadata"]:
+                yield f"column {field['name']} has {constraint}"
 
 
 def as_json(fields: Fields) -> str:
@@ -76,36 +77,41 @@ def _refuse_repeated(fields: Fields) -> None:
     for field in fields:
         name = field["name"]
         if name.lower() in names:
-            raise TableTrouble(f"columns {names[name.lower()]} and {name} of the batch have one name to a table")
+            first = names[name.lower()]
+            raise DeltaTableError(f"columns {first} and {name} of the batch differ only in case; rename one of them")
         names[name.lower()] = name
 
 
 def _nullable(field: dict[str, Any], path: str = "") -> dict[str, Any]:
     path += field["name"]
-    return {"name": field["name"], "type": _loose(path, field["type"]), "nullable": True, "metadata": {}}
+    return {"name": field["name"], "type": _nullable_type(path, field["type"]), "nullable": True, "metadata": {}}
 
 
-def _loose(path: str, of: Type) -> Type:
+def _nullable_type(path: str, of: Type) -> Type:
     if isinstance(of, str):
         if of.partition("(")[0] not in SIMPLE_TYPES:
-            raise TableTrouble(f"column {path} of the batch is {of}, which no table has; cast it in the transform")
+            raise DeltaTableError(
+                f"column {path} of the batch is {of}, which Delta does not support; cast it in the transform"
+            )
         return of
     match of["type"]:
         case "struct":
             return {"type": "struct", "fields": [_nullable(field, f"{path}.") for field in of["fields"]]}
         case "array":
-            element = _loose(f"{path}.element", of["elementType"])
+            element = _nullable_type(f"{path}.element", of["elementType"])
             return {"type": "array", "elementType": element, "containsNull": True}
         case "map":
-            key, value = _loose(f"{path}.key", of["keyType"]), _loose(f"{path}.value", of["valueType"])
+            key, value = _nullable_type(f"{path}.key", of["keyType"]), _nullable_type(f"{path}.value", of["valueType"])
             return {"type": "map", "keyType": key, "valueType": value, "valueContainsNull": True}
         case other:
-            raise TableTrouble(f"column {path} of the batch is {other}, which no table has; cast it in the transform")
+            raise DeltaTableError(
+                f"column {path} of the batch is {other}, which Delta does not support; cast it in the transform"
+            )
 
 
-def _grown(path: str, have: Type, wanted: Type) -> Type | None:
-    """The table's type with the fields that it lacks; None: it lacks nothing."""
-    if _spelled(have) == _spelled(wanted):
+def _with_missing_fields(path: str, have: Type, wanted: Type) -> Type | None:
+    """The table's type with the fields that it lacks; None if it lacks none."""
+    if _text(have) == _text(wanted):
         return None
     if isinstance(have, dict) and isinstance(wanted, dict) and have["type"] == wanted["type"] == "struct":
         fields = {field["name"]: field for field in have["fields"]}
@@ -113,24 +119,24 @@ def _grown(path: str, have: Type, wanted: Type) -> Type | None:
         for field in wanted["fields"]:
             if (name := field["name"]) not in fields:
                 fields[name], lacks = field, True
-            elif grown := _grown(f"{path}.{name}", fields[name]["type"], field["type"]):
+            elif grown := _with_missing_fields(f"{path}.{name}", fields[name]["type"], field["type"]):
                 fields[name], lacks = {**fields[name], "type": grown}, True
         return {"type": "struct", "fields": list(fields.values())} if lacks else None
-    raise TableTrouble(
-        f"column {path} is {_spelled(have)} in the table and {_spelled(wanted)} in the batch; "
+    raise DeltaTableError(
+        f"column {path} is {_text(have)} in the table and {_text(wanted)} in the batch; "
         "cast it in the transform, or name another table"
     )
 
 
-def _spelled(of: Type) -> str:
-    """As people and Spark write it. Whether something may be null is no part of it."""
+def _text(of: Type) -> str:
+    """As Spark prints it, without nullability."""
     if isinstance(of, str):
         return of
     match of["type"]:
         case "struct":
-            fields = (f"{field['name']}: {_spelled(field['type'])}" for field in of["fields"])
+            fields = (f"{field['name']}: {_text(field['type'])}" for field in of["fields"])
             return f"struct<{', '.join(fields)}>"
         case "array":
-            return f"array<{_spelled(of['elementType'])}>"
+            return f"array<{_text(of['elementType'])}>"
         case _:
-            return f"map<{_spelled(of['keyType'])}, {_spelled(of['valueType'])}>"
+            return f"map<{_text(of['keyType'])}, {_text(of['valueType'])}>"

@@ -1,7 +1,7 @@
-"""Names: where a consumer's files lie below a table's root, and under which ids it speaks to the table.
+"""Staging: the directories that cycles write files to below a table's root, and the ids of their transactions.
 
-A cycle has a *stamp*, the milliseconds at which it began, grown by one where two would be alike. It is in the name of
-the cycle's directory and in its commit, so that a table can tell a cycle whose files were swept from one that is late.
+A cycle has a *stamp*: the milliseconds at which it began, increased by one where two would be equal. The stamp is part
+of the directory's name and of the commit, so that the table can refuse a cycle whose files vacuum removed.
 """
 
 import re
@@ -11,32 +11,47 @@ from typing import Final
 from restow.model import TopicPartition
 
 ROOT: Final = "data"
-"""No underscore or dot before it: Delta's vacuum passes over such directories, also when their files are removed."""
+"""Without a leading underscore or dot: Delta's VACUUM skips such directories, even for removed files."""
 
 DIRECTORY: Final = re.compile(
     rf"(?P<path>{ROOT}/(?P<group>[^/]+)/(?P<member>[^/]+)/(?P<incarnation>[0-9]+)-(?P<stamp>[0-9]+))/.*"
 )
 
 COMPACTOR: Final = ("restow", "compactor")
-"""Who writes compacted files, whichever consumer has it done; a member of a group that is called restow, perhaps, but
-no consumer of it."""
+"""Group and member of compacted files, whichever consumer started the compaction. No consumer has this name, not even
+in a group called restow."""
+
+
+@dataclass(frozen=True, slots=True)
+class WrittenFile:
+    """A Parquet file below the table's root that is not part of the table yet."""
+
+    path: str
+    """Relative to the table's root: the staging directory, a slash, and the file's name."""
+
+    size_bytes: int
+    rows: int
+
+    stats: str = ""
+    """Delta's statistics as JSON; if empty, the commit states the number of rows only."""
 
 
 @dataclass(frozen=True, slots=True)
 class Writer:
-    """Who writes: one start of one consumer of a group."""
+    """One process of one consumer."""
 
     group: str
     consumer: int
     incarnation: int
 
     def position_id(self, partition: TopicPartition) -> str:
-        """Its version in the table is the partition's next offset, whoever stored it."""
+        """The transaction id whose version is the partition's next offset, whichever consumer stored it."""
         return f"{self.group}/{partition.topic}/{partition.partition}"
 
     @property
     def cycle_id(self) -> str:
-        """Its version in the table is the stamp of this consumer's last cycle, or that up to which files were swept."""
+        """The transaction id whose version is the stamp of this consumer's last cycle, or up to which vacuum removed
+        its files."""
         return cycle_id(self.group, self._member)
 
     def directory(self, stamp: int) -> str:
@@ -48,8 +63,8 @@ class Writer:
 
 
 @dataclass(frozen=True, slots=True, order=True)
-class Staged:
-    """The directory of a cycle, as its name tells."""
+class StagedCycle:
+    """A cycle, as the name of its staging directory identifies it."""
 
     path: str
     cycle_id: str
@@ -64,9 +79,9 @@ def cycle_directory(group: str, member: str, incarnation: int, stamp: int) -> st
     return f"{ROOT}/{group}/{member}/{incarnation}-{stamp}"
 
 
-def staged(file: str) -> Staged | None:
-    """The cycle that a file was written by; None: not restow's."""
+def staged_cycle(file: str) -> StagedCycle | None:
+    """The cycle that wrote the file; None if restow did not write it."""
     parts = DIRECTORY.fullmatch(file)
     if not parts:
         return None
-    return Staged(parts["path"], cycle_id(parts["group"], parts["member"]), int(parts["stamp"]))
+    return StagedCycle(parts["path"], cycle_id(parts["group"], parts["member"]), int(parts["stamp"]))

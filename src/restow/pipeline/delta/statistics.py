@@ -1,5 +1,6 @@
-"""What Delta's readers skip files by: rows, and the least, greatest and missing values of columns, from the footer of a
-Parquet file that Spark wrote. `writing.py` asks for each file.
+"""Column statistics for Delta's data skipping: row, minimum, maximum and null counts from a Parquet file's footer.
+
+spark/writing.py calls it for every file that Spark wrote.
 """
 
 import json
@@ -26,39 +27,39 @@ from pyspark.sql.types import (
 from restow.pipeline.delta.footers import Chunk, row_groups
 
 MOST_COLUMNS: Final = 32
-"""As Delta's own default has it: beyond that nobody filters."""
+"""Delta's own default."""
 LONGEST_TEXT: Final = 32
-"""A longer text would have to be cut, and its end raised; it is left out."""
+"""Longer texts have no bounds: a truncated maximum would have to be rounded up."""
 EPOCH: Final = datetime(1970, 1, 1, tzinfo=UTC)
 
 
 class Statistics(NamedTuple):
     rows: int
-    text: str
-    """As Delta's log has it."""
+    json: str
+    """As in Delta's log."""
 
 
 def statistics_of(footer: bytes, schema: StructType) -> Statistics:
-    """Of a file with rows of this schema. Columns that are parts of others have none."""
+    """Statistics of a file whose rows have this schema. Nested fields have none."""
     groups = row_groups(footer)
     rows = sum(group.rows for group in groups)
-    least, greatest, nulls = {}, {}, {}
+    minimum, maximum, nulls = {}, {}, {}
     for field in schema.fields[:MOST_COLUMNS]:
         chunks = [chunk for group in groups for chunk in group.chunks if chunk.path == (field.name,)]
         if chunks and all(chunk.nulls is not None for chunk in chunks):
             nulls[field.name] = sum(chunk.nulls or 0 for chunk in chunks)
         if bounds := _bounds(chunks, field.dataType):
-            least[field.name], greatest[field.name] = bounds
-    told = {"numRecords": rows, "minValues": least, "maxValues": greatest, "nullCount": nulls}
-    return Statistics(rows, json.dumps(told))
+            minimum[field.name], maximum[field.name] = bounds
+    stats = {"numRecords": rows, "minValues": minimum, "maxValues": maximum, "nullCount": nulls}
+    return Statistics(rows, json.dumps(stats))
 
 
 def _bounds(chunks: list[Chunk], kind: DataType) -> tuple[Any, Any] | None:
-    """As JSON has them. None where one of the chunks has none, or they can't be said without loss."""
+    """Minimum and maximum as JSON values; None if a chunk has none, or JSON can't represent them."""
     read = READERS.get(type(kind))
     if read is None or not chunks:
         return None
-    found = [read(bound) for chunk in chunks for bound in (chunk.least, chunk.greatest) if bound is not None]
+    found = [read(bound) for chunk in chunks for bound in (chunk.minimum, chunk.maximum) if bound is not None]
     if len(found) < 2 * len(chunks) or None in found:
         return None
     return min(found), max(found)
@@ -68,19 +69,19 @@ def _integer(value: bytes) -> int:
     return int.from_bytes(value, "little", signed=True)
 
 
-def _day(value: bytes) -> str | None:
-    return _told(timedelta(days=_integer(value)), lambda moment: moment.date().isoformat())
+def _date(value: bytes) -> str | None:
+    return _formatted(timedelta(days=_integer(value)), lambda moment: moment.date().isoformat())
 
 
-def _moment(value: bytes) -> str | None:
+def _timestamp(value: bytes) -> str | None:
     since = timedelta(microseconds=_integer(value))
-    return _told(since, lambda moment: f"{moment.isoformat(timespec='microseconds').removesuffix('+00:00')}Z")
+    return _formatted(since, lambda moment: f"{moment.isoformat(timespec='microseconds').removesuffix('+00:00')}Z")
 
 
-def _told(since_epoch: timedelta, told: Callable[[datetime], str]) -> str | None:
-    """Nothing of what is before the year 1 or after 9999, which Spark has and Python has not."""
+def _formatted(since_epoch: timedelta, text: Callable[[datetime], str]) -> str | None:
+    """Returns None before the year 1 and after 9999, which Spark has and Python has not."""
     try:
-        return told(EPOCH + since_epoch)
+        return text(EPOCH + since_epoch)
     except OverflowError:
         return None
 
@@ -99,7 +100,7 @@ READERS: Final[dict[type[DataType], Callable[[bytes], Any]]] = {
     **dict.fromkeys((ByteType, ShortType, IntegerType, LongType), _integer),
     **dict.fromkeys((FloatType, DoubleType), _number),
     StringType: _text,
-    DateType: _day,
-    TimestampType: _moment,
+    DateType: _date,
+    TimestampType: _timestamp,
 }
-"""By the type of the column in Spark. Others have no order, or one that JSON can't say."""
+"""By the column's Spark type. Other types have no order, or values that JSON can't represent."""

@@ -21,7 +21,7 @@ from restow.model import SortedMapping, TopicPartition
 from restow.pipeline.light.stores import Stores
 from restow.pipeline.light.table import PartitionRows
 from restow.pipeline.light.transforms import rows_of, transform_of
-from restow.pipeline.transforms import TransformTrouble
+from restow.pipeline.transforms import TransformError
 from restow.protocol.messages import RECOVER, StartFrom, TopicService
 from restow.settings import Settings
 
@@ -68,7 +68,7 @@ class LightPipeline:
             wanted = {p: start for p, start in change.start.items() if p.topic == topic}
             try:
                 started |= self._open(wanted, change.topics[topic])
-            except TransformTrouble as error:
+            except TransformError as error:
                 refused.append(RefusedPartitions(tuple(wanted), "transform", str(error)))
             except RestowError as error:
                 refused.append(RefusedPartitions(tuple(wanted), "table", str(error)))

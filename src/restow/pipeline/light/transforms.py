@@ -11,20 +11,20 @@ from collections.abc import Callable, Iterable
 
 from restow.errors import RestowError
 from restow.kafka.reading import Record
-from restow.pipeline.transforms import TransformTrouble, function_named
+from restow.pipeline.transforms import TransformError, imported
 
 Transform = Callable[[Iterable[Record]], Iterable[Record]]
 
 
 def transform_of(name: str | None) -> Transform:
     """`module:function`; nothing: the records as they are."""
-    return (lambda records: records) if name is None else function_named(name, "take and give records")
+    return (lambda records: records) if name is None else imported(name, "take and give records")
 
 
 def rows_of(name: str | None, records: Iterable[Record]) -> tuple[Record, ...]:
     try:
         return tuple(transform_of(name)(records))
-    except TransformTrouble:
+    except TransformError:
         raise
     except Exception as error:  # noqa: BLE001  a person's code may raise anything; nothing of the batch is stored then
         raise RestowError(f"the transform {name} failed: {type(error).__name__}: {error}") from None

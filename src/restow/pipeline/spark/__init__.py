@@ -1,1 +1,18 @@
-"""Spark: the session and its JVM, reading exact ranges, running transforms, writing Parquet files."""
+"""Spark: the session and its JVM, reading exact offset ranges, running transforms, writing Parquet files.
+
+engine.py         runs target cycles, each as one Spark job
+worker.py         the thread that makes all calls to Spark
+session.py        starts the session
+warm_up.py        a small first cycle, so that the next ones are fast
+reading.py        reads offset ranges with Spark's Kafka connector
+properties.py     translates librdkafka's properties for the Java client
+transforms.py     runs a user's transform
+lineage.py        carries each record's topic, partition, offset and timestamp into its rows
+counting.py       counts records and bytes that are read
+writing.py        writes Parquet files
+failures.py       reduces a Spark error to one line
+jvm.py            starts the JVM and finds Java classes
+jars.py           the jars of Spark's Kafka connector
+class_archive.py  the JVM options for the class archive
+build_archive.py  builds the class archive, once
+"""

@@ -1,18 +1,18 @@
-"""Builds the class data archive of Spark: `make` does it once, or `python -m restow.pipeline.spark.build_archive`.
+"""Builds Spark's class archive: `python -m restow.pipeline.spark.build_archive`, which `make` runs once.
 
-A process of its own starts an embedded broker and a session, has it rehearse a cycle, and its JVM writes all that it
-loaded when it ends.
+A child process starts an embedded broker and a session and runs the warm-up cycle; its JVM writes the classes that it
+loaded into the archive as it exits.
 """
 
-import fcntl
+import logging
 import os
 import subprocess
 import sys
 from pathlib import Path
 from typing import Final
 
+from restow.durable import locked_file
 from restow.errors import RestowError
-from restow.java.jars import Say
 from restow.kafka.admin import Admin
 from restow.kafka.clients import make_producer
 from restow.kafka.embedded.broker import EmbeddedKafka
@@ -21,31 +21,29 @@ from restow.pipeline.spark.engine import Engine
 from restow.pipeline.spark.session import Resources
 from restow.settings import Kafka, Settings
 
+log = logging.getLogger(__name__)
+
 MODULE: Final = "restow.pipeline.spark.build_archive"
-MADE_WITHIN_S: Final = 600.0
-RECORD: Final = b'{"type": "rehearsal", "version": 1, "at": "2026-01-01T00:00:00Z"}'
+BUILT_WITHIN_S: Final = 600.0
+RECORD: Final = b'{"type": "warm-up", "version": 1, "at": "2026-01-01T00:00:00Z"}'
 
 
-def make_archive(say: Say) -> Path:
+def build_archive() -> Path:
+    """Does nothing if the archive exists. Raises RestowError."""
     archive = archive_path()
     archive.parent.mkdir(parents=True, exist_ok=True)
-    with archive.with_suffix(".lock").open("w") as lock:
-        fcntl.flock(lock, fcntl.LOCK_EX)
+    with locked_file(archive.with_suffix(".lock")):
         if not archive.exists():
-            say(f"archiving Spark's classes once, in {archive}, so that it starts sooner; this takes about a minute")
-            _make(archive)
+            log.info("archiving Spark's classes once, in %s, for faster starts; this takes about a minute", archive)
+            _build(archive)
     return archive
 
 
-def _say(line: str) -> None:
-    sys.stderr.write(f"{line}\n")
-
-
-def _make(archive: Path) -> None:
+def _build(archive: Path) -> None:
     draft = archive.with_suffix(".draft")
     command, environment = (sys.executable, "-m", MODULE), {**os.environ, DUMP: str(draft)}
     try:
-        subprocess.run(command, env=environment, check=True, timeout=MADE_WITHIN_S, capture_output=True, text=True)
+        subprocess.run(command, env=environment, check=True, timeout=BUILT_WITHIN_S, capture_output=True, text=True)
         draft.rename(archive)
     except subprocess.CalledProcessError as error:
         raise RestowError(f"Spark's classes can't be archived: {error.stderr.strip()[-300:]}") from None
@@ -55,7 +53,8 @@ def _make(archive: Path) -> None:
         draft.unlink(missing_ok=True)
 
 
-def _rehearse() -> None:
+def _run_warm_up() -> None:
+    """In the child process."""
     with EmbeddedKafka() as broker:
         kafka = Kafka(broker.bootstrap)
         settings = Settings(kafka)
@@ -65,27 +64,32 @@ def _rehearse() -> None:
         for _ in range(10):
             producer.produce(settings.topics.controller, RECORD, partition=0)
         producer.flush(30)
-        engine = Engine(settings, Resources(cores=1.0, memory_mb=1024), _say)
+        engine = Engine(settings, Resources(cores=1.0, memory_mb=1024))
         engine.start(lambda: False)
         engine.close()
-        _end_of_the_jvm()
+        _wait_for_jvm_exit()
 
 
-def _end_of_the_jvm() -> None:
-    """It writes the archive as it ends, and ends when nobody speaks to it any more."""
-    from pyspark import SparkContext  # noqa: PLC0415  who only starts the rehearsal doesn't wait for Spark to load
+def _wait_for_jvm_exit() -> None:
+    """The JVM exits when its gateway is closed, and writes the archive then."""
+    from pyspark import SparkContext  # noqa: PLC0415  the parent process doesn't need Spark
 
     gateway = SparkContext._gateway
     assert gateway is not None
     gateway.proc.stdin.close()
-    gateway.proc.wait(MADE_WITHIN_S)
+    gateway.proc.wait(BUILT_WITHIN_S)
+
+
+def main() -> None:
+    logging.basicConfig(format="%(message)s", level=logging.INFO)  # this is a step of `make`: plain lines on stderr
+    if os.environ.get(DUMP):
+        _run_warm_up()
+        return
+    try:
+        build_archive()
+    except RestowError as error:
+        log.warning("%s; Spark works without the archive, but starts more slowly", error)
 
 
 if __name__ == "__main__":
-    if os.environ.get(DUMP):
-        _rehearse()
-    else:
-        try:
-            make_archive(_say)
-        except RestowError as error:
-            _say(f"{error}; Spark starts without it, and later")
+    main()

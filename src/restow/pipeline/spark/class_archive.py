@@ -1,8 +1,8 @@
-"""Spark's classes as an archive that the JVM maps into memory instead of reading, checking and linking them one by one.
+"""Class-data sharing: an archive of Spark's classes, which the JVM maps into memory instead of loading them one by one.
 
-Sessions that find one start with it (docs/decisions/030-spark-starts-and-cycles.md has what it gives); `archiving.py`
-makes it. It belongs to one Java, one Spark and one list of jars, each where it is: the JVM passes over one that
-doesn't fit.
+A session uses the archive if there is one (docs/decisions/030-spark-starts-and-cycles.md has the gain);
+build_archive.py builds it. It fits one Java, one Spark and one list of jars at their paths; the JVM ignores an archive
+that doesn't fit.
 """
 
 import hashlib
@@ -17,13 +17,13 @@ from restow.java.runtime import find_java
 from restow.pipeline.spark.jars import CONNECTOR
 
 DUMP: Final = "RESTOW_DUMP_CLASSES"
-"""Set for the one process whose JVM writes the archive when it ends."""
+"""Set for the process whose JVM writes the archive as it exits."""
 EDITION: Final = 2
-"""To be raised when sessions come to need other classes: then `make` writes another archive."""
+"""Raise it when sessions come to need other classes: then `make` builds a new archive."""
 
 
 def options() -> tuple[str, ...]:
-    """For the JVM of a session."""
+    """JVM options of a session."""
     dump = os.environ.get(DUMP)
     if dump:
         return (f"-XX:ArchiveClassesAtExit={dump}", "-Xlog:cds=off", "-Xlog:cds+dynamic=off")
@@ -51,7 +51,8 @@ def archive_path() -> Path:
 
 
 def _jars(spark: str | None) -> tuple[tuple[str, int, int], ...]:
-    """Spark's, as the JVM compares them, by whole seconds: those of a Spark that was installed anew are others."""
+    """Name, size and modification time of Spark's jars, as the JVM compares them: a reinstalled Spark needs a new
+    archive."""
     if spark is None:
         return ()
     stats = ((jar.name, jar.stat()) for jar in sorted(Path(spark).with_name("jars").glob("*.jar")))

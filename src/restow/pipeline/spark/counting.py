@@ -1,4 +1,4 @@
-"""Counts what a cycle reads, topic by topic, as it passes: Spark sums it up on the way, and nothing is read twice."""
+"""Counts the records and bytes that a cycle reads, by topic, as an observed metric of the same Spark job."""
 
 from collections.abc import Iterable
 from typing import Any, Final, NamedTuple
@@ -6,40 +6,37 @@ from typing import Any, Final, NamedTuple
 from pyspark.sql import Column, DataFrame, Observation
 from pyspark.sql.functions import expr
 
-NOTHING: Final = 0
 TRIES: Final = 10
+"""Each waits for a tenth of a second."""
 
 
-class Counted(NamedTuple):
-    """What was read of a topic."""
-
+class ReadCount(NamedTuple):
     records: int
     bytes: int
 
 
-class Counts:
-    """Of one action on one frame."""
+class ReadCounter:
+    """For one job on one frame."""
 
     def __init__(self, topics: Iterable[str]) -> None:
         self._topics = sorted(topics)
         self._observation = Observation()
 
-    def on(self, records: DataFrame) -> DataFrame:
+    def observe(self, records: DataFrame) -> DataFrame:
         return records.observe(self._observation, *(sum_ for topic in self._topics for sum_ in self._sums(topic)))
 
-    def counted(self) -> dict[str, Counted]:
-        """After the action. A topic of which Spark counted nothing is not there: a plan may have left out the count."""
+    def counts(self) -> dict[str, ReadCount]:
+        """By topic, after the job. A topic is missing if Spark's optimizer removed the metric from the plan."""
         row = self._row()
-        found: dict[str, Counted] = {}
-        for topic in self._topics:
-            number = self._topics.index(topic)
-            records, size = (row.get(f"{what}{number}") for what in ("records", "bytes"))
+        found: dict[str, ReadCount] = {}
+        for number, topic in enumerate(self._topics):
+            records, size = (row.get(f"{metric}{number}") for metric in ("records", "bytes"))
             if records.isDefined():
-                found[topic] = Counted(int(records.get() or NOTHING), int(size.get() or NOTHING))
+                found[topic] = ReadCount(int(records.get() or 0), int(size.get() or 0))
         return found
 
     def _row(self) -> Any:
-        """Spark tells it a moment after the action. Each try waits for a tenth of a second."""
+        """Spark publishes the metrics a moment after the job."""
         observed: Any = self._observation._jo
         for _ in range(TRIES):
             row = observed.getOrEmpty()
@@ -49,6 +46,9 @@ class Counts:
 
     def _sums(self, topic: str) -> tuple[Column, Column]:
         number = self._topics.index(topic)
-        mine = "true" if len(self._topics) == 1 else f"topic = '{topic}'"  # Kafka's names have no quotes
+        is_topic = "true" if len(self._topics) == 1 else f"topic = '{topic}'"  # Kafka's topic names have no quotes
         size = "ifnull(length(key), 0) + ifnull(length(value), 0)"
-        return expr(f"count_if({mine}) AS records{number}"), expr(f"sum(if({mine}, {size}, 0)) AS bytes{number}")
+        return (
+            expr(f"count_if({is_topic}) AS records{number}"),
+            expr(f"sum(if({is_topic}, {size}, 0)) AS bytes{number}"),
+        )

@@ -1,10 +1,9 @@
-"""Which record a row is from: `_topic`, `_partition`, `_offset`, `_timestamp`. `user_code.py` has them on every frame
-that a transform gets, and on what it gives.
+"""Lineage: the columns `_topic`, `_partition`, `_offset` and `_timestamp`, which lead from a row back to its record.
 
-A transform may name its columns in a closing `select` and need not think of these. Spark itself carries a column that a
-later sort asks for through what forgot it: selects, filters, explodes, windows, limits. We ask for such a sort, have
-Spark work out the plan, and take the plan without the sort. Through a join or an aggregate nothing is carried: there a
-transform keeps them itself, or does without them (`lineage = false`).
+A transform need not name them in its closing `select`. Spark's analyzer carries a column that a later sort asks for
+through selects, filters, explodes, windows and limits that dropped it. So we add such a sort, let Spark analyze the
+plan, and take the plan below the sort. Nothing can be carried through a join or an aggregate: there the transform keeps
+the columns itself, or the topic has `lineage = false`.
 """
 
 from typing import Any, Final
@@ -19,7 +18,7 @@ LINEAGE: Final = ("_topic", "_partition", "_offset", "_timestamp")
 
 
 class LineageLost(RestowError):
-    """A transform gives rows of which Spark can't say which record they are from."""
+    """Spark can't carry the lineage columns through the transform."""
 
 
 def with_lineage(records: DataFrame) -> DataFrame:
@@ -27,7 +26,7 @@ def with_lineage(records: DataFrame) -> DataFrame:
 
 
 def carried(records: DataFrame, rows: DataFrame) -> DataFrame:
-    """The rows with the lineage of the records they were made from."""
+    """The rows, with the lineage columns of their records. Raises LineageLost."""
     missing = [name for name in LINEAGE if name not in rows.columns]
     if not missing:
         return rows
@@ -35,10 +34,10 @@ def carried(records: DataFrame, rows: DataFrame) -> DataFrame:
         sort: Any = rows.sort(*(records[name] for name in missing))._jdf.queryExecution().analyzed()
     except AnalysisException:
         raise LineageLost(
-            f"it gives no {', '.join(missing)}, and they can't be carried through a join or an aggregate; keep them "
+            f"its rows have no {', '.join(missing)}, which can't be carried through a join or an aggregate; keep them "
             f"(… .select(…, {', '.join(map(repr, missing))})), or write lineage = false"
         ) from None
-    if sort.getClass().getSimpleName() == "Project":  # which takes away again what only the sort needed
+    if sort.getClass().getSimpleName() == "Project":  # which removes the columns that only the sort needed
         sort = sort.child()
     session = rows.sparkSession
     dataset = java_class(session, "org.apache.spark.sql.classic.Dataset")

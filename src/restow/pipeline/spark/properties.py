@@ -1,8 +1,8 @@
-"""What `[kafka]` says in librdkafka's words, in the words of the Java client that Spark reads with.
+"""Translates `[kafka]` properties, which are librdkafka's, for the Java client that Spark reads with.
 
-The reader asks. Most names are the same in both; of what only librdkafka knows the rest is left out, but for what the
-brokers may insist on: that must be said in `[spark]` then, as `kafka.` and its Java name. Files are given by what is in
-them, so that executors elsewhere need none.
+Most names are equal. Properties that only librdkafka has are dropped, except security settings: brokers may require
+them, so those without a translation are refused, and have to be set in `[spark]` as `kafka.` and their Java name. Files
+are passed by content, so that executors on other machines don't need them.
 """
 
 from collections.abc import Collection, Mapping
@@ -27,7 +27,7 @@ IN_FILES: Final = {
     "ssl.certificate.location": "ssl.keystore.certificate.chain",
     "ssl.key.location": "ssl.keystore.key",
 }
-KINDS: Final = {  # of which kind a store is follows from how it is given
+STORE_TYPES: Final = {  # implied by the property that names the store
     "ssl.truststore.certificates": {"ssl.truststore.type": "PEM"},
     "ssl.keystore.certificate.chain": {"ssl.keystore.type": "PEM"},
     "ssl.keystore.location": {"ssl.keystore.type": "PKCS12"},
@@ -38,30 +38,30 @@ PLAIN: Final = "org.apache.kafka.common.security.plain.PlainLoginModule"
 SCRAM: Final = "org.apache.kafka.common.security.scram.ScramLoginModule"
 
 
-def java_properties(properties: Mapping[str, str], said_in_java: Collection[str] = ()) -> dict[str, str]:
-    """`said_in_java`: names that are set in Java's words already. Where any of them is about security, a person has
-    seen to that."""
+def java_properties(properties: Mapping[str, str], java_names: Collection[str] = ()) -> dict[str, str]:
+    """`java_names`: properties that `[spark]` sets under their Java names. If security settings are among them, none is
+    missing. Raises InvalidInput."""
     translated = {name: properties[name] for name in SAME if name in properties}
     translated |= {java: properties[name] for name, java in RENAMED.items() if name in properties}
     translated |= {java: _text_of(name, properties[name]) for name, java in IN_FILES.items() if name in properties}
-    for name, kind in KINDS.items():
+    for name, kind in STORE_TYPES.items():
         translated |= kind if name in translated else {}
     if translated.get("ssl.endpoint.identification.algorithm") == "none":
         translated["ssl.endpoint.identification.algorithm"] = ""
     if "sasl.username" in properties:
         translated["sasl.jaas.config"] = _login(properties, translated.get("sasl.mechanism", "PLAIN"))
-    if not any(name.startswith(SECURITY) for name in said_in_java):
-        _refuse_unknown(properties)
+    if not any(name.startswith(SECURITY) for name in java_names):
+        _refuse_untranslated(properties)
     return translated
 
 
-def _refuse_unknown(properties: Mapping[str, str]) -> None:
+def _refuse_untranslated(properties: Mapping[str, str]) -> None:
     known = {*SAME, *RENAMED, *IN_FILES, *LOGIN}
     for name in properties:
         if name.startswith(SECURITY) and name not in known:
             raise InvalidInput(
-                f"[kafka] {name} has no translation for the Java client that Spark reads with; say in [spark] what "
-                f'stands for it there, as "kafka.ssl.…" or "kafka.sasl.…"'
+                f"[kafka] {name} has no translation for the Java client that Spark reads with; set its Java "
+                f'counterpart in [spark], as "kafka.ssl.…" or "kafka.sasl.…"'
             )
 
 
@@ -71,10 +71,10 @@ def _text_of(name: str, path: str) -> str:
     except (OSError, UnicodeDecodeError) as error:
         raise InvalidInput(f"[kafka] {name} can't be read: {error}; it must be one PEM file") from None
     if "-----BEGIN " not in text:
-        raise InvalidInput(f"[kafka] {name} is no PEM file: {path}")
+        raise InvalidInput(f"[kafka] {name} is not a PEM file: {path}")
     if name == "ssl.key.location" and not ("BEGIN PRIVATE KEY" in text or "BEGIN ENCRYPTED PRIVATE KEY" in text):
         raise InvalidInput(
-            f"[kafka] {name} is a key that Java can't read: {path}; make it a PKCS #8 one "
+            f"[kafka] {name} is a key that Java can't read: {path}; convert it to PKCS #8 "
             f"(openssl pkcs8 -topk8 -nocrypt -in {path} -out …)"
         )
     return text

@@ -1,8 +1,8 @@
-"""Reads exact ranges of Kafka's partitions with Spark's own connector. `spark.py` asks for a frame in every cycle.
+"""Reads exact offset ranges with Spark's Kafka connector.
 
 Four things decide whether a cycle takes half a second or a minute (docs/decisions/030-spark-starts-and-cycles.md): no
-long polls at the end of a log, a group id that stays the same so that the executors use their Kafka clients again, few
-tasks, each of which walks through many partitions, and no code written by Spark for each of those partitions.
+long polls at the end of a log; a fixed group id, so that executors reuse their Kafka clients; few tasks, each of which
+reads many partitions; and no code generation for each of those partitions.
 """
 
 import json
@@ -17,32 +17,33 @@ from restow.pipeline.spark.properties import java_properties
 from restow.settings import Settings
 
 COLUMNS: Final = ("key", "value", "headers", "topic", "partition", "offset", "timestamp")
-"""What a transform is given."""
+"""The input of a transform."""
 SCHEMA: Final = (
     "key binary, value binary, headers array<struct<key: string, value: binary>>, topic string, partition int, "
     "offset bigint, timestamp timestamp"
 )
 LONGEST_POLL_MS: Final = 0
-"""At the end of a log a broker would wait half a second for more; there is no more in the range."""
+"""A range never needs more records than the log has, so that a broker must not wait for more."""
 RECORDS_AT_ONCE: Final = 5000
-"""After every poll the connector asks for both ends of the log: with the default of 500, every half megabyte."""
-WORTH_CODE: Final = 1000
-"""Records of a partition, from which on it pays that Spark writes and compiles code for reading them."""
-CODE: Final = "spark.sql.codegen.factoryMode"
+"""After every poll the connector asks for both ends of the log: with the default of 500 records, every half
+megabyte."""
+CODEGEN_FROM_RECORDS: Final = 1000
+"""From this many records of a partition on, generating and compiling code to read them pays off."""
+CODEGEN: Final = "spark.sql.codegen.factoryMode"
 
 
 class Reader:
     def __init__(self, settings: Settings, session: SparkSession) -> None:
         self._session = session
-        self._code = settings.spark.of_session().get(CODE)
-        self._may_choose = self._code is None
+        self._codegen = settings.spark.of_session().get(CODEGEN)
+        self._may_choose = self._codegen is None
         in_java = settings.spark.of_reader()
         translated = java_properties(settings.kafka.properties, [name.removeprefix("kafka.") for name in in_java])
         options: dict[str, str] = {
             "kafka.isolation.level": "read_committed",
             "kafka.fetch.max.wait.ms": str(LONGEST_POLL_MS),
             "kafka.max.poll.records": str(RECORDS_AT_ONCE),
-            # There is a Kafka client for each partition: what each of them tells of itself costs more than its reading.
+            # There is a Kafka client for each partition, and its metrics would cost more than its reading.
             "kafka.auto.include.jmx.reporter": "false",
             "kafka.enable.metrics.push": "false",
             **{f"kafka.{name}": value for name, value in translated.items()},
@@ -50,32 +51,33 @@ class Reader:
             "kafka.bootstrap.servers": settings.kafka.bootstrap,
             "kafka.group.id": settings.group.name,
             "includeHeaders": "true",
-            # What was deleted between our look at the log and the read fails the cycle; the next one finds the gap.
+            # If retention deletes records between planning and reading, the cycle fails; the next one finds the gap.
             "failOnDataLoss": "true",
         }
         self._reader = session.read.format("kafka").options(**options)
 
-    def frame(self, ranges: Mapping[TopicPartition, Range], pieces: int) -> DataFrame:
-        """Its rows are in the order of their offsets, partition after partition, in so many pieces at most."""
+    def frame(self, ranges: Mapping[TopicPartition, Range], most_tasks: int) -> DataFrame:
+        """The records of these ranges, partition by partition in the order of offsets, read by at most `most_tasks`
+        tasks."""
         options = {
             "assign": _by_topic(ranges),
             "startingOffsets": _offsets({partition: taken.first for partition, taken in ranges.items()}),
             "endingOffsets": _offsets({partition: taken.next for partition, taken in ranges.items()}),
         }
-        self._choose_code(ranges.values())
-        return self._reader.options(**options).load().coalesce(pieces).selectExpr(*COLUMNS)
+        self._choose_codegen(ranges.values())
+        return self._reader.options(**options).load().coalesce(most_tasks).selectExpr(*COLUMNS)
 
     def empty(self) -> DataFrame:
-        """The same columns, and no rows: a transform shows its own columns on it."""
+        """The same columns without rows, to find the schema of a transform's rows."""
         return self._session.createDataFrame([], SCHEMA)
 
-    def _choose_code(self, ranges: Collection[Range]) -> None:
-        """What Spark does outside of its compiled stages, which is next to nothing besides reading."""
-        is_worth_it = sum(taken.records for taken in ranges) > WORTH_CODE * len(ranges)
-        wanted = "FALLBACK" if is_worth_it else "NO_CODEGEN"
-        if self._may_choose and wanted != self._code:
-            self._session.conf.set(CODE, wanted)
-            self._code = wanted
+    def _choose_codegen(self, ranges: Collection[Range]) -> None:
+        """Switches code generation outside of whole-stage codegen, which is little more than reading."""
+        pays_off = sum(taken.records for taken in ranges) > CODEGEN_FROM_RECORDS * len(ranges)
+        wanted = "FALLBACK" if pays_off else "NO_CODEGEN"
+        if self._may_choose and wanted != self._codegen:
+            self._session.conf.set(CODEGEN, wanted)
+            self._codegen = wanted
 
 
 def _by_topic(partitions: Iterable[TopicPartition]) -> str:

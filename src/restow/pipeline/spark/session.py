@@ -1,7 +1,6 @@
-"""The Spark session of a consumer: started from `[spark]` in restow.toml, as quickly as can be, and quiet.
+"""Starts the Spark session of a consumer, with `[spark]` of restow.toml over restow's own defaults.
 
-`spark.py` starts one in the thread that does all of Spark's work. What a person sets in `[spark]` counts more than what
-is set here.
+The defaults make the session start fast and log little. engine.py starts it in Spark's thread.
 """
 
 import logging
@@ -15,7 +14,7 @@ from typing import Any, Final
 
 from pyspark.sql import SparkSession
 
-from restow.java.jars import Say, fetch
+from restow.java.jars import fetch
 from restow.java.runtime import find_java
 from restow.pipeline.spark import class_archive
 from restow.pipeline.spark.jars import CONNECTOR
@@ -23,9 +22,9 @@ from restow.pipeline.spark.jvm import launch
 from restow.settings import Settings
 
 OUTSIDE_THE_HEAP_MB: Final = 424
-"""What Python and the JVM itself need of a consumer's memory, beside Java's heap."""
+"""Of a consumer's memory: what Python and the JVM itself need beside the Java heap."""
 LEAST_HEAP_MB: Final = 512
-"""With less Spark refuses to start."""
+"""Spark refuses to start with less."""
 LOGGING: Final = Path(__file__).with_name("log4j2.properties")
 
 
@@ -35,9 +34,9 @@ class Resources:
 
     name: str = "restow"
     cores: float | None = None
-    """Left out, all of the machine's."""
+    """None for all cores of the machine."""
     memory_mb: int | None = None
-    """Of all its processes. Left out, Spark's own default is the heap."""
+    """Of all processes of the consumer. None for Spark's default heap."""
 
     @property
     def master(self) -> str:
@@ -48,11 +47,11 @@ class Resources:
         return None if self.memory_mb is None else max(LEAST_HEAP_MB, self.memory_mb - OUTSIDE_THE_HEAP_MB)
 
 
-def start_session(settings: Settings, resources: Resources, say: Say) -> SparkSession:
-    """Raises RestowError where Java or jars are missing."""
+def start_session(settings: Settings, resources: Resources) -> SparkSession:
+    """Raises RestowError if Java is missing or jars can't be fetched."""
     find_java()
-    jars = sorted(fetch(CONNECTOR, say).glob("*.jar"))
-    os.environ.setdefault("PYSPARK_PYTHON", sys.executable)  # a person's Python functions run as this Python does
+    jars = sorted(fetch(CONNECTOR).glob("*.jar"))
+    os.environ.setdefault("PYSPARK_PYTHON", sys.executable)  # Python functions of a transform run in this Python
     own = settings.spark.of_session()
     properties = _properties(settings, resources, jars) | own
     for name, value in _java_options(own, properties["spark.master"]).items():
@@ -63,7 +62,7 @@ def start_session(settings: Settings, resources: Resources, say: Say) -> SparkSe
         builder = builder.config(name, value)
     session: SparkSession = builder.getOrCreate()
     _write_no_checksums(session)
-    # PySpark prints each failed query as pages of JSON, besides raising what we tell of.
+    # PySpark logs each failed query as pages of JSON, besides raising the error.
     logging.getLogger("DataFrameQueryContextLogger").setLevel(logging.CRITICAL + 1)
     return session
 
@@ -81,22 +80,22 @@ def _properties(settings: Settings, resources: Resources, jars: list[Path]) -> d
         "spark.app.name": resources.name,
         "spark.ui.enabled": "false",
         "spark.ui.showConsoleProgress": "false",
-        # A consumer runs for weeks and nobody looks at its past jobs; Spark would keep a thousand of them.
+        # There is no UI to show past jobs, and a consumer runs for weeks; Spark would keep a thousand of them.
         **{f"spark.ui.retained{what}": "20" for what in ("Jobs", "Stages", "Tasks")},
         "spark.sql.ui.retainedExecutions": "20",
-        # The newer of Spark's two ways to read Kafka hands rows on as they come. The older one, its default here, has
-        # them converted twice, with code that it writes anew for each partition.
+        # Kafka is left out, so that Spark reads it with its V2 source. V1, the default, converts every row twice, with
+        # code that is generated again for each partition.
         "spark.sql.sources.useV1SourceList": "avro,csv,json,orc,parquet,text",
-        # Spark would tell the JVM, at each call of a transform, from which line it comes.
+        # PySpark would report the calling line to the JVM for every DataFrame method.
         "spark.python.sql.dataFrameDebugging.enabled": "false",
         "spark.sql.session.timeZone": "UTC",
         "spark.sql.warehouse.dir": str(Path(scratch, "restow-spark-warehouse")),
-        # As Delta's readers expect it, and with statistics, which Spark's old default has none of.
+        # What Delta readers expect. Spark's default, INT96, has no statistics.
         "spark.sql.parquet.outputTimestampType": "TIMESTAMP_MICROS",
-        # Each cycle has a directory of its own, which becomes part of the table or is swept: nothing is renamed.
+        # Each cycle has its own directory, which is committed or vacuumed as a whole: files need no rename.
         "spark.hadoop.mapreduce.fileoutputcommitter.algorithm.version": "2",
         "spark.hadoop.mapreduce.fileoutputcommitter.marksuccessfuljobs": "false",
-        # An executor's Kafka clients are kept for the next cycle; the default keeps 64, and lets the others go.
+        # Executors keep their Kafka clients for the next cycle; the default keeps 64.
         "spark.kafka.consumer.cache.capacity": "2000",
         "spark.driver.extraClassPath": os.pathsep.join(map(str, jars)),
     }
@@ -110,21 +109,21 @@ def _properties(settings: Settings, resources: Resources, jars: list[Path]) -> d
         # A shuffle of a cycle's few records is not worth 200 tasks.
         found["spark.sql.shuffle.partitions"] = cores if cores.isdigit() else str(os.cpu_count() or 1)
     else:
-        found["spark.jars"] = ",".join(map(str, jars))  # for the executors, on other machines
+        found["spark.jars"] = ",".join(map(str, jars))  # for executors on other machines
     return found
 
 
 def _java_options(own: dict[str, str], master: str) -> dict[str, str]:
     options = [f"-Dlog4j2.configurationFile={LOGGING.as_uri()}", *class_archive.options()]
     if master == "local[1]":
-        options.append("-XX:+UseSerialGC")  # with one core the others only have more to do
+        options.append("-XX:+UseSerialGC")  # on one core the concurrent collectors only add work
     if "spark.driver.extraJavaOptions" in own:
         options.append(own["spark.driver.extraJavaOptions"])
     return {"spark.driver.extraJavaOptions": " ".join(options)}
 
 
 def _write_no_checksums(session: SparkSession) -> None:
-    """Hadoop puts a .crc file beside every file on a local disk; in a lake they are only more files to sweep."""
+    """Hadoop writes a .crc file beside every file on a local disk; in a table they are only more files to vacuum."""
     jvm: Any = session._jvm
     configuration = session.sparkContext._jsc.hadoopConfiguration()
     jvm.org.apache.hadoop.fs.FileSystem.getLocal(configuration).setWriteChecksum(False)

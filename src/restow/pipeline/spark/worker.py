@@ -1,8 +1,7 @@
-"""The one thread that Spark is used in. The process's own thread keeps all state, waits, and listens meanwhile.
+"""The thread that makes all calls to Spark. The caller's thread waits for it and polls for commands.
 
-Python hands a call to Spark over a socket and waits for the answer; nobody could listen for commands during a cycle if
-the loop did that itself. What is done here is handed over whole, and its outcome comes back whole: nothing is shared
-while it runs.
+A PySpark call blocks until the JVM answers, so that the consumer's loop could hear no command during a cycle if it made
+the call itself. Work is handed over as a whole and its result comes back as a whole: the threads share nothing.
 """
 
 import time
@@ -23,50 +22,53 @@ class Worker:
     def __init__(self) -> None:
         self._queue: SimpleQueue[tuple[Callable[[], Any], Future[Any]] | None] = SimpleQueue()
         self._last: Future[Any] | None = None
-        # A daemon: what hangs in Spark does not keep a process from ending.
+        # A daemon thread, so that a call that hangs in Spark doesn't keep the process from exiting.
         Thread(target=self._work, name="spark", daemon=True).start()
 
     @property
     def is_busy(self) -> bool:
         return self._last is not None and not self._last.done()
 
-    def do(self, work: Callable[[], T]) -> T:
-        return self._begin(work).result()
+    def run(self, work: Callable[[], T]) -> T:
+        return self._submit(work).result()
 
-    def do_until(self, work: Callable[[], T], is_enough: ShouldEnd) -> T | None:
-        """Nothing: it goes on, and nobody waits for it any more."""
-        under_way = self._begin(work)
-        while not wait([under_way], SLICE_S).done:
-            if is_enough():
+    def run_until(self, work: Callable[[], T], should_end: ShouldEnd) -> T | None:
+        """Returns None if `should_end` came first; the work continues."""
+        running = self._submit(work)
+        while not wait([running], SLICE_S).done:
+            if should_end():
                 return None
-        return under_way.result()
+        return running.result()
 
-    def do_while(self, work: Callable[[], T], should_end: ShouldEnd, patience_s: float, drop: Callable[[], None]) -> T:
-        """When somebody has waited longer than our patience for the end, it is dropped, and fails soon after."""
-        under_way = self._begin(work)
+    def run_patiently(
+        self, work: Callable[[], T], should_end: ShouldEnd, patience_s: float, cancel: Callable[[], None]
+    ) -> T:
+        """Calls `cancel` once `should_end` has been true for longer than `patience_s`, again and again until the work
+        ends; a cancelled work raises."""
+        running = self._submit(work)
         impatient_since_s: float | None = None
-        while not wait([under_way], SLICE_S).done:
+        while not wait([running], SLICE_S).done:
             if not should_end():
                 impatient_since_s = None
             elif impatient_since_s is None:
                 impatient_since_s = time.monotonic()
             elif time.monotonic() - impatient_since_s > patience_s:
-                drop()
-        return under_way.result()
+                cancel()
+        return running.result()
 
     def close(self) -> None:
         self._queue.put(None)
 
-    def _begin(self, work: Callable[[], T]) -> "Future[T]":
-        under_way: Future[T] = Future()
-        self._last = under_way
-        self._queue.put((work, under_way))
-        return under_way
+    def _submit(self, work: Callable[[], T]) -> "Future[T]":
+        running: Future[T] = Future()
+        self._last = running
+        self._queue.put((work, running))
+        return running
 
     def _work(self) -> None:
         while (item := self._queue.get()) is not None:
-            work, under_way = item
+            work, running = item
             try:
-                under_way.set_result(work())
-            except BaseException as error:  # noqa: BLE001  it is raised where the outcome is waited for
-                under_way.set_exception(error)
+                running.set_result(work())
+            except BaseException as error:  # noqa: BLE001  raised again in the thread that waits for the result
+                running.set_exception(error)

@@ -1,17 +1,17 @@
-"""Writes rows as Parquet files that are not part of any table yet. `sinks.py` has them made part of one."""
+"""Writes rows as Parquet files in a staging directory, with the statistics that a Delta commit needs."""
 
 from typing import Any
 
 from pyspark.sql import DataFrame
 
 from restow.pipeline.delta.footers import TRAILER_BYTES, footer_bytes
+from restow.pipeline.delta.staging import WrittenFile
 from restow.pipeline.delta.statistics import statistics_of
 from restow.pipeline.spark.jvm import java_class
-from restow.pipeline.table import WrittenFile
 
 
 def write_files(rows: DataFrame, root: str, staging: str) -> list[WrittenFile]:
-    """Into `staging`, below the root of a table. A file without rows is left where it is."""
+    """Runs the Spark job. `staging` is relative to the table's root. Files without rows are not returned."""
     target = f"{root.rstrip('/')}/{staging}"
     rows.write.parquet(target)
     session = rows.sparkSession
@@ -24,12 +24,12 @@ def write_files(rows: DataFrame, root: str, staging: str) -> list[WrittenFile]:
             size = int(status.getLen())
             found = statistics_of(_footer(store, status.getPath(), size), rows.schema)
             if found.rows:
-                files.append(WrittenFile(f"{staging}/{name}", size, found.rows, found.text))
+                files.append(WrittenFile(f"{staging}/{name}", size, found.rows, found.json))
     return sorted(files, key=lambda file: file.path)
 
 
 def _footer(store: Any, path: Any, size: int) -> bytes:
-    """Read as Spark reads it, from whichever store."""
+    """Read through Hadoop, so that it works on every store that Spark can write to."""
     file = store.open(path)
     try:
         file.seek(size - TRAILER_BYTES)

@@ -8,9 +8,10 @@ import pytest
 from deltalake import DeltaTable
 from tests.support.delta.lake import COLUMNS, P0, P1, P2, lake, rows, store, stored, visible, write
 
-from restow.pipeline.delta import table as delta_table
+from restow.pipeline.delta import sink as delta_sink
+from restow.pipeline.delta.errors import DeltaTableError
 from restow.pipeline.delta.ledger import commit_versions
-from restow.pipeline.table import Span, TableTrouble
+from restow.pipeline.sinks import Span
 
 
 def test_a_table_that_is_not_there_knows_nothing(tmp_path: Path) -> None:
@@ -19,21 +20,21 @@ def test_a_table_that_is_not_there_knows_nothing(tmp_path: Path) -> None:
 
 
 def test_a_partition_that_is_begun_is_known_to_everybody(tmp_path: Path) -> None:
-    lake(tmp_path, 1).begin({P0: 5, P1: 0}, COLUMNS)
+    lake(tmp_path, 1).register({P0: 5, P1: 0}, COLUMNS)
     assert lake(tmp_path, 2).positions([P0, P1, P2]) == {P0: 5, P1: 0}
     assert stored(tmp_path) == []
 
 
 def test_a_partition_that_is_known_stays_where_it_is_when_it_is_begun_again(tmp_path: Path) -> None:
     first, second = lake(tmp_path, 1), lake(tmp_path, 2)
-    first.begin({P0: 5}, COLUMNS)
-    second.begin({P0: 9, P1: 3}, COLUMNS)
+    first.register({P0: 5}, COLUMNS)
+    second.register({P0: 9, P1: 3}, COLUMNS)
     assert first.positions([P0, P1]) == {P0: 5, P1: 3}
 
 
 def test_rows_and_offsets_are_taken_together(tmp_path: Path) -> None:
     table = lake(tmp_path)
-    table.begin({P0: 5, P1: 0, P2: 0}, COLUMNS)
+    table.register({P0: 5, P1: 0, P2: 0}, COLUMNS)
     spans = {P0: Span(5, 8), P1: Span(0, 2)}
     assert store(table, spans) == ()
     assert lake(tmp_path, 2).positions([P0, P1, P2]) == {P0: 8, P1: 2, P2: 0}
@@ -42,7 +43,7 @@ def test_rows_and_offsets_are_taken_together(tmp_path: Path) -> None:
 
 def test_a_cycle_without_rows_moves_the_offsets_on(tmp_path: Path) -> None:
     table = lake(tmp_path)
-    table.begin({P0: 5}, COLUMNS)
+    table.register({P0: 5}, COLUMNS)
     assert table.commit([], COLUMNS, {P0: Span(5, 8)}) == ()
     assert table.commit([], COLUMNS, {P0: Span(8, 9)}) == ()
     assert table.positions([P0]) == {P0: 9}
@@ -50,7 +51,7 @@ def test_a_cycle_without_rows_moves_the_offsets_on(tmp_path: Path) -> None:
 
 def test_what_somebody_else_stored_is_refused_as_a_whole_and_named(tmp_path: Path) -> None:
     table, other = lake(tmp_path, 1), lake(tmp_path, 2)
-    table.begin({P0: 0, P1: 0}, COLUMNS)
+    table.register({P0: 0, P1: 0}, COLUMNS)
     files = write(table, late := {P0: Span(0, 4), P1: Span(0, 4)})
     store(other, {P1: Span(0, 2)})
     assert table.commit(files, COLUMNS, late) == (P1,)
@@ -60,24 +61,24 @@ def test_what_somebody_else_stored_is_refused_as_a_whole_and_named(tmp_path: Pat
 
 def test_a_partition_that_the_table_does_not_know_is_refused(tmp_path: Path) -> None:
     table = lake(tmp_path)
-    table.begin({P0: 0}, COLUMNS)
+    table.register({P0: 0}, COLUMNS)
     assert store(table, {P0: Span(0, 1), P2: Span(0, 1)}) == (P2,)
 
 
 def test_a_table_that_was_dropped_refuses_until_it_is_begun_again(tmp_path: Path) -> None:
     table = lake(tmp_path / "orders")
-    table.begin({P0: 0}, COLUMNS)
+    table.register({P0: 0}, COLUMNS)
     store(table, {P0: Span(0, 3)})
     shutil.rmtree(tmp_path / "orders")
     assert store(table, {P0: Span(3, 4)}) == (P0,)
-    table.begin({P0: 3}, COLUMNS)
+    table.register({P0: 3}, COLUMNS)
     assert store(table, {P0: Span(3, 4)}) == ()
     assert stored(tmp_path / "orders") == rows({P0: Span(3, 4)})
 
 
 def test_a_commit_whose_answer_got_lost_is_found_to_be_taken(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     table = lake(tmp_path)
-    table.begin({P0: 0}, COLUMNS)
+    table.register({P0: 0}, COLUMNS)
     commit = DeltaTable.create_write_transaction
 
     def commit_and_lose_the_answer(*args: object, **kwargs: object) -> None:
@@ -93,21 +94,21 @@ def test_a_commit_whose_answer_got_lost_is_found_to_be_taken(tmp_path: Path, mon
 
 def test_a_commit_between_the_look_and_the_commit_is_noticed(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     table, other = lake(tmp_path, 1), lake(tmp_path, 2)
-    table.begin({P0: 0, P1: 0}, COLUMNS)
+    table.register({P0: 0, P1: 0}, COLUMNS)
 
     def let_the_other_be_faster(*arguments: Any) -> None:
         monkeypatch.undo()
         assert store(other, {P0: Span(0, 2)}) == ()
         commit_versions(*arguments)
 
-    monkeypatch.setattr(delta_table, "commit_versions", let_the_other_be_faster)
+    monkeypatch.setattr(delta_sink, "commit_versions", let_the_other_be_faster)
     assert store(table, {P0: Span(0, 3), P1: Span(0, 3)}) == (P0,)
     assert stored(tmp_path) == rows({P0: Span(0, 2)})
 
 
 def test_many_partitions_are_taken_by_one_commit(tmp_path: Path) -> None:
     table = lake(tmp_path)
-    table.begin({P0: 0, P1: 0, P2: 0}, COLUMNS)
+    table.register({P0: 0, P1: 0, P2: 0}, COLUMNS)
     before = DeltaTable(tmp_path).version()
     store(table, {P0: Span(0, 1), P1: Span(0, 1), P2: Span(0, 1)})
     assert DeltaTable(tmp_path).version() == before + 1
@@ -115,7 +116,7 @@ def test_many_partitions_are_taken_by_one_commit(tmp_path: Path) -> None:
 
 def test_files_that_are_not_committed_are_invisible(tmp_path: Path) -> None:
     table = lake(tmp_path)
-    table.begin({P0: 0}, COLUMNS)
+    table.register({P0: 0}, COLUMNS)
     [file] = write(table, {P0: Span(0, 3)})
     assert (tmp_path / file.path).exists()
     assert visible(tmp_path) == set()
@@ -123,16 +124,16 @@ def test_files_that_are_not_committed_are_invisible(tmp_path: Path) -> None:
 
 def test_a_place_that_can_not_be_written_is_told_in_a_line(tmp_path: Path) -> None:
     (tmp_path / "orders").write_text("no directory")
-    with pytest.raises(TableTrouble) as told:
-        lake(tmp_path / "orders").begin({P0: 0}, COLUMNS)
+    with pytest.raises(DeltaTableError) as told:
+        lake(tmp_path / "orders").register({P0: 0}, COLUMNS)
     assert str(told.value).startswith(f"the table {tmp_path / 'orders'} can't be used: ")
     assert "\n" not in str(told.value)
 
 
 def test_a_log_that_is_damaged_is_told_in_a_line(tmp_path: Path) -> None:
-    lake(tmp_path).begin({P0: 0}, COLUMNS)
+    lake(tmp_path).register({P0: 0}, COLUMNS)
     (tmp_path / "_delta_log" / f"{1:020}.json").write_text('{"txn":{"appId"')
-    with pytest.raises(TableTrouble) as told:
+    with pytest.raises(DeltaTableError) as told:
         lake(tmp_path).positions([P0])
     assert str(told.value).startswith(f"the table {tmp_path} can't be used: ")
     assert "\n" not in str(told.value)

@@ -1,0 +1,228 @@
+"""A Delta table as a sink: one commit takes a batch's files together with the next offset of every partition.
+
+The next offset of a partition is the version of an application transaction in the table's own log. The sink compares
+the batch's first offsets with the log, then commits. If another consumer stored one of the partitions in between,
+delta-rs finds the same transaction id in that commit and refuses this one, and the sink compares again.
+docs/exactly-once.md has the whole argument.
+"""
+
+import json
+import time
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from pathlib import Path
+from typing import TYPE_CHECKING, Final, NamedTuple, TypeVar
+
+from deltalake import CommitProperties, DeltaTable, Schema
+from deltalake.exceptions import CommitFailedError, DeltaError, TableNotFoundError
+from deltalake.transaction import AddAction
+
+from restow.backoff import Backoff
+from restow.model import TopicPartition
+from restow.pipeline.delta import schemas
+from restow.pipeline.delta.errors import STORE_ERRORS, DeltaTableError, one_line
+from restow.pipeline.delta.features import refuse_unsupported
+from restow.pipeline.delta.ledger import Ledger, commit_versions
+from restow.pipeline.delta.maintenance import Maintenance
+from restow.pipeline.delta.staging import StagedCycle, Writer, WrittenFile, staged_cycle
+from restow.pipeline.sinks import Batch, Span
+from restow.settings import Table as TableSettings
+
+if TYPE_CHECKING:
+    from pyspark.sql import DataFrame
+
+COMMIT_WITHIN_S: Final = 10.0
+"""Four processes that commit to one table without a pause each succeeded within 0.2 s."""
+RETRY: Final = Backoff(first_s=0.01, longest_s=COMMIT_WITHIN_S, factor=1.5)
+
+T = TypeVar("T")
+
+WriteFiles = Callable[["DataFrame", str, str], list[WrittenFile]]
+"""Writes rows below a table's root, into a staging directory."""
+
+
+class Commit(NamedTuple):
+    stamp: int
+    files: Sequence[WrittenFile]
+    schema: str
+    spans: Mapping[TopicPartition, Span]
+
+
+class DeltaSink:
+    """Implements Sink."""
+
+    def __init__(self, uri: str, writer: Writer, settings: TableSettings, write_files: WriteFiles) -> None:
+        self.uri = uri if "://" in uri else str(Path(uri).absolute())
+        self.name = f"the table {self.uri}"
+        self._writer, self._settings, self._write_files = writer, settings, write_files
+        self._ledger: Ledger | None = None
+        self._last_stamp = 0
+        self._fitting = ("", "")
+        """The last schemas, of the table and of a batch, that were found to fit."""
+        self._maintenance = Maintenance(self.uri, settings)
+
+    def close(self) -> None:
+        self._maintenance.close()
+
+    def positions(self, partitions: Iterable[TopicPartition]) -> dict[TopicPartition, int]:
+        def attempt() -> dict[TopicPartition, int | None]:
+            ledger = self._open()
+            return {partition: self._position(ledger, partition) for partition in sorted(partitions)}
+
+        return {partition: at for partition, at in self._retry(attempt).items() if at is not None}
+
+    def register(self, offsets: Mapping[TopicPartition, int], schema: str) -> None:
+        def attempt() -> None:
+            ledger = self._open() or self._create(schema)
+            self._fit(ledger, schema)
+            unknown = [p for p in sorted(offsets) if self._position(ledger, p) is None]
+            if unknown:
+                commit_versions(ledger.table, {self._writer.position_id(p): offsets[p] for p in unknown})
+
+        self._retry(attempt)
+
+    def staging(self) -> str:
+        self._last_stamp = max(self._last_stamp + 1, time.time_ns() // 1_000_000)
+        return self._writer.directory(self._last_stamp)
+
+    def store(self, batch: Batch) -> tuple[TopicPartition, ...]:
+        files = self._write_files(batch.rows, self.uri, batch.staging) if batch.records else []
+        return self.commit(files, batch.rows.schema.json(), batch.spans, batch.staging)
+
+    def commit(
+        self, files: Sequence[WrittenFile], schema: str, spans: Mapping[TopicPartition, Span], staging: str = ""
+    ) -> tuple[TopicPartition, ...]:
+        """Returns what `store` returns. A commit without files moves the offsets; `staging` identifies its cycle."""
+        commit = Commit(self._stamp_of(files, staging), files, schema, spans)
+        if not self._retry(lambda: self._try_commit(commit, self._refreshed())):
+            return ()
+        # A handle doesn't notice that its table was dropped or recreated. Refusals are rare: reopen before one.
+        return self._retry(lambda: self._try_commit(commit, self._open()))
+
+    def _try_commit(self, commit: Commit, ledger: Ledger | None) -> tuple[TopicPartition, ...]:
+        """Returns the partitions that another consumer stored, or ()."""
+        at = {partition: self._position(ledger, partition) for partition in sorted(commit.spans)}
+        if ledger is None:
+            return tuple(at)
+        last = ledger[self._writer.cycle_id]
+        if last == commit.stamp and all(at[p] == commit.spans[p].next for p in at):
+            return ()  # an earlier attempt was taken, and its answer was lost
+        if replaced := tuple(p for p in at if at[p] != commit.spans[p].first):
+            return replaced
+        if last is not None and last >= commit.stamp:
+            self._last_stamp = max(self._last_stamp, last)
+            raise DeltaTableError(
+                "a later cycle of this consumer was taken, or vacuum removed files of this one; write it again"
+            )
+        self._fit(ledger, commit.schema)
+        versions = {self._writer.position_id(p): commit.spans[p].next for p in at}
+        versions[self._writer.cycle_id] = commit.stamp
+        commit_versions(ledger.table, versions, [_add_action(file) for file in commit.files])
+        return ()
+
+    def settle(self, staging: str, spans: Mapping[TopicPartition, Span]) -> bool:
+        """Only for cycles of this consumer; they may be of an earlier process."""
+        cycle = staged_cycle(f"{staging}/")
+        if cycle is None or cycle.cycle_id != self._writer.cycle_id:
+            return False
+        return self._retry(lambda: self._try_settle(cycle, spans))
+
+    def _try_settle(self, cycle: StagedCycle, spans: Mapping[TopicPartition, Span]) -> bool:
+        ledger = self._open()
+        if ledger is None:
+            return False
+        last = ledger[cycle.cycle_id]
+        if last is None or last < cycle.stamp:
+            # Its commit may still be on the way to the store. After this commit it is refused; if it came first, this
+            # one is refused and tried again.
+            commit_versions(ledger.table, {cycle.cycle_id: cycle.stamp})
+            ledger.delete_directory(cycle.path)
+            return False
+        # Either its own commit set this stamp, or a settling that crashed before it removed the files: vacuum does.
+        at = {partition: self._position(ledger, partition) for partition in spans}
+        return last == cycle.stamp and all((at[p] or 0) >= span.next for p, span in spans.items())
+
+    def maintain(self) -> None:
+        if self._ledger:
+            self._maintenance.run_if_due(self._ledger)
+
+    def _refreshed(self) -> Ledger | None:
+        if self._ledger is None:
+            return self._open()
+        self._ledger.refresh()
+        return self._ledger
+
+    def _open(self) -> Ledger | None:
+        """Returns None if there is no table."""
+        self._ledger = None
+        try:
+            ledger = Ledger(self.uri)
+        except TableNotFoundError:
+            return None
+        refuse_unsupported(ledger.table)
+        self._ledger = ledger
+        return ledger
+
+    def _create(self, schema: str) -> Ledger:
+        """One of several concurrent creators succeeds. Retrying a creation would not be refused: it would commit a new
+        schema over the other's."""
+        columns = Schema.from_json(schemas.as_json(schemas.table_columns(schema)))
+        configuration, once = _configuration(self._settings), CommitProperties(max_commit_retries=0)
+        try:
+            DeltaTable.create(self.uri, columns, configuration=configuration, commit_properties=once)
+        except DeltaError:
+            if not DeltaTable.is_deltatable(self.uri):  # else another consumer created it at the same moment
+                raise
+        self._ledger = Ledger(self.uri)
+        return self._ledger
+
+    def _position(self, ledger: Ledger | None, partition: TopicPartition) -> int | None:
+        return ledger[self._writer.position_id(partition)] if ledger else None
+
+    def _stamp_of(self, files: Sequence[WrittenFile], staging: str) -> int:
+        paths = {file.path for file in files} or {f"{staging or self.staging()}/"}
+        [cycle] = {staged_cycle(path) for path in paths}
+        assert cycle is not None, f"{min(paths)} is not in a staging directory"
+        assert cycle.path == self._writer.directory(cycle.stamp), f"{min(paths)} belongs to another consumer"
+        return cycle.stamp
+
+    def _fit(self, ledger: Ledger, schema: str) -> None:
+        """Adds the columns that the table lacks, in a commit before that of the rows."""
+        have = ledger.table.schema().to_json()
+        if (have, schema) == self._fitting:
+            return
+        refuse_unsupported(ledger.table)
+        if missing := schemas.missing_columns(have, schema):
+            ledger.table.alter.add_columns(Schema.from_json(schemas.as_json(missing)).fields)
+            ledger.refresh()
+            have = ledger.table.schema().to_json()
+        self._fitting = (have, schema)
+
+    def _retry(self, attempt: Callable[[], T]) -> T:
+        """Retries refused commits until COMMIT_WITHIN_S, and any other error of the store once."""
+        deadline_s, failures, other_errors = time.monotonic() + COMMIT_WITHIN_S, 0, 0
+        while True:
+            try:
+                return attempt()
+            except DeltaTableError as error:
+                raise DeltaTableError(f"{self.name}: {error}") from None
+            except STORE_ERRORS as error:
+                failures += 1
+                if not isinstance(error, CommitFailedError):
+                    self._ledger = None  # reopened by the next attempt: the table may have been dropped or repaired
+                    other_errors += 1
+                if other_errors > 1 or time.monotonic() > deadline_s:
+                    raise DeltaTableError(f"{self.name} can't be used: {one_line(error)}") from None
+            time.sleep(RETRY.pause_s(failures))
+
+
+def _add_action(file: WrittenFile) -> AddAction:
+    stats = file.stats or json.dumps({"numRecords": file.rows})
+    return AddAction(file.path, file.size_bytes, {}, time.time_ns() // 1_000_000, data_change=True, stats=stats)
+
+
+def _configuration(settings: TableSettings) -> dict[str, str | None]:
+    return {
+        "delta.checkpointInterval": str(settings.checkpoint_every_commits),
+        "delta.logRetentionDuration": f"interval {round(settings.log_kept_s)} seconds",
+        "delta.deletedFileRetentionDuration": f"interval {round(settings.removed_files_kept_s)} seconds",
+    }
