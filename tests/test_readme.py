@@ -339,7 +339,7 @@ def test_every_page_and_picture_that_is_linked_is_there() -> None:
         (("a", "…", "b"), ["a", "x", "y", "b", "z"], True),
         (("a", "…", "b"), ["a", "x"], False),
         (("rows of id, at, …",), ["rows of id, at, customer"], True),
-        (("2026-11-16T06:57:09.514Z stored",), ["2027-01-02T03:04:05.006Z stored"], True),
+        (("2026-11-16T06:57:09.514Z INFO stored",), ["2027-01-02T03:04:05.006Z INFO stored"], True),
     ],
 )
 def test_an_answer_is_compared_but_for_its_numbers(shown: tuple[str, ...], answer: list[str], same: bool) -> None:

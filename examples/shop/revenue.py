@@ -1,9 +1,9 @@
-"""Reads both tables with DuckDB, an engine that wrote neither: what was sold where, and what people looked at.
+"""Queries both tables with DuckDB, an engine that wrote neither: revenue by country, clicks by section.
 
     python revenue.py
 
-The log of a Delta table says which files belong to it. DuckDB's own reader of Delta tables is an extension that it
-fetches from the network; with it, `delta_scan('lake/orders')` does the same.
+The log of a Delta table lists its files. DuckDB's own Delta reader, `delta_scan('lake/orders')`, does the same, but is an
+extension that it downloads.
 """
 
 import duckdb

@@ -1,7 +1,7 @@
-"""A shop's orders and clicks: they arrive as JSON and leave as rows, typed, cleaned and enriched.
+"""A shop's orders and clicks: JSON records become typed, cleaned and enriched rows.
 
-restow.toml names `orders` and `clicks` as the transforms of their topics. Each is called with the records of a cycle
-and describes what becomes of them; the closing `select` is what the table has.
+restow.toml names `orders` and `clicks` as the transforms of their topics. Each gets the records of a cycle as a DataFrame;
+its closing `select` is the table's schema.
 """
 
 from pyspark.sql import Column, DataFrame
@@ -10,11 +10,11 @@ from pyspark.sql import functions as F
 ORDER = "id string, at timestamp, customer string, country string, amount decimal(12,2), currency string"
 CLICK = "id string, at timestamp, customer string, page string, agent string"
 EUROS = {"EUR": 1.0, "USD": 0.92, "GBP": 1.17, "SEK": 0.088}
-"""What one of each is worth, for the example."""
+"""Exchange rates to the euro, for the example."""
 
 
 def orders(records: DataFrame) -> DataFrame:
-    """One row an order, with its value in euros. An order in a currency that nobody knows has none."""
+    """One row per order, with its value in euros: null if the currency is unknown."""
     euros = F.round(F.col("amount") * looked_up(EUROS, F.col("currency")), 2)
     return parsed(records, ORDER).select(
         "id",
@@ -29,7 +29,7 @@ def orders(records: DataFrame) -> DataFrame:
 
 
 def clicks(records: DataFrame) -> DataFrame:
-    """One row a click of a person, with the part of the shop it was in. Robots don't buy shoes."""
+    """One row per click, with its section of the shop, without robots: they don't buy shoes."""
     is_robot = F.col("agent").rlike("(?i)bot|crawler|spider")
     is_phone = F.col("agent").rlike("(?i)mobile|android|iphone")
     section = F.regexp_extract("page", "^/([a-z]+)", 1)
@@ -48,13 +48,13 @@ def clicks(records: DataFrame) -> DataFrame:
 
 
 def parsed(records: DataFrame, schema: str) -> DataFrame:
-    """The fields of every record that is JSON and has an id; the others are of no use to anybody."""
+    """The fields of every record that is JSON and has an id; drops the others."""
     fields = F.from_json(F.col("value").cast("string"), schema)
     return records.select(fields.alias("fields")).select("fields.*").filter(F.col("id").isNotNull())
 
 
 def cleaned(name: str) -> Column:
-    """Without blanks around it; nothing if nothing is left."""
+    """Trimmed; null if empty."""
     return F.nullif(F.trim(F.col(name)), F.lit(""))
 
 

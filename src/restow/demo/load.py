@@ -16,7 +16,7 @@ WEIGHTS: Final = (5, 3, 2, 1)
 """Of a topic's partitions: the first gets five times as much as the last."""
 PARTITIONS: Final = len(WEIGHTS)
 CAPACITY_BYTES_PER_S: Final = 40_000.0
-"""The capacity set for a consumer: low, so that three of them fit two cores. Spark itself carries far more."""
+"""The capacity set for a consumer: low, so that three of them fit two cores. It is not a measurement of Spark."""
 LOG_OVERHEAD_BYTES: Final = 20
 """About what Kafka's log adds to a record under load: its own header, and its share of the batch's."""
 COUNTRIES, CURRENCIES = ("de", "se", " gb", "us "), ("EUR", "SEK", "GBP", "USD")
