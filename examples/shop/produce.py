@@ -28,7 +28,9 @@ AGENTS = ("Mozilla/5.0 (X11; Linux)", "Mobile Safari", "Android 16", "searchbot/
 
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("--orders", type=int, default=200, help="number of orders, with four clicks each (default: 200)")
+    parser.add_argument(
+        "--orders", type=int, default=200, help="number of orders, with four clicks each (default: 200)"
+    )
     parser.add_argument("--seconds", type=float, default=0.0, help="spread over this time (default: 0)")
     args = parser.parse_args()
     bootstrap = tomllib.loads(Path("restow.toml").read_text())["kafka"]["bootstrap"]

@@ -2,8 +2,8 @@
 
     python revenue.py
 
-The log of a Delta table lists its files. DuckDB's own Delta reader, `delta_scan('lake/orders')`, does the same, but is an
-extension that it downloads.
+The log of a Delta table lists its files. DuckDB's own Delta reader, `delta_scan('lake/orders')`, does the same, but is
+an extension that it downloads.
 """
 
 import duckdb

@@ -1,7 +1,7 @@
 """A shop's orders and clicks: JSON records become typed, cleaned and enriched rows.
 
-restow.toml names `orders` and `clicks` as the transforms of their topics. Each gets the records of a cycle as a DataFrame;
-its closing `select` is the table's schema.
+restow.toml names `orders` and `clicks` as the transforms of their topics. Each gets the records of a cycle as a
+DataFrame; its closing `select` is the table's schema.
 """
 
 from pyspark.sql import Column, DataFrame
