@@ -1,4 +1,4 @@
-"""What can be told of the image without building it: who it runs as, what is in it, that all it is made of is here."""
+"""The Dockerfile, checked without building it: its user, its content, and that every source file exists."""
 
 import json
 import re
@@ -31,7 +31,7 @@ class Stage:
 
     @property
     def packages(self) -> list[str]:
-        """Debian's, that it installs."""
+        """The Debian packages that it installs."""
         found = [command for command in self.commands if command.startswith("apt-get install")]
         assert all("--no-install-recommends" in command for command in found)
         return [word for command in found for word in command.split()[2:] if not word.startswith("-")]
@@ -52,12 +52,12 @@ def stages() -> list[Stage]:
 
 @pytest.fixture(scope="module")
 def image() -> dict[str, Stage]:
-    """Its stages by name; the last one, which is what runs, is called "last"."""
+    """The stages by name; the final one is called "last"."""
     *before, last = stages()
     return {**{stage.name: stage for stage in before}, "last": last}
 
 
-def test_it_is_made_in_four_steps_of_which_the_last_builds_on_the_first(image: dict[str, Stage]) -> None:
+def test_it_has_four_stages_and_the_last_builds_on_the_first(image: dict[str, Stage]) -> None:
     assert {name: stage.base for name, stage in image.items()} == {
         "base": "${BASE}",
         "dependencies": "base",
@@ -66,7 +66,7 @@ def test_it_is_made_in_four_steps_of_which_the_last_builds_on_the_first(image: d
     }
 
 
-def test_nothing_that_builds_is_in_what_runs(image: dict[str, Stage]) -> None:
+def test_the_final_image_has_no_build_tools(image: dict[str, Stage]) -> None:
     assert image["base"].packages == ["ca-certificates", INSTALL.split()[-1], "python3"]
     assert image["dependencies"].packages == ["python3-pip"]
     assert image["build"].packages == []
@@ -76,17 +76,17 @@ def test_nothing_that_builds_is_in_what_runs(image: dict[str, Stage]) -> None:
     assert any(command.startswith("rm -rf /var/lib/apt/lists/*") for command in image["base"].commands)
 
 
-def test_it_runs_restow_as_the_user_that_pods_run_as_and_never_as_root(image: dict[str, Stage]) -> None:
+def test_it_runs_restow_as_the_user_of_pods_and_not_as_root(image: dict[str, Stage]) -> None:
     last = image["last"]
     user = Kubernetes().user_id
     assert last.all("USER") == [f"{user}:{user}"]
     assert [instruction for instruction, _ in last.steps[-4:]] == ["USER", "WORKDIR", "ENTRYPOINT", "CMD"]
     assert json.loads(last.all("ENTRYPOINT")[0]) == ["restow"]
     assert f"echo 'restow:x:{user}:{user}:restow:/tmp:/usr/sbin/nologin' >> /etc/passwd" in last.commands
-    assert not [rest for rest in last.all("COPY") if "--chown" in rest]  # what runs can't change itself
+    assert not [rest for rest in last.all("COPY") if "--chown" in rest]  # the process can't change its own code
 
 
-def test_what_is_written_as_it_runs_goes_to_tmp_and_what_was_made_before_is_found(image: dict[str, Stage]) -> None:
+def test_it_writes_to_tmp_and_finds_the_caches_that_the_build_made(image: dict[str, Stage]) -> None:
     build, last = image["build"].environment, image["last"].environment
     assert (
         {name: last[name] for name in build}
@@ -100,7 +100,7 @@ def test_what_is_written_as_it_runs_goes_to_tmp_and_what_was_made_before_is_foun
     assert image["last"].all("WORKDIR") == ["/tmp"]
 
 
-def test_every_package_is_the_one_that_was_tested(image: dict[str, Stage]) -> None:
+def test_every_package_is_pinned_by_hash(image: dict[str, Stage]) -> None:
     installs = [
         command for stage in image.values() for command in stage.commands if re.search(r"pip .*\binstall\b", command)
     ]
@@ -109,8 +109,8 @@ def test_every_package_is_the_one_that_was_tested(image: dict[str, Stage]) -> No
     assert "--no-deps" in installs[1]
 
 
-def test_it_can_be_made_of_what_is_here(image: dict[str, Stage]) -> None:
-    let_in = [line.removeprefix("!") for line in dockerignore() if line.startswith("!")]
+def test_every_copied_source_exists_and_is_in_the_build_context(image: dict[str, Stage]) -> None:
+    included = [line.removeprefix("!") for line in dockerignore() if line.startswith("!")]
     copied = []
     for stage in image.values():
         for rest in stage.all("COPY"):
@@ -119,11 +119,11 @@ def test_it_can_be_made_of_what_is_here(image: dict[str, Stage]) -> None:
                 assert sources[0].removeprefix("--from=") in image
             else:
                 copied += sources
-    assert sorted(copied) == sorted(let_in)
+    assert sorted(copied) == sorted(included)
     assert all((ROOT / source).exists() for source in copied)
 
 
-def test_nothing_else_is_sent_to_whoever_builds_it() -> None:
+def test_nothing_else_is_in_the_build_context() -> None:
     everything, *exceptions = dockerignore()
     assert everything == "*"
     assert [line for line in exceptions if not line.startswith("!")] == ["**/__pycache__", "**/*.egg-info"]

@@ -1,3 +1,5 @@
+"""Atomic writes, and locks that end with their process."""
+
 import os
 import stat
 import subprocess
@@ -85,6 +87,8 @@ def test_the_holder_may_remove_its_directory(tmp_path: Path) -> None:
     with locked_directory(home, within_s=1.0) as is_held:
         assert is_held
         home.rmdir()
+        with locked_directory(home, within_s=0.0) as is_held_anew:
+            assert is_held_anew, "it is another directory of the same name"
     with locked_directory(home, within_s=1.0) as is_held:
         assert is_held
         assert home.is_dir()
