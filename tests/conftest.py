@@ -1,4 +1,8 @@
-"""What tests of several folders share: a real Kafka, started when a test first asks for one, and patience."""
+"""What tests of several folders share: a real Kafka, started when a test first asks for one, and waiting for conditions.
+
+A test that uses one of the fixtures in MARKERS gets the marker by itself; a test that starts such a server in another
+way names its markers. `make quick` leaves out every test with a marker.
+"""
 
 import time
 import uuid
@@ -19,7 +23,16 @@ EAGER = {  # Kafka tidies up every few minutes by default; a test that waits for
     "log.segment.delete.delay.ms": "200",
 }
 
+MARKERS = {"broker": "kafka", "kafka": "kafka", "session": "spark", "control_plane": "kubernetes"}
+"""By fixture: what a test that uses it needs."""
+
 Eventually = Callable[[Callable[[], object]], None]
+
+
+def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
+    for item in items:
+        for fixture in MARKERS.keys() & set(getattr(item, "fixturenames", ())):
+            item.add_marker(MARKERS[fixture])
 
 
 @pytest.fixture(scope="session")
