@@ -11,9 +11,10 @@ DEV_READY := $(VENV)/.dev-ready
 PACKER_READY := $(VENV)/.packer-ready
 JAVA_READY := $(VENV)/.java-ready
 JARS_READY := $(VENV)/.jars-ready
+PYTEST := $(BIN)/python -m pytest --numprocesses 2 --dist loadfile --no-loadscope-reorder
 SOURCES := src tests bench scripts examples
 
-.PHONY: help demo test soak check kubernetes format docs bench lock clean
+.PHONY: help demo quick test soak lint check kubernetes format docs bench lock clean
 
 help: ## List the targets
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / {printf "  make %-10s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
@@ -21,17 +22,26 @@ help: ## List the targets
 demo: $(JARS_READY) $(PACKER_READY) ## Set up and run the main job: a whole group on Spark under a changing load, audited
 	$(BIN)/restow demo --for 4m --headless
 
+# The loop while one works. What has a marker needs a server, or more than a few seconds.
+quick: $(DEV_READY) $(PACKER_READY) ## Lint, types and every test that needs no broker, Spark or Kubernetes (a minute)
+	@begun=$$(date +%s); \
+	$(MAKE) --no-print-directory lint; \
+	$(PYTEST) -q -m 'not kafka and not spark and not kubernetes and not slow'; \
+	echo "make quick took $$(($$(date +%s) - begun)) s"
+
 # loadfile: the tests of a file run in one process, so that a cluster they share is started once.
 test: check $(JARS_READY) $(PACKER_READY) kubernetes ## Set up and pass every test
-	$(BIN)/python -m pytest --numprocesses 2 --dist loadfile
+	$(PYTEST)
 
 soak: $(DEV_READY) $(JARS_READY) $(PACKER_READY) ## Kill consumers of a group on Spark fifteen times at random instants, and audit it (ten minutes; SEED=7)
 	$(BIN)/python -m tests.soak.soak $(if $(SEED),--seed $(SEED))
 
-check: $(DEV_READY) ## Lint, types (mypy strict) and the import rules
+lint: $(DEV_READY) ## Lint and types (mypy strict)
 	$(BIN)/ruff check $(SOURCES)
 	$(BIN)/ruff format --check $(SOURCES)
 	$(BIN)/mypy
+
+check: lint ## Lint, types and the import rules
 	$(BIN)/python -m pytest -q tests/test_imports.py
 
 # Looked for each time, which takes a moment: what could not be had yesterday may be in reach today.

@@ -1,4 +1,4 @@
-"""What tests of several folders share: a real Kafka, started when a test first asks for one, and waiting for conditions.
+"""What tests of several folders share: a real Kafka, started when a test first asks for one, and patience.
 
 A test that uses one of the fixtures in MARKERS gets the marker by itself; a test that starts such a server in another
 way names its markers. `make quick` leaves out every test with a marker.
@@ -7,6 +7,7 @@ way names its markers. `make quick` leaves out every test with a marker.
 import time
 import uuid
 from collections.abc import Callable, Iterator
+from pathlib import Path
 
 import pytest
 
@@ -26,13 +27,21 @@ EAGER = {  # Kafka tidies up every few minutes by default; a test that waits for
 MARKERS = {"broker": "kafka", "kafka": "kafka", "session": "spark", "control_plane": "kubernetes"}
 """By fixture: what a test that uses it needs."""
 
+LONGEST_FIRST = ("kubernetes", "spark", "kafka", "slow")
+
 Eventually = Callable[[Callable[[], object]], None]
 
 
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
+    """Marks tests by their fixtures, and puts the files that take longest first: with two workers the short ones then
+    fill the end, where otherwise one worker waits for the other."""
     for item in items:
-        for fixture in MARKERS.keys() & set(getattr(item, "fixturenames", ())):
+        for fixture in sorted(MARKERS.keys() & set(getattr(item, "fixturenames", ()))):
             item.add_marker(MARKERS[fixture])
+    markers: dict[Path, set[str]] = {}
+    for item in items:
+        markers.setdefault(item.path, set()).update(mark.name for mark in item.iter_markers())
+    items.sort(key=lambda item: [name not in markers[item.path] for name in LONGEST_FIRST])
 
 
 @pytest.fixture(scope="session")

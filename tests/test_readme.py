@@ -276,11 +276,13 @@ def reader(tmp_path_factory: pytest.TempPathFactory, eventually: Eventually) -> 
         reader.close()
 
 
+@pytest.mark.spark
 def test_every_command_is_run_and_answers_as_is_shown(reader: Reader) -> None:
     assert reader.unknown == []
     assert {command.words for command in commands()} == DOINGS.keys()
 
 
+@pytest.mark.spark
 @pytest.mark.parametrize("topic", ["orders", "clicks"])
 def test_the_shop_s_records_are_parsed_cleaned_and_enriched_and_duckdb_reads_them(reader: Reader, topic: str) -> None:
     assert reader.odd_rows[topic] == reader.expected_rows[topic]

@@ -14,6 +14,8 @@ import pytest
 from restow.kafka.admin import Admin
 from restow.settings import Kafka
 
+pytestmark = pytest.mark.kafka
+
 Eventually = Callable[[Callable[[], object]], None]
 COMMAND = (str(Path(sys.executable).with_name("restow")), "broker")
 

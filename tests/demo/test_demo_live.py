@@ -13,6 +13,8 @@ import pytest
 from restow.platform.processes.files import MARK
 from restow.platform.processes.linux import Process, descendants, is_alive, marked
 
+pytestmark = [pytest.mark.kafka, pytest.mark.spark]
+
 Eventually = Callable[..., None]
 
 KEYS = [

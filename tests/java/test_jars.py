@@ -9,6 +9,8 @@ import pytest
 from restow.errors import RestowError
 from restow.java.jars import Bundle, Jar, fetch
 
+pytestmark = pytest.mark.slow
+
 HELLO = Bundle("hello", "1.0", (Jar("org.hello", "hello-core", "1.0"),))
 
 

@@ -163,6 +163,7 @@ class Running:
         return (*command, "--name", name, "--volume", str(volume))
 
 
+@pytest.mark.kafka
 def test_what_is_named_is_enough_and_nothing_of_it_is_spare(
     guarded: EmbeddedKafka, tmp_path: Path, eventually: Eventually
 ) -> None:

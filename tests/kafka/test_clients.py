@@ -70,6 +70,7 @@ def secured(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Secured]:
         )
 
 
+@pytest.mark.kafka
 def test_every_client_enters_with_the_persons_properties(secured: Secured, prefix: str) -> None:
     with Admin(secured.owner) as admin:
         admin.create_topic(prefix, 1)
@@ -85,6 +86,7 @@ def test_every_client_enters_with_the_persons_properties(secured: Secured, prefi
         assert [size > 0 for size in admin.log_sizes(1, [prefix]).values()] == [True]
 
 
+@pytest.mark.kafka
 def test_a_missing_right_is_named_with_its_topic(secured: Secured, prefix: str) -> None:
     with Admin(secured.guest) as admin:
         with pytest.raises(NotAllowed) as caught:
@@ -107,6 +109,7 @@ def test_a_missing_right_is_named_with_its_topic(secured: Secured, prefix: str) 
         )
 
 
+@pytest.mark.kafka
 def test_a_wrong_password_is_told_and_never_shown(secured: Secured) -> None:
     wrong = replace(
         secured.owner, properties=ClientProperties({**secured.owner.properties, "sasl.password": "open-barley"})

@@ -222,6 +222,7 @@ def test_without_partitions_there_is_an_empty_measurement_and_then_a_new_start()
     assert found.bytes_per_s.tolist() == [5]
 
 
+@pytest.mark.slow
 def test_memory_is_bounded_however_often_samples_come() -> None:
     meter = Meter(MeterSettings(window_s=30))
     for tick in range(20_000):

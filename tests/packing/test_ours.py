@@ -358,6 +358,7 @@ def test_margins_hold(packer: str, problem: Problem) -> None:
         assert len(partitions) < 2 or after[consumer] <= problem.capacities[consumer] * share * TOLERANCE
 
 
+@pytest.mark.slow
 def test_the_answer_is_the_same_under_every_hash_seed() -> None:
     script = """
 from restow.model import Assignment, Capacities, ConsumerId, Speeds, TopicPartition

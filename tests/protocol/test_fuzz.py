@@ -11,6 +11,8 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
+import pytest
+
 from restow.protocol import measurement
 from restow.protocol.channels import CHANNELS, MONITOR, Channel, decode_measurement, decode_on
 from restow.protocol.measurement import Measurement
@@ -175,6 +177,7 @@ def read_again(message: Message | Measurement) -> Message | Measurement | Undeco
     return decode("t", 0, 0, *encode(message, "x"))
 
 
+@pytest.mark.slow
 def test_any_bytes_on_any_topic_are_a_valid_message_or_are_told_once_and_passed_over() -> None:
     passed, seen, refused = PassedOver(), Counter[type](), Counter[str]()
     for offset, given in enumerate(inputs(random.Random(SEED))):

@@ -30,6 +30,8 @@ from restow.roles.monitor import Monitor
 from restow.settings import Kafka, Settings, Topics
 from restow.settings import Monitor as MonitorSettings
 
+pytestmark = pytest.mark.kafka
+
 
 def test_an_idle_partition_is_0_and_not_missing(kafka: Kafka, admin: Admin, prefix: str) -> None:
     busy = created(admin, f"{prefix}-a", partitions=3)

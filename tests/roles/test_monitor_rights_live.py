@@ -24,6 +24,8 @@ from restow.kafka.sampler import Interest, Sampler
 from restow.monitor.meter import Meter
 from restow.settings import ClientProperties, Kafka
 
+pytestmark = pytest.mark.kafka
+
 USERS = 'user_owner="open-sesame" user_restow="read-only"'
 PRINCIPAL = "User:restow"
 JAAS = "org.apache.kafka.common.security.plain.PlainLoginModule required"

@@ -28,17 +28,25 @@ MUTANTS: list[Mutant] = [
 ]
 
 
+QUICK: list[Mutant] = MUTANTS[:3]
+"""A sample for `make quick`."""
+
+
 def first_violation(seeds: range) -> str | None:
     warm_up()
     outcomes = (run(scenario(seed, faults=Level.MANY)) for seed in seeds)
     return next((outcome.violations[0] for outcome in outcomes if outcome.violations), None)
 
 
-@pytest.mark.parametrize("mutant", MUTANTS, ids=lambda mutant: str(mutant.__name__))
+@pytest.mark.parametrize(
+    "mutant",
+    [pytest.param(each, marks=() if each in QUICK else pytest.mark.slow, id=each.__name__) for each in MUTANTS],
+)
 def test_a_bug_is_caught_within_ten_seeds(mutant: Mutant, monkeypatch: pytest.MonkeyPatch) -> None:
     mutant(monkeypatch)
     assert first_violation(range(1, WITHIN_SEEDS + 1)) is not None
 
 
+@pytest.mark.slow
 def test_without_a_bug_these_seeds_are_well() -> None:
     assert first_violation(range(1, WITHIN_SEEDS + 1)) is None

@@ -159,6 +159,7 @@ def test_the_mean_of_rows_is_taken_column_by_column() -> None:
     assert mean([one, other]) == Row("mwf", 2, 3, 4, 5, 6, 7, 8, 9, 10)
 
 
+@pytest.mark.slow
 def test_the_published_figures_come_out() -> None:
     """The published trace isn't known, only how much it carries; traces that carry as much differ by these tolerances.
 
@@ -182,6 +183,7 @@ def test_kafka_with_as_many_consumers_as_mwf_is_minutes_late() -> None:
     assert study("kafka-24", walk(258)).p99 < 1
 
 
+@pytest.mark.slow
 def test_restow_needs_fewer_consumers_than_bfd_with_a_tenth_of_the_moves_of_mwf_and_nobody_waits() -> None:
     traces = [walk(seed) for seed in range(1, 21)]
     mwf, bfd, ours = (mean([study(name, trace) for trace in traces]) for name in ("mwf", "bfd", "restow"))

@@ -120,6 +120,7 @@ R_TOLERANCE = 0.1
 STEPS = {5: 300, 10: 100, 15: 100, 20: 100, 25: 100}
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("d", list(PUBLISHED_MEANS))
 def test_the_published_means_are_found_again(d: int) -> None:
     published = PUBLISHED_MEANS[d]

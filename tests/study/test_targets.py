@@ -13,6 +13,8 @@ from restow.study.packing import Contender, Row, study
 from restow.study.targets import CONTENDERS, misses
 from restow.study.workload import Walk
 
+pytestmark = pytest.mark.slow
+
 STEPS = {5: 150, 15: 100, 25: 50}
 """The slower the speeds walk, the longer a run is marked by how it began."""
 SEEDS = (1, 2)

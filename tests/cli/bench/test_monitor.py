@@ -9,6 +9,7 @@ from restow.cli.support.options import Parser
 from restow.kafka.sampler import Interest, Sampler
 
 
+@pytest.mark.kafka
 def test_it_measures_real_and_recorded_partitions(capsys: pytest.CaptureFixture[str]) -> None:
     parser = Parser(prog="restow bench")
     monitor.add(parser.add_subparsers(parser_class=Parser))

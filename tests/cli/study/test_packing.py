@@ -150,6 +150,7 @@ def run(*arguments: str, hash_seed: str = "0") -> subprocess.CompletedProcess[st
     return subprocess.run([*COMMAND, *arguments], capture_output=True, text=True, check=True, env=environment)
 
 
+@pytest.mark.slow
 def test_in_a_pipe_there_is_no_progress_bar_and_every_hash_seed_gives_the_same_output() -> None:
     one, other = (run(*SMALL, "--json", hash_seed=hash_seed) for hash_seed in ("1", "2"))
     assert one.stderr == other.stderr == ""

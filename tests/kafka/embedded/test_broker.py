@@ -14,6 +14,8 @@ from restow.kafka.embedded.broker import EmbeddedKafka
 from restow.kafka.topics import wait_until_shown
 from restow.settings import Kafka
 
+pytestmark = pytest.mark.kafka
+
 Eventually = Callable[[Callable[[], object]], None]
 Write = Callable[..., None]
 Read = Callable[[Kafka, str, int], list[str]]

@@ -10,6 +10,8 @@ from restow.kafka.topics import wait_until_shown
 from restow.model import TopicPartition
 from restow.settings import Kafka
 
+pytestmark = pytest.mark.kafka
+
 Eventually = Callable[[Callable[[], object]], None]
 Write = Callable[..., None]
 Read = Callable[[Kafka, str, int], list[str]]

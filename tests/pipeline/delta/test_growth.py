@@ -5,7 +5,10 @@ import os
 import subprocess
 import sys
 
+import pytest
 from tests.support.paths import ROOT
+
+pytestmark = pytest.mark.slow
 
 IN_MEMORY = {"TMPDIR": "/dev/shm"} if os.access("/dev/shm", os.W_OK) else {}
 """What is shown is work, and not how long a disk takes for it."""

@@ -19,6 +19,8 @@ from restow.kafka.admin import Admin
 from restow.protocol.messages import ConsumerReady, StartConsumingEvent
 from restow.settings import Kafka
 
+pytestmark = pytest.mark.spark
+
 Eventually = Callable[..., None]
 
 

@@ -24,6 +24,8 @@ from restow.protocol.messages import (
 )
 from restow.settings import Kafka
 
+pytestmark = pytest.mark.spark
+
 Eventually = Callable[..., None]
 
 

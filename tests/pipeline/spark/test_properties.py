@@ -100,6 +100,7 @@ def test_spark_gets_the_cores_and_the_memory_of_its_consumer(
     assert (resources.master, resources.heap_mb) == (master, heap_mb)
 
 
+@pytest.mark.spark
 def test_an_archive_of_classes_is_used_where_there_is_one(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("RESTOW_CACHE", str(tmp_path))
     assert options() == ()

@@ -13,6 +13,8 @@ from restow.kafka.embedded.broker import EmbeddedKafka
 from restow.kafka.topics import wait_until_shown
 from restow.settings import ClientProperties, Kafka
 
+pytestmark = [pytest.mark.kafka, pytest.mark.spark]
+
 TOPIC = "orders"
 PASSWORD = "s3cret-of-restow"
 LOGIN = f'org.apache.kafka.common.security.plain.PlainLoginModule required user_restow="{PASSWORD}";'

@@ -18,6 +18,8 @@ from tests.support.live_groups import Eventually
 from restow.kafka.admin import Admin
 from restow.settings import Kafka
 
+pytestmark = pytest.mark.spark
+
 
 class SparkPodGroup(PodGroup):
     consumer = f'pipeline = "spark"\nimage = "{Node.restow}"\ncores = 2'
