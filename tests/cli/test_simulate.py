@@ -64,6 +64,7 @@ def test_a_violation_is_told_with_the_command_that_repeats_it(
     assert lines[-1] == "restow: to repeat it: restow simulate --seed 1 --faults many"
 
 
+@pytest.mark.slow
 def test_a_search_runs_all_seeds(capsys: pytest.CaptureFixture[str]) -> None:
     assert main(["simulate", "--seed", "11", "--seeds", "4", "--faults", "some", "--hours", "0.2", "--json"]) == 0
     assert json.loads(capsys.readouterr().out) == {"seeds": [11, 14], "runs": 4, "violations": []}

@@ -7,6 +7,7 @@ import sys
 from dataclasses import replace
 from typing import Any
 
+import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 from tests.support.controller_driver import EPOCH, PLAIN, SETTINGS, TO_A, TO_B, Told, rules
@@ -91,6 +92,7 @@ def act(world: World, kind: int, which: int) -> None:
 
 @settings(max_examples=100, deadline=None, suppress_health_check=[HealthCheck.too_slow, HealthCheck.data_too_large])
 @given(choices)
+@pytest.mark.slow
 def test_nothing_that_must_never_happen_happens_and_all_ends_well(chosen: list[tuple[int, int]]) -> None:
     world = World(RULES)
     world.measure(Speeds(dict.fromkeys(PARTITIONS, 30.0)))
@@ -104,6 +106,7 @@ def test_nothing_that_must_never_happen_happens_and_all_ends_well(chosen: list[t
 
 @settings(max_examples=60, deadline=None, suppress_health_check=[HealthCheck.too_slow, HealthCheck.data_too_large])
 @given(st.lists(st.tuples(st.integers(0, 39), st.integers(0, 1000)), min_size=5, max_size=80))
+@pytest.mark.slow
 def test_a_roll_ends_well_whatever_happens_in_it(chosen: list[tuple[int, int]]) -> None:
     world = World(RULES)
     world.measure(Speeds(dict.fromkeys(PARTITIONS, 30.0)))
@@ -259,6 +262,7 @@ print("".join(world.past + world.log))
 """
 
 
+@pytest.mark.slow
 def test_the_same_happens_under_every_hash_seed() -> None:
     def begun(seed: str) -> "subprocess.Popen[str]":
         environment = {**os.environ, "PYTHONHASHSEED": seed, "PYTHONPATH": str(ROOT)}

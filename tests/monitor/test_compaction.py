@@ -128,6 +128,7 @@ def written(seconds: Sequence[Second], window_s: int) -> list[float]:
 
 @given(compacted_seconds(st.just(1000)))
 @settings(deadline=None, max_examples=100)
+@pytest.mark.slow
 def test_with_records_of_one_size_nothing_is_made_up_and_what_is_not_flagged_is_right(seconds: list[Second]) -> None:
     for one, true in zip(told(seconds), written(seconds, WINDOW_S), strict=True):
         assert one.bytes_per_s <= true + TOLD
@@ -137,6 +138,7 @@ def test_with_records_of_one_size_nothing_is_made_up_and_what_is_not_flagged_is_
 
 @given(compacted_seconds(st.integers(950, 1050)))
 @settings(deadline=None, max_examples=100)
+@pytest.mark.slow
 def test_with_records_that_vary_a_little_no_more_is_made_up_than_they_vary(seconds: list[Second]) -> None:
     for one, true in zip(told(seconds), written(seconds, WINDOW_S), strict=True):
         assert one.bytes_per_s <= true * 1050 / 950 + TOLD
@@ -144,6 +146,7 @@ def test_with_records_that_vary_a_little_no_more_is_made_up_than_they_vary(secon
 
 @given(st.lists(st.tuples(st.integers(20, 40), st.sampled_from([0, 0, 30, 70])), min_size=1, max_size=25))
 @settings(deadline=None, max_examples=100)
+@pytest.mark.slow
 def test_a_compaction_between_calm_seconds_costs_no_more_than_the_slack(parts: list[tuple[int, int]]) -> None:
     seconds = [Second(30)] * (LEARNT_FROM + 1)
     for records, share in parts:  # a calm second after each: no three in a row are too low by the same

@@ -4,8 +4,12 @@ import os
 import subprocess
 import sys
 
+import pytest
+
 from restow.simulator.scenario import Level, scenario
 from restow.simulator.world import digest
+
+pytestmark = pytest.mark.slow
 
 SEEDS = (next(seed for seed in range(1, 40) if scenario(seed).encodes), 2)
 """One that sends bytes, and one that sends values."""

@@ -121,6 +121,7 @@ def test_within_six_seconds_of_a_step_the_filter_is_within_5_per_cent() -> None:
     assert 29 <= worst.window_convergence_s <= 32
 
 
+@pytest.mark.slow
 def test_with_the_random_producer_the_filter_is_no_noisier_than_the_window() -> None:
     for seed in range(1, 6):
         row = figures(simulated(SCENARIOS["random"](), seed, MeterSettings(), 1.0))

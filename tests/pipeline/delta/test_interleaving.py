@@ -5,6 +5,7 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import NamedTuple
 
+import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from tests.support.delta.lake import COLUMNS, P0, P1, lake, rows, stored, write
@@ -48,6 +49,7 @@ STEPS = st.one_of(
 
 @settings(max_examples=40, deadline=None)
 @given(st.lists(STEPS, min_size=4, max_size=14), st.booleans())
+@pytest.mark.slow
 def test_no_order_of_steps_skips_or_repeats_an_offset(steps: Sequence[Look | Commit | Compact], alike: bool) -> None:
     """`alike`: two incarnations of one consumer; else two consumers."""
     with tempfile.TemporaryDirectory() as root:

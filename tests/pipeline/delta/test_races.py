@@ -17,6 +17,8 @@ from tests.support.paths import ROOT
 from restow.model import TopicPartition
 from restow.pipeline.sinks import Span
 
+pytestmark = pytest.mark.slow
+
 REPOSITORY = ROOT
 FOUR = (1, 2, 3, 4)
 CLICKS = TopicPartition("clicks", 9)
