@@ -82,7 +82,7 @@ def test_a_variable_of_the_environment_stands_in_for_a_secret_or_for_anything_el
     assert settings.topics.prefix == "lake"
 
 
-def test_a_variable_that_is_not_set_is_told() -> None:
+def test_a_variable_that_is_not_set_is_reported() -> None:
     assert refusal(MINIMAL + 'sasl.password = "${KAFKA_PASSWORD}"') == (
         "restow.toml: [kafka] sasl.password needs the environment variable KAFKA_PASSWORD, which is not set; set it"
     )
@@ -95,7 +95,7 @@ SECRETS = (
 
 
 @pytest.mark.parametrize("name", SECRETS)
-def test_a_secret_shows_in_no_text_of_the_settings(name: str) -> None:
+def test_a_secret_shows_in_no_repr_of_the_settings(name: str) -> None:
     settings = read(MINIMAL + f'"{name}" = "hunter2"')
     assert settings.kafka.properties[name] == "hunter2"
     for text in (repr(settings), str(settings.kafka.properties), f"{settings.kafka}"):
@@ -103,12 +103,12 @@ def test_a_secret_shows_in_no_text_of_the_settings(name: str) -> None:
         assert f"'{name}': '***'" in text
 
 
-def test_a_secret_is_cut_from_the_words_of_others() -> None:
+def test_a_secret_is_removed_from_a_library_s_message() -> None:
     properties = ClientProperties({"sasl.password": "hunter2", "sasl.username": "restow"})
     assert properties.redact("restow may not enter with hunter2") == "restow may not enter with ***"
 
 
-def test_a_secret_of_a_wrong_type_is_told_without_its_value() -> None:
+def test_a_secret_of_a_wrong_type_is_reported_without_its_value() -> None:
     assert refusal(MINIMAL + '"sasl.password" = ["hunter2"]') == (
         "restow.toml: [kafka] sasl.password = *** can't be used; it must be text, a number, true or false"
     )
@@ -133,11 +133,11 @@ PREFIX = "the start of a topic's name: 1 to 200 letters, digits, dots, dashes or
         ("[topics] most_consumers = 2.5", "a whole number, 1 or more"),
         ("[topics] most_consumers = true", "a whole number, 1 or more"),
         ("[topics] replication_factor = 0", "a whole number, 1 or more"),
-        ("[topics] monitor_retention_ms = 5", "a whole number, -1 (for ever) or 1000 and more"),
+        ("[topics] monitor_retention_ms = 5", "a whole number, -1 (forever) or 1000 and more"),
         ('[topics] prefix = "a b"', PREFIX),
     ],
 )
-def test_a_value_that_can_not_be_used_is_told_with_what_would_be_right(line: str, wanted: str) -> None:
+def test_an_invalid_value_is_reported_with_what_would_be_right(line: str, wanted: str) -> None:
     table, _, setting = line.partition(" ")
     text = f"{table}\n{setting}\n" + ("" if table == "[kafka]" else MINIMAL)
     assert refusal(text) == f"restow.toml: {line} can't be used; it must be {wanted}"
@@ -178,7 +178,7 @@ def test_an_item_of_a_list_is_checked_by_itself(item: str) -> None:
         ),
     ],
 )
-def test_a_wrong_file_is_told_where_it_is_wrong(text: str, told: str) -> None:
+def test_an_invalid_file_is_reported_with_the_place(text: str, told: str) -> None:
     assert refusal(text) == f"restow.toml: {told}"
 
 
@@ -217,7 +217,7 @@ tolerationSeconds = 60
 """
 
 
-def test_a_free_table_is_passed_on_as_it_is_written_with_the_variables_replaced() -> None:
+def test_a_passthrough_table_is_kept_as_written_with_variables_replaced() -> None:
     pod = read(MINIMAL + POD, TEAM="lake").kubernetes.pod
     assert pod == {
         "metadata": {"annotations": {"example.org/team": "lake"}},
@@ -225,7 +225,7 @@ def test_a_free_table_is_passed_on_as_it_is_written_with_the_variables_replaced(
     }
 
 
-def test_a_free_table_can_not_be_changed_and_shows_only_its_keys() -> None:
+def test_a_passthrough_table_is_read_only_and_its_repr_shows_only_keys() -> None:
     pod = read(MINIMAL + '[kubernetes.pod]\nspec.nodeName = "hush-hush"').kubernetes.pod
     pod["spec"]["nodeName"] = "another"
     assert pod["spec"] == {"nodeName": "hush-hush"}
@@ -246,15 +246,15 @@ def test_a_free_table_can_not_be_changed_and_shows_only_its_keys() -> None:
         (
             'namespace = "My_Lake"',
             '[kubernetes] namespace = "My_Lake"',
-            "a name as Kubernetes takes them: small letters, digits, dashes and dots",
+            "a Kubernetes name: lowercase letters, digits, dashes and dots",
         ),
     ],
 )
-def test_what_is_wrong_about_kubernetes_is_told_in_one_line(text: str, place: str, wanted: str) -> None:
+def test_an_invalid_kubernetes_setting_is_reported_in_one_line(text: str, place: str, wanted: str) -> None:
     assert refusal(f"{MINIMAL}[kubernetes]\n{text}") == f"restow.toml: {place} can't be used; it must be {wanted}"
 
 
-def test_a_variable_that_a_free_table_needs_and_nobody_set_is_named_with_its_place() -> None:
+def test_a_missing_variable_of_a_passthrough_table_is_reported_with_its_place() -> None:
     assert refusal(f"{MINIMAL}[kubernetes]\npod.spec.nodeName = '${{NODE}}'") == (
         "restow.toml: [kubernetes.pod.spec] nodeName needs the environment variable NODE, which is not set; set it"
     )

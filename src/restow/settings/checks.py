@@ -1,4 +1,4 @@
-"""What a setting's value must be beyond its type. `groups.py` annotates its fields with them, `reader.py` asks."""
+"""Constraints on settings beyond their type. `schema.py` annotates fields with them, `reader.py` applies them."""
 
 import re
 from collections.abc import Callable
@@ -9,7 +9,7 @@ from typing import Annotated, Any
 @dataclass(frozen=True, slots=True)
 class Check:
     wanted: str
-    """What would be right, to follow the words "it must be"."""
+    """The valid values, in words that follow "it must be"."""
 
     holds: Callable[[Any], bool]
 
@@ -25,21 +25,21 @@ def one_of(*words: str) -> Check:
 
 
 DNS_NAME = Check(
-    "a name as Kubernetes takes them: small letters, digits, dashes and dots",
+    "a Kubernetes name: lowercase letters, digits, dashes and dots",
     lambda text: len(text) <= 253 and re.fullmatch(r"[a-z0-9]([-.a-z0-9]*[a-z0-9])?", text) is not None,
 )
 
 GROUP_NAME = Annotated[
     str,
     Check(
-        "1 to 40 small letters, digits or dashes, beginning with a letter",
+        "1 to 40 lowercase letters, digits or dashes, starting with a letter",
         lambda text: re.fullmatch(r"[a-z]([a-z0-9-]{0,38}[a-z0-9])?", text) is not None,
     ),
 ]
-"""It becomes part of names on every platform; Kubernetes allows 63 characters."""
+"""The group's name is part of names on every platform; Kubernetes allows 63 characters."""
 
 LONGEST_PREFIX = 200
-"""Kafka allows topic names of 249 characters; the parts that restow adds need a few of them."""
+"""Kafka allows 249 characters in a topic's name; restow appends a few to the prefix."""
 
 TOPIC_PREFIX = Annotated[
     str,

@@ -1,7 +1,7 @@
-"""What of restow.toml others may come to see: a file that goes into a ConfigMap must have no secret written out in it.
+"""Finds secrets written into restow.toml, which goes into a ConfigMap that many may read.
 
-A secret is a reference to the environment, `"sasl.password" = "${KAFKA_PASSWORD}"`, which each process resolves for
-itself. `restow manifests` asks here before it prints the file.
+A secret belongs into an environment variable, `"sasl.password" = "${KAFKA_PASSWORD}"`, which each process resolves for
+itself. `restow manifests` checks the file before it prints it.
 """
 
 import re
@@ -14,19 +14,19 @@ from restow.settings.properties import is_secret
 from restow.settings.reader import VARIABLE
 
 PROPERTIES: Final = ("kafka", "spark")
-"""Tables whose keys are properties of other programs, secrets among them."""
+"""Tables of properties for Kafka and Spark, secrets among them."""
 
 NAMES_A_THING: Final = re.compile(r"\.(class|location|provider|url)$")
-"""`spark.hadoop.fs.s3a.aws.credentials.provider` says who has the secret, and is none."""
+"""`spark.hadoop.fs.s3a.aws.credentials.provider` names the holder of a secret and is not one itself."""
 
 
 def variables(text: str) -> tuple[str, ...]:
-    """The names that the file refers to, sorted."""
+    """The environment variables that the file refers to, sorted."""
     return tuple(sorted({name for value in _texts(tomllib.loads(text)) for name in VARIABLE.findall(value)}))
 
 
 def check_no_secret(text: str, file: str) -> None:
-    """Raises InvalidInput for the first that is written out."""
+    """Raises InvalidInput for the first secret whose value is in the file."""
     tables = tomllib.loads(text)
     for table in PROPERTIES:
         for name, value in _flat(tables.get(table, {})):
@@ -36,20 +36,20 @@ def check_no_secret(text: str, file: str) -> None:
     for name, value in _environment(pod):
         if is_secret(name) and value:
             raise InvalidInput(
-                f"{file}: [kubernetes.pod] gives {name} a value, which all who may see pods could read; take it from a "
-                f'Secret: {{ name = "{name}", valueFrom = {{ secretKeyRef = {{ name = "…", key = "…" }} }} }}'
+                f"{file}: [kubernetes.pod] has a value for {name}, which anyone who may see pods could read; take it "
+                f'from a Secret: {{ name = "{name}", valueFrom = {{ secretKeyRef = {{ name = "…", key = "…" }} }} }}'
             )
     for value in _texts(pod):
         if found := VARIABLE.search(value):
             raise InvalidInput(
-                f"{file}: [kubernetes.pod] refers to {found[0]}, whose value all who may see pods could read; write "
-                "what is no secret out, and take a secret from a Secret, with valueFrom"
+                f"{file}: [kubernetes.pod] refers to {found[0]}, whose value anyone who may see pods could read; write "
+                "the value itself if it is not secret, or take it from a Secret with valueFrom"
             )
 
 
 def _written_out(place: str, variable: str) -> InvalidInput:
     return InvalidInput(
-        f"{place} is written out, which all who may see the ConfigMap could read; write "
+        f"{place} has its value in the file, which anyone who may see the ConfigMap could read; write "
         f'"${{{variable}}}", and give pods that variable from a Secret, as docs/kubernetes.md shows'
     )
 
@@ -59,7 +59,7 @@ def _as_variable(name: str) -> str:
 
 
 def _flat(value: Any, name: str = "") -> Iterator[tuple[str, str]]:
-    """The texts in a table, by their names as one: TOML reads a.b = "c" as a table in a table."""
+    """Each text in a table with its dotted name: TOML reads a.b = "c" as a table in a table."""
     if isinstance(value, dict):
         for key, inner in value.items():
             yield from _flat(inner, f"{name}.{key}" if name else key)
@@ -76,7 +76,7 @@ def _texts(value: Any) -> Iterator[str]:
 
 
 def _environment(value: Any) -> Iterator[tuple[str, str]]:
-    """Variables with their values, in whatever container."""
+    """The environment variables of all containers, with their values."""
     if isinstance(value, dict | list):
         for inner in value.values() if isinstance(value, dict) else value:
             yield from _environment(inner)

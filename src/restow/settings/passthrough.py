@@ -1,6 +1,6 @@
-"""A table of restow.toml whose keys are another program's: passed on as it is written, checked by whom it is meant for.
+"""A table of restow.toml that restow hands on unread, such as `[kubernetes.pod]`: the receiver validates it.
 
-`[kubernetes.pod]` is one. Its texts may hold what nobody should read in a log, so printing it shows its keys alone.
+Its values may be secret, so its repr shows only the keys.
 """
 
 import copy
@@ -10,7 +10,7 @@ from typing import Any
 
 
 class PassthroughTable(Mapping[str, Any]):
-    """Read-only. What it is made of is that of JSON: tables, lists, texts, numbers, true and false."""
+    """Read-only. Its values are those of JSON: tables, lists, texts, numbers, true and false."""
 
     __slots__ = ("_values",)
 

@@ -1,7 +1,7 @@
-"""The properties a person passes on to every Kafka client, by librdkafka's names. Secrets never show.
+"""Kafka client properties from `[kafka]`, and Spark's from `[spark]`, with secrets redacted.
 
-`[kafka]` in restow.toml collects them; `restow.kafka.clients` hands them to the clients. Printing them, logging them
-or putting them into an error shows `***` for a secret: only looking a key up gives its value.
+Printing or logging them shows `***` for a secret; only looking up a key returns its value. `restow.kafka.clients` hands
+them to the clients.
 """
 
 import re
@@ -12,7 +12,7 @@ REDACTED = "***"
 SECRET_NAME = re.compile(
     r"password|secret|token|jaas|private|credential|\.key\.pem$|oauthbearer\.config", re.IGNORECASE
 )
-"""The names of librdkafka's properties whose values nobody may read: `sasl.password`, `ssl.key.pem`, …"""
+"""Matches the names of secret properties: `sasl.password`, `ssl.key.pem`, …"""
 
 Value = str | int | float | bool
 
@@ -22,7 +22,7 @@ def is_secret(name: str) -> bool:
 
 
 class ClientProperties(Mapping[str, str]):
-    """A read-only mapping in the order of its keys, whose text shows no secret."""
+    """A read-only mapping, sorted by key. Its repr shows no secret."""
 
     __slots__ = ("_values",)
 
@@ -46,11 +46,11 @@ class ClientProperties(Mapping[str, str]):
 
     @property
     def shown(self) -> dict[str, str]:
-        """For people's eyes."""
+        """With secrets redacted."""
         return {name: REDACTED if is_secret(name) else value for name, value in self._values.items()}
 
     def redact(self, text: str) -> str:
-        """A text of a library, without the secrets that it may have quoted."""
+        """Removes secrets from a library's message, which may have quoted them."""
         for name, value in self._values.items():
             if value and is_secret(name):
                 text = text.replace(value, REDACTED)
@@ -58,5 +58,5 @@ class ClientProperties(Mapping[str, str]):
 
 
 def _as_text(value: Value) -> str:
-    """librdkafka reads every property from text, and writes its truth values in small letters."""
+    """librdkafka takes every property as text, and booleans in lower case."""
     return str(value).lower() if isinstance(value, bool) else str(value)

@@ -1,7 +1,8 @@
-"""Reads the text of restow.toml into `Settings`. The fields of the dataclasses say what is known, of which type, within
-which bounds; a wrong file is answered with one line that names the file, the key, the value and what would be right.
+"""Parses restow.toml into `Settings`. The dataclasses of schema.py define the known keys, their types and constraints.
 
-Called by the command line, which finds the file and passes the environment; this module touches neither.
+For an invalid file it raises InvalidInput with one line: the file, the key, the value and what would be right.
+
+The command line calls it with the file's text and the environment; this module reads neither.
 """
 
 import difflib
@@ -35,7 +36,7 @@ Table = Mapping[str, Any]
 
 @dataclass(frozen=True, slots=True)
 class Place:
-    """Where in which file a value stands."""
+    """Where a value is: file, table and key."""
 
     file: str
     environment: Mapping[str, str]
@@ -57,7 +58,7 @@ class Place:
 
 
 def read_settings(text: str, file: str, environment: Mapping[str, str]) -> Settings:
-    """`file` names the text in messages; `${NAME}` in a value stands for that variable of `environment`."""
+    """`file` is named in error messages. `${NAME}` in a value is replaced by that variable of `environment`."""
     try:
         tables = tomllib.loads(text)
     except tomllib.TOMLDecodeError as error:
@@ -68,27 +69,27 @@ def read_settings(text: str, file: str, environment: Mapping[str, str]) -> Setti
             raise InvalidInput(f"{file}: there is no table [{name}]; {_nearest(name, known)}")
         if not isinstance(table, dict):
             raise InvalidInput(f"{file}: {name} = {_as_toml(table)} can't be used; it must be a table, [{name}]")
-    # A table that must be there and isn't is read as an empty one: the answer then names the key that is missing.
+    # A required table that is missing is read as an empty one, so that the error names the missing key.
     given = {name: tables.get(name, {}) for name in known if name in tables or _is_required(known[name])}
     place = Place(file, environment)
     return Settings(**{name: _read_table(hints[name], table, place.of(name)) for name, table in given.items()})
 
 
 def _read_table(hint: Any, table: Table, place: Place) -> Any:
-    """A group, or groups by name: [consume.orders] and [consume.clicks]."""
+    """One table, or tables by name like [consume.orders] and [consume.clicks]."""
     if get_origin(hint) is not SortedMapping:
-        return _read_group(hint, table, place)
-    key, group = get_args(hint)
+        return _read_dataclass(hint, table, place)
+    key, kind = get_args(hint)
     for name, inner in table.items():
         _read(key, name, place)
         if not isinstance(inner, dict):
             raise place.at(name).wrong(inner, f"a table, [{place.table}.{name}]")
-    return SortedMapping({name: _read_group(group, inner, place.of(name)) for name, inner in table.items()})
+    return SortedMapping({name: _read_dataclass(kind, inner, place.of(name)) for name, inner in table.items()})
 
 
-def _read_group(group: type, table: Table, place: Place) -> Any:
-    hints = get_type_hints(group, include_extras=True)
-    known = _by_name(group)
+def _read_dataclass(kind: type, table: Table, place: Place) -> Any:
+    hints = get_type_hints(kind, include_extras=True)
+    known = _by_name(kind)
     rest = next((name for name in known if hints[name] is ClientProperties), None)
     values: dict[str, Any] = {}
     if rest:
@@ -104,15 +105,17 @@ def _read_group(group: type, table: Table, place: Place) -> Any:
         if name not in values and _is_required(setting):
             raise InvalidInput(f"{place.at(name)} is missing; it must be {_wanted(hints[name])}")
     try:
-        return group(**values)
-    except InvalidInput as error:  # settings that contradict each other, which the group itself finds
+        return kind(**values)
+    except InvalidInput as error:  # the dataclass itself finds settings that contradict each other
         raise InvalidInput(f"{place} {error}") from None
 
 
 def _read(hint: Any, value: Any, place: Place) -> Any:
     kind, checks = _unfold(hint)
     if kind is PassthroughTable and isinstance(value, dict):
-        return PassthroughTable({key: _free(each, place.of(place.key).at(key)) for key, each in value.items()})
+        return PassthroughTable(
+            {key: _passthrough_value(each, place.of(place.key).at(key)) for key, each in value.items()}
+        )
     if kind is str and isinstance(value, str):
         value = _expanded(value, place)
     elif kind is float and type(value) is int:
@@ -135,11 +138,11 @@ def _property(value: Any, place: Place) -> str | int | float | bool:
     raise place.wrong(value, "text, a number, true or false")
 
 
-def _free(value: Any, place: Place) -> Any:
+def _passthrough_value(value: Any, place: Place) -> Any:
     if isinstance(value, dict):
-        return {key: _free(each, place.of(place.key).at(key)) for key, each in value.items()}
+        return {key: _passthrough_value(each, place.of(place.key).at(key)) for key, each in value.items()}
     if isinstance(value, list):
-        return [_free(each, place) for each in value]
+        return [_passthrough_value(each, place) for each in value]
     if isinstance(value, str):
         return _expanded(value, place)
     if isinstance(value, bool | int) or (isinstance(value, float) and math.isfinite(value)):
@@ -148,7 +151,7 @@ def _free(value: Any, place: Place) -> Any:
 
 
 def _expanded(text: str, place: Place) -> str:
-    """Each ${NAME} replaced by that variable, so that a secret need not stand in the file."""
+    """Replaces each ${NAME} by that environment variable, so that secrets stay out of the file."""
 
     def value_of(found: re.Match[str]) -> str:
         name = found[1]
@@ -160,7 +163,7 @@ def _expanded(text: str, place: Place) -> str:
 
 
 def _flat(table: Table, prefix: str = "") -> dict[str, Any]:
-    """TOML reads a.b = 1 as a table in a table; Kafka's names are flat."""
+    """Dotted names: TOML reads a.b = 1 as a table in a table."""
     found: dict[str, Any] = {}
     for key, value in table.items():
         found |= _flat(value, f"{prefix}{key}.") if isinstance(value, dict) else {f"{prefix}{key}": value}
@@ -168,7 +171,7 @@ def _flat(table: Table, prefix: str = "") -> dict[str, Any]:
 
 
 def _unfold(hint: Any) -> tuple[Any, tuple[Check, ...]]:
-    """The type behind a field's annotation, and what is demanded beyond it."""
+    """The type in a field's annotation, and its checks."""
     if get_origin(hint) is Annotated:
         kind, *extras = get_args(hint)
         return kind, tuple(extra for extra in extras if isinstance(extra, Check))
@@ -186,9 +189,9 @@ def _wanted(hint: Any) -> str:
     return ", ".join(words if words and kind is str else [IN_WORDS[kind], *words])
 
 
-def _by_name(group: type) -> "dict[str, Field[Any]]":
-    assert is_dataclass(group)
-    return {setting.name: setting for setting in fields(group)}
+def _by_name(kind: type) -> "dict[str, Field[Any]]":
+    assert is_dataclass(kind)
+    return {setting.name: setting for setting in fields(kind)}
 
 
 def _is_required(setting: "Field[Any]") -> bool:

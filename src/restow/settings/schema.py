@@ -1,8 +1,7 @@
-"""Every setting of restow: its unit is in its name, its default beside it, its reason below it.
+"""Every setting of restow: the unit in its name, the default beside it, the meaning and the reason below it.
 
-A dataclass is a table of restow.toml and a field is a key of it; `reader.py` needs no more than these. A new table is a
-dataclass and a field of `Settings`. A field without a default must be given; a field that may be None is None when
-it is left out.
+A dataclass is a table of restow.toml and a field is a key of that table; `reader.py` is driven by them. To add a table,
+add a dataclass and a field of `Settings`. A field without a default is required.
 """
 
 from dataclasses import dataclass, field
@@ -33,14 +32,14 @@ OTHER_NAMES_OF_BOOTSTRAP = ("bootstrap.servers", "metadata.broker.list")
 
 @dataclass(frozen=True, slots=True)
 class Kafka:
-    """`[kafka]`: how to reach the brokers. Any other key is a property of librdkafka and goes to every client."""
+    """`[kafka]`: the cluster, and properties for every Kafka client."""
 
     bootstrap: Annotated[str, Check("one or more host:port, separated by commas", lambda text: ":" in text)]
-    """Some brokers of the cluster, as host:port,host:port. The others are found through them."""
+    """Bootstrap servers, as host:port,host:port. Clients find the other brokers through them."""
 
     properties: ClientProperties = field(default_factory=ClientProperties)
-    """Everything else in the table, as `sasl.username = "restow"` or `"sasl.username" = "restow"`. They are told to
-    every client that restow makes, by librdkafka's names, so that security is configured in one place."""
+    """Any other key of the table is a librdkafka property, such as `sasl.username = "restow"`. Every client that restow
+    creates gets it, and Spark's reader what it needs of it under the Java name, so that security is configured once."""
 
     def __post_init__(self) -> None:
         for name in OTHER_NAMES_OF_BOOTSTRAP:
@@ -50,23 +49,24 @@ class Kafka:
 
 @dataclass(frozen=True, slots=True)
 class Topics:
-    """`[topics]`: the four topics over which the parts of restow speak."""
+    """`[topics]`: the four topics over which the roles communicate. The monitor, the controller or a consumer creates
+    them."""
 
     prefix: TOPIC_PREFIX = "data-engineering"
-    """What the names of the four topics start with. Groups that share a cluster need different prefixes."""
+    """The topics are named `<prefix>-monitor`, `-controller`, `-query` and `-service`. Groups that share a cluster need
+    different prefixes."""
 
     replication_factor: Annotated[int, AT_LEAST_1] | None = None
-    """Copies of each partition. Left out, the brokers' own default is taken: they know how many they are."""
+    """Replicas of each partition. Without it, the brokers use their default.replication.factor."""
 
-    monitor_retention_ms: Annotated[
-        int, Check("-1 (for ever) or 1000 and more", lambda ms: ms == -1 or ms >= 1000)
-    ] = -1
-    """How long the monitor's records are kept; -1 is for ever, as published. Only the newest record matters to the
-    controller, so that a day (86400000) saves disk and loses nothing but history."""
+    monitor_retention_ms: Annotated[int, Check("-1 (forever) or 1000 and more", lambda ms: ms == -1 or ms >= 1000)] = -1
+    """Retention of the monitor topic in milliseconds; -1 keeps every record. The controller needs only the newest
+    record, so that a day (86400000) saves disk and loses nothing but history."""
 
     most_consumers: Annotated[int, AT_LEAST_1] = 20
-    """Consumers that the controller and query topics have partitions for when they are made. They are grown when a
-    group becomes larger; growing costs a refresh of metadata, so that a good guess is kinder."""
+    """How many consumers the controller and query topics have partitions for when they are created. They grow with the
+    group; each growth costs a metadata refresh, which a good estimate avoids. It does not limit the group: see
+    `most_consumers` in [controller]."""
 
     @property
     def monitor(self) -> str:
@@ -87,87 +87,100 @@ class Topics:
 
 @dataclass(frozen=True, slots=True)
 class Monitor:
-    """`[monitor]`: what is measured, and how often."""
+    """`[monitor]`: which topics the monitor measures, and how."""
 
     topics: tuple[TOPIC_OR_PATTERN, ...] = ()
-    """Topics of interest: names, or regular expressions, which start with ^ and must match a whole name."""
+    """Topics to measure besides those of [consume]: names, or regular expressions that start with ^ and match a whole
+    name."""
 
     sample_every_s: Annotated[float, ABOVE_0] = 1.0
-    """Seconds between two looks at the brokers. A look costs them a request each; speeds become no truer below 1 s."""
+    """Seconds between two samples. A sample costs each broker a few requests; below 1 s speeds become no more
+    accurate."""
 
     publish_every_s: Annotated[float, ABOVE_0] = 1.0
-    """Seconds between two records of speeds. The controller acts on the newest one."""
+    """Seconds between two records on the monitor topic. The controller acts on the newest one."""
 
     window_s: Annotated[float, Check("above 0 and at most 30", lambda s: 0 < s <= 30)] = 30.0
-    """Seconds of samples that a raw speed is taken over. 30 s is the published window; a longer one hides changes."""
+    """Seconds over which the raw speed is averaged, and the filtered speed at most. 30 s is the window of the published
+    work; a longer one would hide changes."""
 
     filter_threshold: Annotated[float, ABOVE_0] = 30.0
-    """How sure a change must be before the filtered speed forgets what was before it. Lower follows small steps sooner,
-    higher is calmer; docs/decisions/010-a-filter-that-follows-steps.md has what 26, 30 and 34 gave."""
+    """How significant a change of speed must be before the filter drops the samples before it: a likelihood ratio. A
+    lower threshold follows small steps sooner, a higher one varies less.
+    docs/decisions/010-a-filter-that-follows-steps.md compares 26, 30 and 34."""
 
     filter_smoothing_s: Annotated[float, Check("0 or more", lambda s: s >= 0)] = 6.0
-    """Time constant of the low-pass filter on the mean of a full window; 0 switches it off."""
+    """Time constant in seconds of the low-pass filter that smooths a full window's mean; 0 switches it off. The result
+    stays within two standard errors of the mean, so that 6 s delay it only where the mean is uncertain."""
 
 
 @dataclass(frozen=True, slots=True)
 class Controller:
-    """`[controller]`: when the group changes, and how long anybody is waited for."""
+    """`[controller]`: when the group scales, and the controller's timeouts. Shares are of a consumer's capacity."""
 
     worth: Annotated[float, AT_LEAST_0] = 1.0
-    """What one consumer is worth, in capacities of moved speed: one is closed if that moves less than this."""
+    """How much load may move to save one consumer, in consumer capacities. With 1, a consumer is removed if emptying it
+    moves less than one full consumer's load."""
 
     trigger: Annotated[float, SHARE] = 0.95
-    """A consumer is relieved when its load is above this share of its capacity."""
+    """A consumer whose load is above this share gives up partitions."""
 
     evict_to: Annotated[float, SHARE] = 0.85
-    """A consumer that is relieved gives up partitions until it is at or below this share."""
+    """It gives up partitions until its load is at or below this share: lower than `trigger`, so that noise doesn't
+    trigger it again at once."""
 
     fill_to: Annotated[float, SHARE] = 0.85
-    """A partition is put on a consumer only if that stays at or below this share."""
+    """A consumer gets another partition only if its load stays at or below this share."""
 
     drain_to: Annotated[float, SHARE] = 0.75
-    """The same, where a consumer is emptied to be closed: lower, so that closing is not regretted."""
+    """The same for partitions of a consumer that is being removed: lower than `fill_to`, so that the group doesn't grow
+    again soon after."""
 
     least_consumers: Annotated[int, AT_LEAST_0] = 0
+    """The group never has fewer consumers. With 0, a group with nothing to read has none."""
+
     most_consumers: Annotated[int, AT_LEAST_1] | None = None
-    """Left out, there are as many as are needed."""
+    """The group never has more consumers, even if they are overloaded. Without it, it has as many as the load needs."""
 
     look_every_s: Annotated[float, ABOVE_0] = 60.0
-    """The longest time without a look for a chance to use fewer consumers."""
+    """Seconds after which the controller checks again whether fewer consumers would do, if nothing else made it
+    replan."""
 
     catch_up_s: Annotated[float, ABOVE_0] = 300.0
-    """Time in which a backlog should be worked off: it counts as backlog / this in a partition's speed."""
+    """Seconds in which a backlog should be worked off: a partition's lag divided by this is added to its speed."""
 
     stale_after_s: Annotated[float, ABOVE_0] = 30.0
-    """Speeds that are older than this change nothing."""
+    """Seconds after which the newest measurement is stale. The controller doesn't scale by stale speeds."""
 
     fastest_partition_bytes_per_s: Annotated[float, ABOVE_0] = 10e9
-    """A measurement with a partition faster than this is nonsense and changes nothing."""
+    """A measurement that has a faster partition, in bytes per second, is taken for an error and ignored."""
 
     answer_within_s: Annotated[float, ABOVE_0] = 30.0
-    """A command or query that isn't answered for so long is sent again. A consumer answers between two cycles."""
+    """Seconds after which an unanswered command or query is sent again. A consumer answers between two cycles."""
 
     most_tries: Annotated[int, AT_LEAST_1] = 3
-    """A consumer that has not answered a command so often is restarted."""
+    """A consumer that leaves a command unanswered this many times is restarted."""
 
     ready_within_s: Annotated[float, ABOVE_0] = 180.0
-    """A consumer that was created or restarted, or whose process began anew by itself, is given so long to be ready.
-    Spark takes some seconds to start, a node that has to be added some minutes."""
+    """Seconds that a consumer has to become ready after it was created, restarted, or crashed and came back. Spark
+    starts in seconds; a cluster may need minutes to add a node."""
 
     silent_after_s: Annotated[float, ABOVE_0] = 60.0
-    """A consumer that has said nothing for so long is restarted. It reports every few seconds."""
+    """Seconds without a message after which a consumer is restarted. It reports every `report_every_s`."""
 
     create_again_after_s: Annotated[float, ABOVE_0] = 30.0
-    """Pause after a consumer could not be started; it doubles each time, up to twenty times this."""
+    """First pause in seconds after a consumer could not be started; it doubles with each failure, up to 20 times
+    this."""
 
     refused_again_after_s: Annotated[float, ABOVE_0] = 10.0
-    """Pause after a partition was refused, for a transform or a table that can't be used; it doubles like that too."""
+    """First pause in seconds after a consumer refused a partition, because its transform or its table can't be used; it
+    doubles with each refusal, up to 20 times this."""
 
     list_every_s: Annotated[float, ABOVE_0] = 30.0
-    """The platform is asked this often who is there, besides what it tells by itself."""
+    """Seconds between two listings of the platform's consumers, in case one of its notifications was lost."""
 
     def __post_init__(self) -> None:
-        _ = self.margins  # refuses a contradiction
+        _ = self.margins  # raises InvalidInput if they contradict each other
         if self.most_consumers is not None and self.most_consumers < self.least_consumers:
             raise InvalidInput(
                 f"most_consumers is {self.most_consumers}; it must be least_consumers ({self.least_consumers}) or more"
@@ -180,36 +193,43 @@ class Controller:
 
 @dataclass(frozen=True, slots=True)
 class Consumer:
-    """`[consumer]`: what each consumer is and how it works."""
+    """`[consumer]`: the resources of each consumer, and its cycles."""
 
     capacity_bytes_per_s: Annotated[float, ABOVE_0] = 2_000_000.0
-    """What one consumer sustains. Measure it; don't guess."""
+    """The throughput that one consumer sustains, in bytes per second of Kafka's log. Measure it with your own
+    transforms; the whole scaling depends on it."""
 
     pipeline: Annotated[str, Check("light or spark", lambda kind: kind in ("light", "spark"))] = "spark"
-    """What it runs: `spark` runs the transforms on Spark and writes Delta tables; `light` stores records in SQLite, for
-    trials of a group without Spark."""
+    """`spark` runs transforms on Spark and writes Delta tables. `light` stores records in SQLite without Spark, to try
+    out a group."""
 
     memory_mb: Annotated[int, AT_LEAST_1] = 1024
+    """Memory of each consumer in MiB. Spark's heap is sized from it."""
+
     cores: Annotated[float, ABOVE_0] = 1.0
+    """CPU cores of each consumer; fractions are allowed."""
 
     image: str | None = None
-    """The image that runs it, where consumers run in containers."""
+    """The container image of consumers, where the platform runs containers."""
 
     report_every_s: Annotated[float, ABOVE_0] = 5.0
+    """Seconds between two reports of lag and throughput to the controller; they are its heartbeat too."""
 
     grace_s: Annotated[float, ABOVE_0] = 30.0
-    """Time to finish the running cycle when it is told to end. After that it is ended by force."""
+    """Seconds that a consumer has to finish its cycle when it is stopped. Then it is killed."""
 
     cycle_s: Annotated[float, ABOVE_0] = 1.0
-    """A cycle takes no more records than fit this time; with nothing to read it waits so long."""
+    """Target length of a cycle in seconds: a cycle reads no more than it can store in this time. An idle consumer waits
+    this long before it looks for records again."""
 
     cycle_bytes: Annotated[int, AT_LEAST_1] = 32_000_000
-    """A cycle takes about this much at most, and less where that would last longer than `cycle_s`. On one core of a
-    busy machine cycles of 8 MB took 1.1 s and made 7 MB/s, of 32 MB 1.6 s and 20 MB/s, of 64 MB 1.9 s and 33 MB/s."""
+    """Upper limit of a cycle in bytes, approximately; `cycle_s` may limit it further. Larger cycles have more
+    throughput and take longer: on one busy core, 8 MB took 1.1 s (7 MB/s), 32 MB 1.6 s (20 MB/s), 64 MB 1.9 s
+    (33 MB/s)."""
 
     light_bytes_per_s: Annotated[float, ABOVE_0] | None = None
-    """The light consumer reads no faster than this, so that a trial on one fast machine needs several of them. Left
-    out, it reads as fast as it can."""
+    """Throttles the light consumer to this many bytes per second, so that a trial on one fast machine needs several
+    consumers. Without it, it is not throttled."""
 
     @property
     def settings(self) -> ConsumerSettings:
@@ -218,87 +238,95 @@ class Consumer:
 
 @dataclass(frozen=True, slots=True)
 class Group:
-    """`[group]`: which group of consumers this is. Several may share a cluster and a machine."""
+    """`[group]`: the consumer group. Several groups may share a cluster and a machine."""
 
     name: GROUP_NAME = "restow"
-    """Kafka's name of the group, whose lag every tool shows; also the label of its consumers on their platform."""
+    """The Kafka consumer group under which offsets are committed, so that any tool shows its lag; also the label of its
+    consumers on their platform."""
 
     platform: Annotated[str, one_of("processes", "kubernetes")] = "processes"
-    """Where its consumers run: as processes on the controller's machine, or as pods of a cluster."""
+    """Where consumers run: `processes` on the controller's machine, or pods on `kubernetes`."""
 
 
 @dataclass(frozen=True, slots=True)
 class Processes:
-    """`[processes]`: consumers as processes on this machine."""
+    """`[processes]`: settings of the platform `processes`."""
 
     directory: str = "restow-data"
-    """Each consumer has a directory in it as its volume, with its log. Relative to where restow is started."""
+    """The directory of the consumers' volumes and logs, one directory each. A relative path starts where restow is
+    started."""
 
 
 @dataclass(frozen=True, slots=True)
 class Kubernetes:
-    """`[kubernetes]`: consumers as pods, each with a Deployment and a volume of its own; more in docs/kubernetes.md."""
+    """`[kubernetes]`: settings of the platform `kubernetes`, where each consumer has a Deployment and a volume of its
+    own. docs/kubernetes.md shows them in use."""
 
     namespace: Annotated[str, DNS_NAME] | None = None
-    """Where they run. Left out, where the controller runs, or else what the kubeconfig's context names."""
+    """The namespace of the consumers. Without it, the controller's own namespace, or else that of the kubeconfig's
+    context."""
 
     kubeconfig: str | None = None
-    """A file with the cluster's address and credentials. Left out, the controller's own service account is taken; where
-    it has none, the file that KUBECONFIG names, else ~/.kube/config."""
+    """The file with the cluster's address and credentials. Without it, the controller uses its service account, or else
+    the file that KUBECONFIG names, or else ~/.kube/config."""
 
     context: str | None = None
-    """Which context of the kubeconfig. Left out, its current one."""
+    """The context of the kubeconfig. Without it, the current one."""
 
     config_map: Annotated[str, DNS_NAME] | None = None
-    """The ConfigMap that has restow.toml and, beside it, modules with transforms. Consumers see its keys as files. Left
-    out, it is GROUP-config."""
+    """The ConfigMap with restow.toml and the modules of transforms, mounted into consumers as files. Without it,
+    GROUP-config."""
 
     service_account: Annotated[str, DNS_NAME] | None = None
-    """What consumers run as. They never call Kubernetes and get no token; it matters for what clouds tie to it. Left
-    out, it is the namespace's default."""
+    """The service account of consumers, for access that a cloud ties to it. They never call Kubernetes and get no
+    token. Without it, the namespace's default."""
 
     user_id: Annotated[int, AT_LEAST_0] = 10001
-    """The user, never root, that consumers run as and whose group their volumes are given. 0 leaves it to the cluster,
-    where that assigns users by itself, and to the image."""
+    """The user that consumers run as and the group that owns their volumes; never root. 0 leaves the choice to the
+    cluster, which some clusters insist on, and to the image."""
 
     volume_gb: Annotated[int, AT_LEAST_1] = 1
-    """GiB of each consumer's volume. It keeps offsets and plans, a few kB; the lake is elsewhere."""
+    """Size of each consumer's volume in GiB. It holds a checkpoint and planned cycles, a few kB; tables are
+    elsewhere."""
 
     storage_class: Annotated[str, DNS_NAME] | None = None
-    """Left out, it is the cluster's default."""
+    """The storage class of the volumes. Without it, the cluster's default."""
 
     access_mode: Annotated[str, one_of("ReadWriteOncePod", "ReadWriteOnce")] = "ReadWriteOncePod"
-    """ReadWriteOncePod bars a second pod from the volume until the first has ended, also when a node is drained.
-    ReadWriteOnce, for storage that can't do that, bars it only on another node; a lock on the volume does the rest."""
+    """ReadWriteOncePod keeps a second pod off the volume until the first has ended, even while a node is drained.
+    ReadWriteOnce, for storage without it, keeps off pods of other nodes; a lock on the volume keeps off the others."""
 
     claims: Annotated[str, one_of("keep", "delete")] = "keep"
-    """What becomes of the claim on a volume when its consumer goes: kept, the next consumer with the number uses it."""
+    """Whether a consumer's volume claim is kept or deleted with it. A kept claim is used by the next consumer with its
+    number."""
 
     requests_at_once: Annotated[int, AT_LEAST_1] = 16
-    """Requests to the API server at the same time. More gain little and are throttled sooner."""
+    """Concurrent requests to the API server. More gain little and are throttled sooner."""
 
     alive_within_s: Annotated[float, Check("60 or more", lambda s: s >= 60)] = 180.0
-    """A consumer whose loop hasn't turned for so long is killed and started again, also while there is no controller.
-    A controller is quicker (silent_after_s). Below 60 s, one that waits for its brokers would look dead."""
+    """Seconds without progress of a consumer's loop after which its liveness probe fails and the kubelet restarts it,
+    even while there is no controller. A controller notices sooner (`silent_after_s`). Below 60 s, a consumer that waits
+    for brokers would look dead."""
 
     pod: PassthroughTable = field(default_factory=PassthroughTable)
-    """`[kubernetes.pod]`: anything else of a pod template, by Kubernetes' own names, merged into what restow makes:
-    node selectors, tolerations, environment, secrets, annotations, volumes. The container's name is `consumer`."""
+    """`[kubernetes.pod]`: a partial pod template, by Kubernetes' own names, merged into the consumers' pods: node
+    selectors, tolerations, environment, secrets, annotations, volumes. The container's name is `consumer`."""
 
 
 @dataclass(frozen=True, slots=True)
 class Spark:
-    """`[spark]`: the session that each consumer runs the transforms in."""
+    """`[spark]`: the Spark session in which each consumer runs its transforms."""
 
     master: Annotated[str, Check("local[N], spark://host:port, k8s://... or yarn", bool)] | None = None
-    """Where the work is done. Left out, in the consumer's own process, with as many threads as it has cores."""
+    """Spark's master. Without it, Spark runs inside the consumer's process with one thread per core."""
 
     packages: tuple[Annotated[str, Check("group:artifact:version", lambda name: name.count(":") == 2)], ...] = ()
-    """Jars from Maven that the transforms need, with all that those depend on. Spark fetches them as it starts."""
+    """Maven coordinates of jars that transforms need. Spark fetches them and their dependencies when it starts."""
 
     properties: ClientProperties = field(default_factory=ClientProperties)
-    """Any other key: `spark.sql.session.timeZone = "UTC"` is a property of the session, and `kafka.max.poll.records =
-    2000` one of the Java client that Spark reads with, by its Java name."""
+    """Any other key is a property: of the session if it starts with `spark.`, like `spark.sql.session.timeZone =
+    "UTC"`; of the Java consumer with which Spark reads if it starts with `kafka.`, like `kafka.max.poll.records =
+    2000`."""
 
     def __post_init__(self) -> None:
         for name in self.properties:
@@ -317,47 +345,49 @@ class Spark:
 
 @dataclass(frozen=True, slots=True)
 class Table:
-    """`[table]`: how Delta tables are kept fast. The first three become Delta's properties of the tables that restow
-    makes; a table that is there already keeps its own. docs/exactly-once.md has the measurements."""
+    """`[table]`: maintenance of Delta tables. `checkpoint_every_commits`, `log_kept_s` and `removed_files_kept_s`
+    become table properties of the tables that restow creates; an existing table keeps its own. docs/exactly-once.md has
+    the measurements."""
 
     checkpoint_every_commits: Annotated[int, AT_LEAST_1] = 20
-    """The log is summed up this often; whoever opens the table reads the last summary and what came after it. With 20
-    a commit took 8 ms on average, with 100 it took 20 ms; below 20 the summaries of a large table become the larger
-    part."""
+    """Commits between two checkpoints of the transaction log. A reader loads the last checkpoint and the commits after
+    it: a commit took 8 ms on average with 20, and 20 ms with 100. Below 20, writing a large table's checkpoints
+    dominates."""
 
     log_kept_s: Annotated[float, ABOVE_0] = 1800.0
-    """Commits older than this are forgotten once they are in a summary, and with them the way back to older versions;
-    who follows a table as a stream must not be away for longer. On a local disk every commit lists those that are kept:
-    43 ms more with 10,000 of them, 395 ms with 86,400, a day of one-second cycles."""
+    """Seconds that entries of the transaction log are kept after a checkpoint covers them. It limits time travel, and
+    how long a streaming reader may be away. On a local disk every commit lists the kept entries: 43 ms more with
+    10,000 of them, 395 ms with 86,400, a day of one-second cycles."""
 
     removed_files_kept_s: Annotated[float, ABOVE_0] = 7200.0
-    """Files that were compacted into others stay this long for those who are reading them, and files that were written
-    and never committed stay as long. Each of the first is a line in every summary until then: 20,000 of them, six hours
-    of one-second cycles, are 0.7 MB and 55 ms each time."""
+    """Seconds before files are deleted that compaction replaced, which readers may still have open, or that were never
+    committed. Until then each replaced file is an entry in every checkpoint: 20,000 of them, six hours of one-second
+    cycles, add 0.7 MB and 55 ms."""
 
     compact_at_files: Annotated[int, Check("0 (never) or 2 and more", lambda files: files == 0 or files >= 2)] = 100
-    """Small files are made into larger ones when there are so many; 0 switches it off. It is done beside the cycles, by
-    one consumer at a time."""
+    """Small files in a table at which they are compacted; 0 switches compaction off. It runs beside the cycles, in one
+    consumer at a time."""
 
     file_mb: Annotated[int, AT_LEAST_1] = 64
-    """How large a compacted file becomes, about; a smaller one is small."""
+    """Target size of compacted files in MB. A file below it counts as small."""
 
 
 @dataclass(frozen=True, slots=True)
 class Log:
-    """`[log]`: the log lines of every process, on stderr."""
+    """`[log]`: the log of every process, on stderr."""
 
     format: Annotated[str, one_of("text", "json")] = "text"
-    """"text" is for people: UTC time, level, role, words. "json" is for collectors: an object a line, with time, level,
-    role, logger and message."""
+    """`text` is for people: UTC time, level, role, message. `json` is for log collectors: one object per line, with
+    time, level, role, logger and message."""
 
     level: Annotated[str, one_of("debug", "info", "warning", "error")] = "info"
-    """The least important lines that are written. Libraries' lines are written from "warning" on."""
+    """The lowest level that is logged. Libraries log from `warning` on, except Kafka's clients: `debug` shows
+    librdkafka's log."""
 
 
 @dataclass(frozen=True, slots=True)
 class Settings:
-    """All of restow.toml."""
+    """restow.toml as a whole."""
 
     kafka: Kafka
     topics: Topics = field(default_factory=Topics)
@@ -371,10 +401,10 @@ class Settings:
     table: Table = field(default_factory=Table)
     log: Log = field(default_factory=Log)
     consume: SortedMapping[TOPIC_OR_PATTERN, TopicService] = field(default_factory=SortedMapping)
-    """`[consume.NAME]`: what becomes of a topic's records, by its name, or by a regular expression that starts with ^
-    and must match a whole name. A name counts more than an expression."""
+    """`[consume.NAME]`: what the group does with a topic's records. NAME is a topic, or a regular expression that
+    starts with ^ and matches a whole name; a topic's own table takes precedence over an expression."""
 
     @property
     def topics_of_interest(self) -> tuple[str, ...]:
-        """What is measured: names and expressions."""
+        """The names and regular expressions of all topics that the monitor measures."""
         return tuple(sorted({*self.monitor.topics, *self.consume}))

@@ -85,30 +85,30 @@ def test_it_is_the_same_on_every_machine(write: Write, seed: str) -> None:
         (
             '[kafka]\nsasl.password = "hunter2"',
             (
-                "[kafka] sasl.password is written out, which all who may see the ConfigMap could read; write "
-                '"${SASL_PASSWORD}", and give pods that variable from a Secret, as docs/kubernetes.md shows'
+                "[kafka] sasl.password has its value in the file, which anyone who may see the ConfigMap could read; "
+                'write "${SASL_PASSWORD}", and give pods that variable from a Secret, as docs/kubernetes.md shows'
             ),
         ),
         (
             "[spark]\nspark.hadoop.fs.s3a.secret.key = 'hunter2'",
             (
-                "[spark] spark.hadoop.fs.s3a.secret.key is written out, which all who may see the ConfigMap could "
-                'read; write "${SPARK_HADOOP_FS_S3A_SECRET_KEY}", and give pods that variable from a Secret, as '
-                "docs/kubernetes.md shows"
+                "[spark] spark.hadoop.fs.s3a.secret.key has its value in the file, which anyone who may see the "
+                'ConfigMap could read; write "${SPARK_HADOOP_FS_S3A_SECRET_KEY}", and give pods that '
+                "variable from a Secret, as docs/kubernetes.md shows"
             ),
         ),
         (
             "[[kubernetes.pod.spec.containers]]\nname = 'consumer'\nenv = [{ name = 'TOKEN', value = 'hunter2' }]",
             (
-                "[kubernetes.pod] gives TOKEN a value, which all who may see pods could read; take it from a Secret: "
-                '{ name = "TOKEN", valueFrom = { secretKeyRef = { name = "…", key = "…" } } }'
+                "[kubernetes.pod] has a value for TOKEN, which anyone who may see pods could read; take it from a "
+                'Secret: { name = "TOKEN", valueFrom = { secretKeyRef = { name = "…", key = "…" } } }'
             ),
         ),
         (
             "[kubernetes.pod.metadata]\nannotations = { who = '${WHO}' }",
             (
-                "[kubernetes.pod] refers to ${WHO}, whose value all who may see pods could read; write what is no "
-                "secret out, and take a secret from a Secret, with valueFrom"
+                "[kubernetes.pod] refers to ${WHO}, whose value anyone who may see pods could read; write the value "
+                "itself if it is not secret, or take it from a Secret with valueFrom"
             ),
         ),
     ],
