@@ -41,7 +41,7 @@ RUN python3 -c 'from restow.packing import warm_up; warm_up()'
 # The jars with which Spark reads Kafka, and a class data archive that makes Spark start faster. Building the archive needs
 # the broker's jars, which are removed again. (Some image builders give containers a host name that can't be resolved.)
 ENV RESTOW_CACHE=/opt/restow/cache
-RUN python3 -c 'from restow.java.jars import fetch; from restow.pipeline.spark.jars import CONNECTOR; fetch(CONNECTOR, print)' \
+RUN python3 -m restow.pipeline.spark.jars \
     && SPARK_LOCAL_IP=127.0.0.1 python3 -m restow.pipeline.spark.build_archive \
     && test -s /opt/restow/cache/classes/*.jsa \
     && rm -rf /opt/restow/cache/jars/kafka-* /opt/restow/cache/*/*.lock

@@ -75,11 +75,11 @@ $(JAVA_READY): | $(BIN)/python
 	scripts/need-java
 	touch $@
 
-# Kafka's jars and those that Spark reads Kafka with, once; from then on neither needs a network. And Spark's classes in a
-# form that starts sooner.
+# Fetches the jars of Kafka and of Spark's Kafka connector, once; afterwards neither needs a network. Then archives Spark's
+# classes, so that sessions start sooner.
 $(JARS_READY): src/restow/java/jars.py src/restow/pipeline/spark/jars.py src/restow/pipeline/spark/class_archive.py $(RUN_READY) | $(JAVA_READY)
 	$(BIN)/python -c 'from restow.java.jars import KAFKA, fetch; fetch(KAFKA, print)'
-	$(BIN)/python -c 'from restow.java.jars import fetch; from restow.pipeline.spark.jars import CONNECTOR; fetch(CONNECTOR, print)'
+	$(BIN)/python -m restow.pipeline.spark.jars
 	$(BIN)/python -m restow.pipeline.spark.build_archive
 	touch $@
 

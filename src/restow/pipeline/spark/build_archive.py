@@ -16,6 +16,7 @@ from restow.errors import RestowError
 from restow.kafka.admin import Admin
 from restow.kafka.clients import make_producer
 from restow.kafka.embedded.broker import EmbeddedKafka
+from restow.logs import to_terminal
 from restow.pipeline.spark.class_archive import DUMP, archive_path
 from restow.pipeline.spark.engine import Engine
 from restow.pipeline.spark.session import Resources
@@ -81,14 +82,14 @@ def _wait_for_jvm_exit() -> None:
 
 
 def main() -> None:
-    logging.basicConfig(format="%(message)s", level=logging.INFO)  # this is a step of `make`: plain lines on stderr
-    if os.environ.get(DUMP):
-        _run_warm_up()
-        return
-    try:
-        build_archive()
-    except RestowError as error:
-        log.warning("%s; Spark works without the archive, but starts more slowly", error)
+    with to_terminal():
+        if os.environ.get(DUMP):
+            _run_warm_up()
+            return
+        try:
+            build_archive()
+        except RestowError as error:
+            log.warning("%s; Spark works without the archive, but starts more slowly", error)
 
 
 if __name__ == "__main__":

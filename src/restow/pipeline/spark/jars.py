@@ -1,8 +1,12 @@
-"""The jars of Spark's Kafka connector. `make` fetches them; otherwise the first session does."""
+"""The jars of Spark's Kafka connector.
+
+`make` fetches them with `python -m restow.pipeline.spark.jars`; otherwise the first session does.
+"""
 
 from typing import Final
 
-from restow.java.jars import Bundle, Jar
+from restow.java.jars import Bundle, Jar, fetch
+from restow.logs import to_terminal
 
 CONNECTOR: Final = Bundle(
     name="spark-kafka",
@@ -17,3 +21,7 @@ CONNECTOR: Final = Bundle(
     ),
 )
 """Of the Spark release that pyproject.toml pins."""
+
+if __name__ == "__main__":
+    with to_terminal():
+        fetch(CONNECTOR)
