@@ -9,25 +9,25 @@ from tests.support.controller_driver import A0, A1, A2, A3, Told
 from restow.cli.main import main
 
 STORY = """\
-      1000.0 s  command     to consumer 1: what do you hold? (query 1)
-      1000.0 s  command     to consumer 2: what do you hold? (query 1)
-      1000.0 s  consumer    consumer 1: answered: it has 2 partitions
-      1000.0 s  consumer    consumer 2: answered: it has 2 partitions
+      1000.0 s  command     to consumer 1: report what you hold (query 1)
+      1000.0 s  command     to consumer 2: report what you hold (query 1)
+      1000.0 s  consumer    consumer 1: answered the query: it holds 2 partitions
+      1000.0 s  consumer    consumer 2: answered the query: it holds 2 partitions
       1000.0 s  transition  Synchronize -> Sentinel: every consumer has answered or was given up
-      1000.0 s  transition  Sentinel -> Reassign: nobody has looked for a long time
-      1000.0 s  transition  Reassign -> Sentinel: nothing is better than what is
-      1001.0 s  transition  Sentinel -> Reassign: a consumer's load is above its trigger
+      1000.0 s  transition  Sentinel -> Reassign: the assignment is due for its periodic review
+      1000.0 s  transition  Reassign -> Sentinel: the current assignment stays
+      1001.0 s  transition  Sentinel -> Reassign: a consumer's load is above the trigger
       1001.0 s  decision    group: 2 -> 3 consumers, 1 move of 0.4 capacities
       1001.0 s  decision    a-1 goes from consumer 1 to 3: consumer 1 was at 100 % of its capacity, \
 above its trigger of 95 %; a-1 at 40 % was the lightest that sufficed; consumer 3 is opened (40 % after)
       1001.0 s  decision    consumer 3 is opened for a-1, 40 % of its capacity
-      1001.0 s  transition  Reassign -> Manage: there is something to change
-      1001.0 s  consumer    consumer 3: is created
+      1001.0 s  transition  Reassign -> Manage: the assignment changes
+      1001.0 s  consumer    consumer 3: creating it
       1001.0 s  platform    create consumer 3
       1001.0 s  consumer    consumer 3: is ready, with 0 partitions
       1001.0 s  command     to consumer 1: stop a-1 (command 1)
       1001.0 s  command     to consumer 3: start a-1 (command 1)
-      1001.0 s  transition  Manage -> Sentinel: everything is where it should be
+      1001.0 s  transition  Manage -> Sentinel: every partition is where it should be
 """
 SUMMARY = "restow: replayed 11 events; lines: transition 6, decision 3, consumer 4, command 4, platform 1\n"
 
@@ -76,8 +76,8 @@ def test_only_what_is_about_a_partition(file: Path, capsys: pytest.CaptureFixtur
 
 def test_only_what_is_about_a_consumer(file: Path, capsys: pytest.CaptureFixture[str]) -> None:
     assert [line[16:] for line in told(file, capsys, "--about", "consumer 2")] == [
-        "command     to consumer 2: what do you hold? (query 1)",
-        "consumer    consumer 2: answered: it has 2 partitions",
+        "command     to consumer 2: report what you hold (query 1)",
+        "consumer    consumer 2: answered the query: it holds 2 partitions",
     ]
 
 
@@ -132,7 +132,9 @@ def test_a_damaged_line_is_refused_with_the_file_and_its_number(
 
 def test_a_file_that_is_no_log_is_refused(file: Path, capsys: pytest.CaptureFixture[str]) -> None:
     file.write_text('{"capacity": 100}')
-    assert refusal(file, capsys) == ("line 1: this is no log of version 2; it must begin with the controller's state")
+    assert refusal(file, capsys) == (
+        "line 1: this is no log of version 2 or 3; it must begin with the controller's state"
+    )
 
 
 def test_a_file_that_is_no_text_is_refused(file: Path, capsys: pytest.CaptureFixture[str]) -> None:

@@ -94,7 +94,7 @@ def test_what_a_report_lacks_is_recovered(pair: Told) -> None:
     pair.fellows[1].held = {A0: 10}
     assert pair.reports(1) == (pair.start(1, 1, a_1="recover"),)
     assert pair.causes == [Cause.DISAGREEMENT, Cause.CHANGE]
-    assert pair.words[0] == "consumer 1: reports 1 partition where 2 were believed"
+    assert pair.words[0] == "consumer 1: reports 1 partition, the controller assumed 2"
 
 
 def test_what_a_report_has_too_much_is_stopped_on_both_and_started_on_one(pair: Told) -> None:
@@ -188,7 +188,7 @@ def test_one_that_ends_by_itself_is_waited_for_and_its_partitions_begin_where_it
     stop = pair.stopped(1, None, {A0: 55, A1: 66})
     pair.fellows[1].held = {}
     assert pair.hears(stop) == ()
-    assert pair.words == ["consumer 1: ends as it was told, by somebody else; it is waited for"]
+    assert pair.words == ["consumer 1: shuts down, not on the controller's request; waiting for its restart"]
     assert pair.phases == {1: "restarted", 2: "ready"}
     assert pair.waits(5, silent=[1]) == ()
     assert pair.causes == [Cause.UNASSIGNED, Cause.CHANGE]

@@ -182,7 +182,7 @@ def refusal(*lines: str) -> str:
     return str(refused.value)
 
 
-NO_LOG = "line 1: this is no log of version 2; it must begin with the controller's state"
+NO_LOG = "line 1: this is no log of version 2 or 3; it must begin with the controller's state"
 
 
 @pytest.mark.parametrize(

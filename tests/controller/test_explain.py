@@ -32,7 +32,7 @@ def told(*effects: Effect) -> list[Line]:
         ),
         (Noted("decision", "a-0", "a-0 goes to consumer 2"), "decision", {"a-0"}, "a-0 goes to consumer 2"),
         (Noted("flag", "infeasible", "a-0 is fast"), "flag", {"infeasible"}, "infeasible: a-0 is fast"),
-        (Noted("cleared", "infeasible", "over: …"), "flag", {"infeasible"}, "infeasible: over: …"),
+        (Noted("cleared", "infeasible", "resolved, …"), "flag", {"infeasible"}, "infeasible: resolved, …"),
         (Noted("consumer", "consumer 2", "is gone"), "consumer", {"consumer 2"}, "consumer 2: is gone"),
         (
             Send(TWO, StopConsumingCommand(7, 3, 81, (A0, A1))),
@@ -50,7 +50,7 @@ def told(*effects: Effect) -> list[Line]:
             Send(TWO, StateQuery(7, 1)),
             "command",
             {"consumer 2"},
-            "to consumer 2: what do you hold? (query 1)",
+            "to consumer 2: report what you hold (query 1)",
         ),
         (create(2), "platform", {"consumer 2"}, "create consumer 2"),
         (delete(2), "platform", {"consumer 2"}, "delete consumer 2"),

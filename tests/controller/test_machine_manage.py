@@ -25,7 +25,7 @@ def test_a_partition_waits_until_its_old_owner_lets_go_and_begins_where_that_sto
     pair.fellows[1].held[A1] = 1234
     assert pair.answers(1) == (pair.start(3, 1, a_1=1234),)
     assert pair.answers(3) == ()
-    assert pair.moved == (Moved(Stage.MANAGE, Stage.SENTINEL, Cause.DONE, "everything is where it should be"),)
+    assert pair.moved == (Moved(Stage.MANAGE, Stage.SENTINEL, Cause.DONE, "every partition is where it should be"),)
     assert pair.held == {1: (A0,), 2: (A2, A3), 3: (A1,)}
 
 
@@ -51,11 +51,11 @@ def test_only_when_nothing_is_left_are_empty_consumers_deleted(pair: Told) -> No
     pair.waits(55)
     assert pair.measures(a_0=20, a_1=20, a_2=10, a_3=10) == ()
     assert pair.waits(5) == (pair.stop(2, 1, A2, A3),)
-    assert pair.causes == [Cause.LONG_SINCE, Cause.CHANGE]
+    assert pair.causes == [Cause.PERIODIC, Cause.CHANGE]
     assert pair.answers(2) == (pair.start(1, 1, a_2=10, a_3=10),)
     assert pair.answers(1) == (delete(2),)
     assert pair.causes == [Cause.DONE]
-    assert pair.words == ["consumer 2: has nothing left to read; it is deleted"]
+    assert pair.words == ["consumer 2: has no partitions left; deleting it"]
     assert pair.phases == {1: "ready", 2: "leaving"}
 
 

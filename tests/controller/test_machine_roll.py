@@ -68,17 +68,17 @@ def test_each_is_restarted_in_turn_and_goes_on_with_what_it_had(group: Told) -> 
     group.changes_consumers(NEWER)
     assert group.measures() == (restart(1, NEWER),)
     assert group.causes == [Cause.OUTDATED, Cause.NO_CHANGE]
-    assert group.words[-1] == "consumer 1: is restarted: image none -> restow:2, variables none -> LOG_LEVEL, 1 of 2"
+    assert group.words[-1] == "consumer 1: restarting it (1 of 2): image none -> restow:2, variables none -> LOG_LEVEL"
     assert group.phases == {1: "rolling", 2: "ready"}
     assert ends(group, 1) == ()
     assert group.waits(20, silent=[1]) == ()
     assert group.is_ready(1) == (group.start(1, 1, a_0=10, a_1=10),)
-    assert group.causes == [Cause.BACK, Cause.CHANGE]
+    assert group.causes == [Cause.ROLLED, Cause.CHANGE]
     assert group.answers(1) == ()
     assert group.measures() == (), "the first has not reported yet"
     group.reports(1)
     assert group.measures() == (restart(2, NEWER),)
-    assert group.words[-1].endswith("2 of 2")
+    assert group.words[-1].startswith("consumer 2: restarting it (2 of 2): ")
     ends(group, 2)
     assert group.is_ready(2) == (group.start(2, 1, a_2=10, a_3=10),)
     group.answers(2)
@@ -90,7 +90,7 @@ def test_one_that_ended_by_force_goes_on_with_what_is_on_its_volume(group: Told)
     group.changes_consumers(NEWER)
     group.measures()
     assert group.is_ready(1, A0, A1, clean=False) == ()
-    assert group.causes == [Cause.BACK, Cause.NO_CHANGE]
+    assert group.causes == [Cause.ROLLED, Cause.NO_CHANGE]
     group.reports(1)
     assert group.measures() == (restart(2, NEWER),)
 
@@ -130,7 +130,7 @@ def test_other_settings_of_the_file_count_as_well() -> None:
     larger = replace(RULES, consumer=replace(RULES.consumer, memory_mb=2048))
     told = well(Told(larger).takes_over({1: (A0, A1)}, OLD), a_0=40, a_1=40)
     assert told.measures() == (restart(1, replace(SETTINGS, memory_mb=2048)),)
-    assert told.words[-1] == "consumer 1: is restarted: memory_mb 1024 -> 2048, 1 of 1"
+    assert told.words[-1] == "consumer 1: restarting it (1 of 1): memory_mb 1024 -> 2048"
 
 
 def test_a_list_from_before_the_restart_tells_nothing(group: Told) -> None:
@@ -153,7 +153,7 @@ def test_overload_comes_first(group: Told) -> None:
     assert group.measures() == ()
     group.reports(3)
     assert group.measures() == (restart(1, NEWER),)
-    assert group.words[-1].endswith("2 of 3"), "the new one has them already"
+    assert group.words[-1].startswith("consumer 1: restarting it (2 of 3): "), "the new one has them already"
 
 
 def test_one_that_is_to_be_closed_is_closed_instead(group: Told) -> None:
@@ -165,7 +165,7 @@ def test_one_that_is_to_be_closed_is_closed_instead(group: Told) -> None:
     [left] = [consumer for consumer, phase in group.phases.items() if phase == "ready"]
     group.reports(left)
     assert group.measures() == (restart(left, NEWER),)
-    assert group.words[-1].endswith("1 of 1")
+    assert group.words[-1].startswith("consumer 1: restarting it (1 of 1): ")
 
 
 def test_nobody_is_restarted_while_another_is_not_well(group: Told) -> None:
@@ -258,10 +258,10 @@ def test_one_that_does_not_come_up_stops_the_roll_and_its_partitions_go_to_other
     rolling(group)
     group.ticks()
     assert group.fails(1, "no such image") == (delete(1), group.start(2, 1, a_0=10, a_1=10))
-    stops = "no other is restarted until a new one comes up with them"
+    stops = "no other is restarted until a new consumer is ready with them"
     assert group.words[:2] == [
-        f"consumer 1: can't be started: no such image, with its new settings; {stops}",
-        "consumer 1: is deleted, and no other is created for 30 s",
+        f"consumer 1: can't be started: no such image with its new settings; {stops}",
+        "consumer 1: deleting it, no consumer is created for 30 s",
     ]
     assert group.causes == [Cause.NOT_READY, Cause.CHANGE]
     assert group.settles() == ()
@@ -312,7 +312,7 @@ def test_one_that_has_not_ended_cleanly_and_does_not_come_up_is_given_up(group: 
 def test_one_that_ended_and_is_not_ready_in_time_is_deleted(group: Told) -> None:
     rolling(group)
     assert group.waits(180, silent=[1]) == (delete(1), group.start(2, 1, a_0=10, a_1=10))
-    assert "consumer 1: was not ready within 180 s, with its new settings" in group.words[0]
+    assert "consumer 1: not ready within 180 s with its new settings" in group.words[0]
 
 
 def test_a_fall_that_is_told_at_once_is_of_the_process_before(group: Told) -> None:
@@ -326,7 +326,7 @@ def test_newer_settings_are_tried_at_once_with_the_one_that_does_not_come_up(gro
     rolling(group)
     group.waits(20, silent=[1])
     assert group.changes_consumers(NEWEST) == (restart(1, NEWEST),)
-    assert group.words == ["consumer 1: is restarted once more: image restow:2 -> restow:3"]
+    assert group.words == ["consumer 1: restarting it once more: image restow:2 -> restow:3"]
     assert group.waits(179, silent=[1]) == ()
     assert group.is_ready(1) == (group.start(1, 1, a_0=10, a_1=10),)
 

@@ -19,7 +19,7 @@ from restow.controller.transitions import Cause, Stage
 from restow.model import ConsumerId, SortedMapping, Speeds
 from restow.protocol.messages import Offsets
 
-STALE = "no speeds for more than 30 s; nothing is scaled until they come"
+STALE = "no speeds for more than 30 s; nothing is scaled until they arrive"
 NEVER = rules(look_every_s=100_000.0)
 
 
@@ -46,7 +46,7 @@ def test_speeds_that_come_again_clear_the_flag_and_are_acted_on(pair: Told) -> N
     pair.measures(a_0=20, a_1=20, a_2=10, a_3=10)
     pair.waits(100, measured=False)
     assert pair.measures() == (pair.stop(2, 1, A2, A3),)
-    assert pair.words[0] == f"stale speeds: over: {STALE}"
+    assert pair.words[0] == "stale speeds: resolved, speeds arrive again"
     assert pair.flags == {}
 
 
@@ -104,7 +104,7 @@ def test_partitions_that_are_missing_count_with_their_last_known_speed(pair: Tol
     assert pair.waits(100) == ()
     assert loads(pair.state) == {1: 80.0, 2: 80.0}
     pair.measures(a_0=40, a_1=40, a_2=40, a_3=41)
-    assert pair.words == ["missing speeds: over: a-3 not measured; the last known speed counts, or 0"]
+    assert pair.words == ["missing speeds: resolved, every partition is measured"]
 
 
 def test_a_partition_that_is_held_and_was_never_measured_is_flagged() -> None:
@@ -128,11 +128,11 @@ def test_partitions_of_no_interest_may_be_missing(pair: Told) -> None:
 def test_an_impossible_measurement_is_passed_over_and_flagged_until_one_can_be_believed(pair: Told) -> None:
     before = pair.state.measured
     assert pair.measures(a_0=1e13, a_1=40, a_2=40, a_3=40) == ()
-    words = "a-0 can't be as fast as measured; that measurement is passed over"
+    words = "a-0 can't be as fast as measured; the measurement is ignored"
     assert pair.flags == {"impossible speeds": words}
     assert pair.state.measured == before
     pair.measures(a_0=40, a_1=40, a_2=40, a_3=40)
-    assert pair.words == [f"impossible speeds: over: {words}"]
+    assert pair.words == ["impossible speeds: resolved, speeds are plausible again"]
 
 
 def test_nothing_but_impossible_measurements_is_as_none(pair: Told) -> None:
@@ -209,7 +209,7 @@ def test_a_chance_for_fewer_consumers_is_found_when_nobody_has_looked_for_long(p
     assert pair.waits(55) == ()
     assert pair.moved == ()
     assert pair.waits(5) == (pair.stop(2, 1, A2, A3),)
-    assert pair.causes == [Cause.LONG_SINCE, Cause.CHANGE]
+    assert pair.causes == [Cause.PERIODIC, Cause.CHANGE]
 
 
 def test_nobody_goes_below_the_least_number_of_consumers() -> None:
@@ -239,11 +239,11 @@ def test_too_few_consumers_are_flagged_and_not_looked_at_again_until_long_after(
     told = Told(rules(most_consumers=2)).takes_over({1: (A0, A1), 2: (A2, A3)})
     told.measures(a_0=60, a_1=60, a_2=60, a_3=60)
     told.settles()
-    assert told.flags == {"too few consumers": "consumers 1, 2 carry too much: no more are allowed"}
+    assert told.flags == {"too few consumers": "consumers 1, 2 are overloaded, and no more can be created now"}
     assert told.waits(55) == ()
     assert told.moved == ()
     told.waits(5)
-    assert told.causes == [Cause.LONG_SINCE, Cause.NO_CHANGE]
+    assert told.causes == [Cause.PERIODIC, Cause.NO_CHANGE]
     told.measures(a_0=30, a_1=30, a_2=30, a_3=30)
     told.waits(60)
     assert told.flags == {}
@@ -281,13 +281,13 @@ def test_every_decision_is_noted_with_its_reasons(pair: Told) -> None:
             ),
         ),
         ("decision", "consumer 3", "consumer 3 is opened for a-1, 40 % of its capacity"),
-        ("consumer", "consumer 3", "is created"),
+        ("consumer", "consumer 3", "creating it"),
     ]
 
 
 def test_a_look_that_changes_nothing_says_so_and_no_more(pair: Told) -> None:
     pair.waits(60)
-    assert pair.causes == [Cause.LONG_SINCE, Cause.NO_CHANGE]
+    assert pair.causes == [Cause.PERIODIC, Cause.NO_CHANGE]
     assert pair.said == ()
 
 

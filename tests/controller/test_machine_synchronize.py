@@ -85,7 +85,7 @@ def test_a_response_sets_the_assignment_of_its_consumer() -> None:
     assert told.view(1).held == {A0}
     assert told.view(2).held == {A1}
     assert told.measures(a_0=60, a_1=60) == ()
-    assert told.causes == [Cause.LONG_SINCE, Cause.NO_CHANGE]
+    assert told.causes == [Cause.PERIODIC, Cause.NO_CHANGE]
 
 
 def test_what_a_consumer_says_before_its_response_is_passed_over_and_counts_after_it() -> None:
@@ -93,7 +93,7 @@ def test_what_a_consumer_says_before_its_response_is_passed_over_and_counts_afte
     told.fellows[1].held = {A0: 50}
     told.reports(1)
     told.hears(told.stopped(1, None, {A0: 60}))
-    assert (told.view(1).held, told.view(1).report, told.view(1).told) == (frozenset(), None, False)
+    assert (told.view(1).held, told.view(1).report, told.view(1).has_reported_holdings) == (frozenset(), None, False)
     told.answers(1)
     assert told.view(1).held == {A0}
     told.hears(told.stopped(1, None, {A0: 60}))
@@ -103,14 +103,14 @@ def test_what_a_consumer_says_before_its_response_is_passed_over_and_counts_afte
 def test_a_response_to_another_controller_is_passed_over() -> None:
     told = asking(1)
     assert told.hears(response(1, 90, epoch=OTHER_EPOCH)) == ()
-    assert not told.view(1).told
+    assert not told.view(1).has_reported_holdings
 
 
 def test_one_that_starts_while_it_is_asked_tells_the_same_with_its_ready() -> None:
     told = asking(1)
     assert told.is_ready(1, A0, clean=False) == ()
     assert told.causes == [Cause.ALL_KNOWN]
-    assert told.words == ["consumer 1: started again (after a crash), with 1 partition"]
+    assert told.words == ["consumer 1: restarted after a crash, with 1 partition"]
     assert told.view(1).held == {A0}
 
 
@@ -129,11 +129,11 @@ def test_one_that_does_not_answer_is_asked_again_then_restarted_then_lost() -> N
     assert told.waits(1, silent=[1]) == (query(1, 2),)
     assert told.waits(30, silent=[1]) == (query(1, 3),)
     assert told.waits(30, silent=[1]) == (restart(1),)
-    assert told.words == ["consumer 1: did not tell what it holds; it is restarted"]
+    assert told.words == ["consumer 1: did not answer the query for its state; restarting it"]
     assert told.waits(179, silent=[1]) == ()
     assert told.state.stage is Stage.SYNCHRONIZE
     assert told.waits(1, silent=[1]) == (delete(1),)
-    assert told.words[0] == "consumer 1: neither answers nor comes back: it is given up, with 0 partitions"
+    assert told.words[0] == "consumer 1: neither answers nor comes back; giving it up with 0 partitions"
     assert told.causes == [Cause.ALL_KNOWN, Cause.HANDOVER, Cause.NO_CHANGE]
     assert told.phases == {1: "lost"}
 
@@ -187,7 +187,7 @@ def test_one_that_is_found_leaving_counts_as_lost_until_it_is_gone() -> None:
     told = Told(rules({"a": PLAIN}))
     told.starts()
     assert told.lists(leaving=[1]) == ()
-    assert told.words == ["consumer 1: is leaving; what it holds is not known until it is gone"]
+    assert told.words == ["consumer 1: is leaving; what it holds is unknown until it is gone"]
     assert told.causes == [Cause.ALL_KNOWN]
     assert told.measures(a_0=40) == (create(2),)
     assert told.is_ready(2) == ()

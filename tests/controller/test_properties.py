@@ -18,7 +18,7 @@ from restow.controller import manage
 from restow.controller.event_log import header, replay
 from restow.controller.events import ConsumersListed, PlatformRefused, ServiceChanged, SpeedsMeasured
 from restow.controller.state import State
-from restow.controller.transition import Turn
+from restow.controller.transition import Transition
 from restow.controller.transitions import Phase, Stage
 from restow.model import ConsumerId, SortedMapping, Speeds, TopicPartition
 from restow.platform.interface import ConsumerFailing, ConsumerGone, ConsumerUp, Listed
@@ -230,19 +230,19 @@ def check_beliefs(state: State) -> None:
     assert state.stage is not Stage.REASSIGN
     assert state.rolling <= 1, "two are restarted with new settings at once"
     for view in state.consumers.values():
-        assert not view.had or view.phase is Phase.ROLLING
-        assert view.may_hold <= view.had or view.phase is not Phase.ROLLING
+        assert not view.held_before_roll or view.phase is Phase.ROLLING
+        assert view.may_hold <= view.held_before_roll or view.phase is not Phase.ROLLING
         sequences = [sent.command.sequence for sent in view.sent]
         assert sequences == sorted(set(sequences))
         assert max(sequences, default=0) <= view.sequence
         assert all(sent.command.incarnation == view.incarnation for sent in view.sent)
-        assert view.told == (view.incarnation is not None)
-        assert view.phase not in (Phase.ASKED, Phase.AWAITED) or not view.told
+        assert view.has_reported_holdings == (view.incarnation is not None)
+        assert view.phase not in (Phase.ASKED, Phase.AWAITED) or not view.has_reported_holdings
     for partition, holders in state.holders().items():
         started = [c for c in holders if any(s.starts and partition in s.left for s in state.consumers[c].sent)]
         assert len(started) <= 1, f"{partition} is being started on {started}"
     if state.stage is Stage.MANAGE:
-        again = Turn(state)
+        again = Transition(state)
         manage.manage(again)
         assert again.effects == [], "something was left undone"
 

@@ -122,7 +122,7 @@ def test_new_settings_restart_one_consumer_at_a_time_and_only_its_partitions_pau
     assert [each for each, _ in groupby(done)] == [
         (kind, consumer) for consumer in before for kind in (RestartConsumer, Send)
     ]
-    assert "consumer 2: is restarted: variables none -> GREETING, 2 of 2" in group.said()
+    assert "consumer 2: restarting it (2 of 2): variables none -> GREETING" in group.said()
     assert "hush-hush" not in group.said() + group.log().read_text()
     group.audit()
 

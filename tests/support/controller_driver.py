@@ -348,3 +348,18 @@ def delete(consumer: int) -> DeleteConsumer:
 
 def restart(consumer: int, settings: ConsumerSettings = SETTINGS) -> RestartConsumer:
     return RestartConsumer(ConsumerId(consumer), settings)
+
+
+def stopping(told: Told) -> Told:
+    """Consumer 1 of a pair is commanded to stop a-1, for consumer 3."""
+    assert told.measures(a_0=60, a_1=40, a_2=40, a_3=40) == (create(3),)
+    assert told.is_ready(3) == (told.stop(1, 1, A1),)
+    return told
+
+
+def pair_of(service: TopicService) -> Told:
+    """Consumer 1 has a-0 and a-1, consumer 2 has a-2 and a-3, each partition at 40 % of a consumer."""
+    told = Told(rules({"a": service}))
+    told.takes_over({1: (A0, A1), 2: (A2, A3)})
+    told.measures(a_0=40, a_1=40, a_2=40, a_3=40)
+    return told

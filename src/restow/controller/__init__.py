@@ -1,9 +1,27 @@
-"""Decides how many consumers there are and what each reads, and moves partitions between them without losing any.
+"""The controller: decides how many consumers there are and what each reads, and moves partitions without losing any.
 
-events.py, effects.py   what can happen, and what is to be done about it
-transitions.py          the states and the ways between them, as data
-state.py                what is known; what a consumer may hold is derived from what was sent and what was answered
-machine.py              step(state, event) -> (state, effects): the one entry
-synchronize.py, sentinel.py, reassign.py, manage.py, patience.py   the states, and what happens when nobody answers
-roll.py                 new settings: one consumer after the other is restarted with them
+machine.py          step(state, event) -> (state, effects): the one entry
+events.py           what can happen
+effects.py          what is to be done
+state.py            what is known; what a consumer may hold is derived from commands and answers
+transitions.py      stages, phases and the moves between them, as data
+transition.py       one step in progress: the state and the effects so far
+
+synchronize.py      on every start: which consumers exist, and what each holds
+sentinel.py         watches speeds and loads, and finds the cause for a new plan
+reassign.py         plans the assignment, with the packer
+manage.py           works towards the plan, by Stop and Start commands
+reconcile.py        what each consumer holds, compared with the plan
+
+consumer_events.py  messages of consumers
+platform_events.py  reports of the platform: up, failing, gone, refused
+services.py         updates of topics and of consumers' settings
+timeouts.py         unanswered commands and silent consumers: repeat, restart, give up
+roll.py             restarts consumers with new settings, one at a time
+load.py             the load of each consumer, with its backlog
+
+event_log.py        events and effects as JSON lines, and their replay
+explain.py          a replayed step in words, for `restow replay`
+journal.py          the event log's file, with rotation
+diagram.py          docs/controller.md, generated from the code
 """

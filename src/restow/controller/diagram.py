@@ -1,15 +1,24 @@
-"""docs/controller.md, written from the code: the states and the ways between them, how a consumer is seen, what can
-happen and what is done about it.
+"""Generates docs/controller.md from the code: the stages, the phases of a consumer, the events and the effects.
 
-The ways come from transitions.py, meanings from docstrings. `make docs` (scripts/docs.py) writes the page; a test fails
-when the page and the code differ. The diagrams are Mermaid's, which GitHub draws and people can read as text.
+The transitions come from transitions.py, the descriptions from docstrings. `make docs` (scripts/docs.py) writes the
+page; a test fails when page and code differ. The diagrams are in Mermaid, which GitHub draws.
 """
 
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import fields
 from typing import Any, Final, get_args
 
-from restow.controller import manage, patience, reassign, roll, sentinel, synchronize
+from restow.controller import (
+    consumer_events,
+    manage,
+    platform_events,
+    reassign,
+    roll,
+    sentinel,
+    services,
+    synchronize,
+    timeouts,
+)
 from restow.controller.effects import Effect
 from restow.controller.events import Event
 from restow.controller.transitions import PHASES, TRANSITIONS, Cause, Phase, Stage
@@ -22,73 +31,76 @@ MODULES: Final = {
     Stage.MANAGE: manage,
 }
 
+EVERY_STAGE: Final = {
+    "Consumer events": consumer_events,
+    "Platform events": platform_events,
+    "Service updates": services,
+    "Timeouts": timeouts,
+    "Rolls": roll,
+}
+
 INTRODUCTION: Final = """\
 # The controller
 
-*Written from the code by `make docs`; don't edit it.*
+*Generated from the code by `make docs`; don't edit it.*
 
-The controller is a pure machine: `step(state, event) -> (state, effects)`. The process around it turns Kafka, the
-platform and the clock into events and does what the effects say; the simulator drives the same machine. Each step can
-be logged, replayed and explained (`restow replay`). The topics and messages are in [protocol.md](protocol.md).
+The controller is a pure state machine: `step(state, event) -> (state, effects)`. Its process turns Kafka, the platform
+and the clock into events and carries out the effects; the simulator drives the same machine. Every step is logged, and
+can be replayed and explained with `restow replay`. [protocol.md](protocol.md) has the topics and messages.
 
-## States
+## Stages
 """
 
 CONSUMERS: Final = """\
-## How a consumer is seen
+## Phases of a consumer
 
-From and to nothing: the platform doesn't have it.
+The controller's view of each consumer. The ends of the diagram are a consumer that does not exist.
 """
 
 
 def page(sources: Iterable[str]) -> str:
-    """`sources`: the texts of the modules in which events, effects and phases stand."""
+    """`sources`: the texts of the modules that define events, effects and phases."""
     docs = {name: doc for source in sources for name, doc in docs_of(source)}
-    blocks = [INTRODUCTION, _drawn(_ways_between_stages()), _causes()]
-    blocks += [_told(f"### {stage}", MODULES[stage].__doc__, stage) for stage in Stage]
-    blocks.append(_told("### When nobody answers", patience.__doc__))
-    blocks.append(_told("### New settings", roll.__doc__))
-    blocks += [CONSUMERS, _drawn(_ways_between_phases()), _phases(docs[Phase.__name__])]
-    blocks += ["## What can happen\n", _table_of("event", get_args(Event), docs)]
-    blocks += ["## What is done\n", _table_of("effect", get_args(Effect), docs)]
+    blocks = [INTRODUCTION, _diagram(_transitions()), _causes()]
+    blocks += [_section(stage, MODULES[stage].__doc__) for stage in Stage]
+    blocks += [_section(title, module.__doc__) for title, module in EVERY_STAGE.items()]
+    blocks += [CONSUMERS, _diagram(_phase_transitions()), _phases(docs[Phase.__name__])]
+    blocks += ["## Events\n", _table_of("event", get_args(Event), docs)]
+    blocks += ["## Effects\n", _table_of("effect", get_args(Effect), docs)]
     return "\n".join(blocks)
 
 
-def _drawn(ways: Iterable[str]) -> str:
-    return "```mermaid\nstateDiagram-v2\n" + "".join(f"    {way}\n" for way in ways) + "```\n"
+def _diagram(lines: Iterable[str]) -> str:
+    return "```mermaid\nstateDiagram-v2\n" + "".join(f"    {line}\n" for line in lines) + "```\n"
 
 
-def _ways_between_stages() -> Iterator[str]:
+def _transitions() -> Iterator[str]:
     yield f"[*] --> {Stage.SYNCHRONIZE}"
     for source in Stage:
         for target in Stage:
-            causes = [_name(cause) for cause in Cause if (source, target, cause) in TRANSITIONS]
+            causes = [cause.value for cause in Cause if (source, target, cause) in TRANSITIONS]
             if causes:
                 yield f"{source} --> {target}: {', '.join(causes)}"
 
 
-def _name(cause: Cause) -> str:
-    return cause.name.lower().replace("_", " ")
-
-
 def _causes() -> str:
     rows = [
-        (f"{source} → {target}", _name(cause), cause.value)
+        (f"{source} → {target}", cause.value, cause.words)
         for source in Stage
         for target in Stage
         for cause in Cause
         if (source, target, cause) in TRANSITIONS
     ]
-    return table(("way", "cause", "in words"), rows)
+    return table(("transition", "cause", "meaning"), rows)
 
 
-def _told(head: str, doc: str | None, stage: Stage | None = None) -> str:
-    """A module's docstring, without the name that it starts with."""
-    text = (doc or "").strip().removeprefix(f"{stage}: ")
-    return f"{head}\n\n{text[:1].upper()}{text[1:]}\n"
+def _section(title: str, doc: str | None) -> str:
+    """A module's docstring, without the title it may start with."""
+    text = (doc or "").strip().removeprefix(f"{title}: ")
+    return f"### {title}\n\n{text[:1].upper()}{text[1:]}\n"
 
 
-def _ways_between_phases() -> Iterator[str]:
+def _phase_transitions() -> Iterator[str]:
     ends: tuple[Phase | None, ...] = (None, *Phase)
     for source in ends:
         for target in ends:
@@ -101,11 +113,11 @@ def _phases(docs: Docs) -> str:
 
 
 def _table_of(what: str, kinds: Iterable[Any], docs: Mapping[str, Docs]) -> str:
-    rows = ((f"`{kind.__name__}`", docs[kind.__name__].text, _carried(kind, docs[kind.__name__])) for kind in kinds)
-    return table((what, "meaning", "carries"), rows)
+    rows = ((f"`{kind.__name__}`", docs[kind.__name__].text, _fields_of(kind, docs[kind.__name__])) for kind in kinds)
+    return table((what, "meaning", "fields"), rows)
 
 
-def _carried(kind: Any, docs: Docs) -> str:
+def _fields_of(kind: Any, docs: Docs) -> str:
     names = (field.name for field in fields(kind))
-    told = (f"`{name}`: {docs.of_field[name]}" if name in docs.of_field else f"`{name}`" for name in names)
-    return one_line("<br>".join(told))
+    cells = (f"`{name}`: {docs.of_field[name]}" if name in docs.of_field else f"`{name}`" for name in names)
+    return one_line("<br>".join(cells))

@@ -1,7 +1,7 @@
-"""What a controller wants done, in order. The process (or the simulator) does it; `Moved` and `Noted` only tell people.
+"""What the controller wants done, in order. The process or the simulator does it; `Moved` and `Noted` only inform.
 
-What is sent is committed before the platform is touched: `Send`s and the intention to create, delete or restart go into
-one transaction, and a controller that was replaced meanwhile dies there.
+The `Send`s of a step and the intention to change the platform go into one transaction, and the platform is changed
+after its commit: a controller that was replaced in the meantime is fenced there.
 """
 
 from dataclasses import dataclass
@@ -15,7 +15,7 @@ from restow.protocol.messages import Command, StateQuery
 
 @dataclass(frozen=True, slots=True)
 class Send:
-    """To the consumer's partition: a command on the controller topic, a query on the query topic."""
+    """Sends a message to the consumer's partition: a command on the controller topic, a query on the query topic."""
 
     consumer: ConsumerId
     message: Command | StateQuery
@@ -23,12 +23,12 @@ class Send:
 
 @dataclass(frozen=True, slots=True)
 class ListConsumers:
-    """Answered with ConsumersListed."""
+    """Asks the platform for its consumers; the answer is ConsumersListed."""
 
 
 @dataclass(frozen=True, slots=True)
 class Moved:
-    """From one state to another, and why."""
+    """The controller changed its stage."""
 
     source: Stage
     target: Stage
@@ -36,22 +36,23 @@ class Moved:
     words: str
 
 
-Kind = Literal["decision", "flag", "cleared", "consumer"]
-"""A decision of the packer; something a person should know of, until it is cleared; what became of a consumer."""
+NoteKind = Literal["decision", "flag", "cleared", "consumer", "failure"]
+"""A decision of the packer; a condition that operators should know of, and its end; what became of a consumer, and
+what went wrong with one."""
 
 
 @dataclass(frozen=True, slots=True)
 class Noted:
-    """Something that people want to know, with its reason."""
+    """A line for operators, with its reason."""
 
-    kind: Kind
+    kind: NoteKind
     subject: str
-    """What it is about: the name of a flag, a partition, a consumer."""
+    """The flag, partition or consumer that it is about."""
     words: str
 
     @property
     def line(self) -> str:
-        """For a log. Reasons name what they are about themselves."""
+        """The log line. A packer's reason already starts with its subject."""
         return self.words if self.words.startswith(self.subject) else f"{self.subject}: {self.words}"
 
 

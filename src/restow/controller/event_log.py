@@ -1,18 +1,22 @@
-"""The controller's story as lines of JSON: what happened, and what it did about it. Saved, replayed and explained.
+"""The controller's event log: every event and its effects, as lines of JSON, to be replayed and explained.
 
-    {"log": 2, "rules": {…}, "state": {…}}          first: what it knew as the file began
+    {"log": 3, "state": {…}}          the first line: the controller's state at the beginning of the file
     {"event": {"type": "Received", …}, "effects": [{"type": "Send", …}], "stage": "Manage"}
 
-A replay runs the same machine over the events and must come to the same effects; where it doesn't, the line is told.
-The values of consumers' environments are left out of it: they may be secrets. A digest of them all stands for them.
+A replay runs the same machine over the events and must come to the same effects; `Step.agrees` says whether it did.
+`Noted` effects and the words of `Moved` are not compared: they explain, and their wording may change between releases.
+The log leaves out the values of consumers' environment variables, which may be secrets, and has their digest instead.
+
+Version 3 renamed fields of the state (`RENAMED_IN_3`), gave causes short names and `Noted` the kind "failure". Logs of
+version 2 are still replayed; their causes are not compared.
 """
 
 import json
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, replace
 from typing import Any, Final
 
-from restow.controller.effects import Effect
+from restow.controller.effects import Effect, Moved, Noted
 from restow.controller.events import Event, ServiceChanged
 from restow.controller.machine import step
 from restow.controller.state import State
@@ -20,16 +24,23 @@ from restow.errors import InvalidInput
 from restow.model import SortedMapping
 from restow.packing import PACKERS
 from restow.platform.interface import CreateConsumer, RestartConsumer
-from restow.protocol.codec import from_plain, to_plain
+from restow.protocol.codec import TAG, from_plain, to_plain
 from restow.protocol.messages import ConsumerSettings
 
-VERSION: Final = 2
+VERSION: Final = 3
+READABLE: Final = (2, 3)
+RENAMED_IN_3: Final = {"looked_s": "replanned_s", "to_replace": "roll_halted"}
+RENAMED_IN_VIEWS_IN_3: Final = {
+    "told": "has_reported_holdings",
+    "had": "held_before_roll",
+    "again_s": "retry_platform_at_s",
+}
 REDACTED: Final = "***"
 
 
 @dataclass(frozen=True, slots=True)
 class Step:
-    """One entry: an event, and what the machine made of it."""
+    """One replayed entry."""
 
     line: int
     event: Event
@@ -37,7 +48,7 @@ class Step:
     after: State
     effects: tuple[Effect, ...]
     agrees: bool
-    """Whether the log says that the same was done."""
+    """Whether the log has the same effects."""
 
 
 def header(state: State) -> str:
@@ -52,9 +63,9 @@ def entry(event: Event, effects: Iterable[Effect], after: State) -> str:
 
 
 def replay(lines: Iterable[str]) -> Iterator[Step]:
-    """Runs the machine over what is recorded. Raises InvalidInput, with the line, where it isn't a log."""
+    """Runs the machine over the recorded events. Raises InvalidInput, with the line, if this is no event log."""
     numbered = enumerate(lines, 1)
-    state = _first_state(next(numbered, (1, ""))[1])
+    version, state = _begin(next(numbered, (1, ""))[1])
     for number, line in numbered:
         if not line.strip():
             continue
@@ -62,19 +73,53 @@ def replay(lines: Iterable[str]) -> Iterator[Step]:
         event: Event = from_plain(Event, plain.get("event"), f"line {number}: event")
         after, effects = _stepped(state, event, number)
         done = json.loads(entry(event, effects, after))
-        agrees = done["effects"] == plain.get("effects") and done["stage"] == plain.get("stage")
+        agrees = done["stage"] == plain.get("stage") and _compared(done, version) == _compared(plain, version)
         yield Step(number, event, state, after, effects, agrees)
         state = after
 
 
-def _first_state(line: str) -> State:
+def _begin(line: str) -> tuple[int, State]:
+    """The log's version, and the state it begins with."""
     plain = _plain(line, 1)
-    if plain.get("log") != VERSION:
-        raise InvalidInput(f"line 1: this is no log of version {VERSION}; it must begin with the controller's state")
-    state: State = from_plain(State, plain.get("state"), "line 1: state")
+    version = plain.get("log")
+    if version not in READABLE:
+        known = " or ".join(map(str, READABLE))
+        raise InvalidInput(f"line 1: this is no log of version {known}; it must begin with the controller's state")
+    state: State = from_plain(State, _upgraded(plain.get("state"), version), "line 1: state")
     if state.rules.packer not in PACKERS:
         raise InvalidInput(f"line 1: there is no packer '{state.rules.packer}'; known are {', '.join(PACKERS)}")
-    return replace(state, consumers=dict(state.consumers))
+    return version, replace(state, consumers=dict(state.consumers))
+
+
+def _upgraded(state: Any, version: int) -> Any:
+    """A state of an older version under today's names; anything malformed is left for the codec to refuse."""
+    if version >= 3 or not isinstance(state, dict):
+        return state
+    renamed = _renamed(state, RENAMED_IN_3)
+    if isinstance(views := state.get("consumers"), dict):
+        renamed["consumers"] = {name: _renamed(view, RENAMED_IN_VIEWS_IN_3) for name, view in views.items()}
+    return renamed
+
+
+def _renamed(plain: Any, names: Mapping[str, str]) -> Any:
+    return {names.get(key, key): value for key, value in plain.items()} if isinstance(plain, dict) else plain
+
+
+def _compared(entry: dict[str, Any], version: int) -> list[Any]:
+    """The effects of an entry, as far as a replay must come to the same."""
+    effects = entry.get("effects")
+    if not isinstance(effects, list):
+        return [effects]
+    left_out = ("words",) if version >= 3 else ("words", "cause")
+    return [
+        {key: value for key, value in effect.items() if key not in left_out} if _is_a(effect, Moved) else effect
+        for effect in effects
+        if not _is_a(effect, Noted)
+    ]
+
+
+def _is_a(effect: Any, kind: type[Effect]) -> bool:
+    return isinstance(effect, dict) and effect.get(TAG) == kind.__name__
 
 
 def _stepped(state: State, event: Event, number: int) -> tuple[State, tuple[Effect, ...]]:

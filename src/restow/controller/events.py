@@ -1,5 +1,5 @@
-"""What can happen to a controller. The process around the machine makes them from Kafka, the platform and the clock;
-the simulator makes them from its seed; `restow replay` reads them from a file.
+"""What can happen to the controller. Its process makes events from Kafka, the platform and the clock; the simulator
+makes them from its seed; `restow replay` reads them from a file.
 """
 
 from dataclasses import dataclass, field
@@ -12,20 +12,19 @@ from restow.protocol.messages import FromConsumer, ServiceUpdate
 
 @dataclass(frozen=True, slots=True)
 class TookOver:
-    """Our ControllerStarted is on partition 0. All that is read from there from now on comes after it."""
+    """This controller's ControllerStarted is on partition 0; everything it reads there from now on comes after it."""
 
     epoch: int
 
 
 @dataclass(frozen=True, slots=True)
 class ClockTicked:
-    """Comes before anything else that happened at this time."""
+    """The time. Comes before any other event of the same moment."""
 
     now_s: float
-    """Of a clock that only goes forward."""
+    """A monotonic clock's."""
     listening: bool = True
-    """Whether all that was written to partition 0 so far has been read. Time in which nobody could reach us counts
-    against nobody."""
+    """Whether partition 0 has been read to its end. Timeouts do not run while it has not."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -33,7 +32,7 @@ class SpeedsMeasured:
     """The monitor's newest record."""
 
     time: str
-    """The monitor's own, UTC, ISO 8601; an older one than the last is no news."""
+    """The monitor's clock, UTC, ISO 8601. A record older than the last one is ignored."""
     speeds: Speeds
     records_per_s: SortedMapping[TopicPartition, float] = field(default_factory=SortedMapping)
 
@@ -45,7 +44,7 @@ class SpeedsMeasured:
 
 @dataclass(frozen=True, slots=True)
 class Heard:
-    """A record of partition 0."""
+    """A consumer's record on partition 0."""
 
     offset: int
     message: FromConsumer
@@ -53,8 +52,8 @@ class Heard:
 
 @dataclass(frozen=True, slots=True)
 class Received:
-    """All that was read from partition 0 at once, in its order. What follows from it is done once, when all of it is
-    known: in a large group hundreds of consumers answer in a moment."""
+    """All records that one poll of partition 0 returned, in order. The controller reacts once to all of them: in a
+    large group hundreds of consumers answer at the same moment."""
 
     heard: tuple[Heard, ...]
 
@@ -65,19 +64,19 @@ class ServiceChanged:
 
     update: ServiceUpdate
     env_digest: str | None = None
-    """In an event log, where the values of consumers' variables are left out: what their digest was."""
+    """The digest of the consumers' environment variables, in an event log, which leaves out their values."""
 
 
 @dataclass(frozen=True, slots=True)
 class ConsumersListed:
-    """The answer to ListConsumers, of the moment."""
+    """The platform's answer to ListConsumers."""
 
     consumers: tuple[Listed, ...]
 
 
 @dataclass(frozen=True, slots=True)
 class PlatformRefused:
-    """A wish that the platform didn't take."""
+    """The platform did not accept a request."""
 
     consumer: ConsumerId
     action: PlatformAction

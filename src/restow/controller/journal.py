@@ -1,7 +1,7 @@
-"""Writes the controller's event log to a file, and begins a new one when it is long. The controller's process has one.
+"""Writes the controller's event log to a file, with rotation. The controller's process has one.
 
-The file before the current one is kept as NAME.1, and none before that. Each begins with all that was known, so that it
-can be replayed alone.
+The previous file is kept as NAME.1, and none before that. Each begins with the controller's whole state, so that it can
+be replayed alone.
 """
 
 from collections.abc import Iterable
@@ -33,11 +33,11 @@ class Journal:
 
     def write(self, before: State, event: Event, effects: Iterable[Effect], after: State) -> None:
         if self._file is None or self._file.tell() >= self._longest:
-            self._file = self._begun(before)
+            self._file = self._rotated(before)
         self._file.write(entry(event, effects, after))
         self._file.flush()
 
-    def _begun(self, state: State) -> TextIO:
+    def _rotated(self, state: State) -> TextIO:
         if self._file is not None:
             self._file.close()
         self._path.parent.mkdir(parents=True, exist_ok=True)

@@ -1,4 +1,4 @@
-"""What each partition asks of its consumer: its speed, and its backlog to be worked off in the catch-up time."""
+"""The load of each consumer: its partitions' speeds, and their backlogs spread over the catch-up time."""
 
 import math
 
@@ -7,7 +7,7 @@ from restow.model import ConsumerId, TopicPartition
 
 
 def backlogs(state: State) -> dict[TopicPartition, float]:
-    """In bytes, as far as consumers have reported it. Partitions without any are left out."""
+    """Lag in bytes, as far as consumers have reported it. Partitions without lag are left out."""
     found: dict[TopicPartition, float] = {}
     for view in state.consumers.values():
         if view.report is not None:
@@ -18,7 +18,7 @@ def backlogs(state: State) -> dict[TopicPartition, float]:
 
 
 def effective_speed(state: State, partition: TopicPartition, backlog: float) -> float:
-    """Bytes/s. A backlog never makes a partition count for more than a consumer's fill: it can't have more than one."""
+    """Bytes/s. A backlog raises a partition to a consumer's fill at most: it can't be read by more than one."""
     speed = state.measured.speeds.get(partition, 0.0) if state.measured else 0.0
     if not backlog:
         return speed
@@ -35,7 +35,7 @@ def loads(state: State) -> dict[ConsumerId, float]:
 
 
 def _record_bytes(state: State, view: View, partition: TopicPartition) -> float:
-    """In Kafka's log, by the monitor; for a partition that stands still, as its consumer found its records to be."""
+    """The mean record size: the monitor's, or the consumer's own if nothing is produced to the partition."""
     if state.measured is not None:
         records_per_s = state.measured.records_per_s.get(partition, 0.0)
         if records_per_s > 0:

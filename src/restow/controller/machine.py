@@ -1,13 +1,13 @@
-"""The controller: step(state, event) -> (state, effects). Pure: the clock is an event, what is to be done a value.
+"""The controller's machine: step(state, event) -> (state, effects). Pure: time arrives as an event.
 
-Called by the process (restow.roles.controller), by the simulator and by `restow replay`, with the same events and the
-same answers.
+The process (restow.roles.controller), the simulator and `restow replay` call it with the same events and get the same
+effects.
 """
 
 from typing import assert_never
 
-from restow.controller import manage, patience, reassign, roll, sentinel, synchronize
-from restow.controller.consumer_events import hear
+from restow.controller import manage, platform_events, reassign, roll, sentinel, services, synchronize, timeouts
+from restow.controller.consumer_events import receive
 from restow.controller.effects import Effect
 from restow.controller.events import (
     ClockTicked,
@@ -20,7 +20,7 @@ from restow.controller.events import (
     TookOver,
 )
 from restow.controller.state import Rules, State
-from restow.controller.transition import Turn
+from restow.controller.transition import Transition
 from restow.controller.transitions import Cause, Stage
 from restow.platform.interface import ConsumerFailing, ConsumerGone, ConsumerUp
 
@@ -30,49 +30,49 @@ def begin(rules: Rules) -> State:
 
 
 def step(state: State, event: Event) -> tuple[State, tuple[Effect, ...]]:
-    turn = Turn(state)
+    transition = Transition(state)
     match event:
         case ClockTicked():
-            patience.tick(turn, event)
-            sentinel.watch(turn)
+            timeouts.tick(transition, event)
+            sentinel.check_staleness(transition)
         case TookOver(epoch):
-            synchronize.take_over(turn, epoch)
+            synchronize.take_over(transition, epoch)
         case SpeedsMeasured():
-            sentinel.measure(turn, event)
+            sentinel.measure(transition, event)
         case Received(heard):
             for record in heard:
-                hear(turn, record.offset, record.message)
+                receive(transition, record.offset, record.message)
         case ServiceChanged(update, env_digest):
-            sentinel.update_service(turn, update, env_digest)
+            services.update_service(transition, update, env_digest)
         case ConsumersListed(consumers):
-            synchronize.compare(turn, consumers)
+            synchronize.compare(transition, consumers)
         case ConsumerUp(consumer):
-            patience.up(turn, consumer)
+            platform_events.up(transition, consumer)
         case ConsumerFailing(consumer, reason):
-            patience.failing(turn, consumer, reason)
+            platform_events.failing(transition, consumer, reason)
         case ConsumerGone(consumer):
-            patience.gone(turn, consumer)
+            platform_events.gone(transition, consumer)
         case PlatformRefused(consumer, action, reason):
-            patience.refused(turn, consumer, action, reason)
+            platform_events.refused(transition, consumer, action, reason)
         case _:
             assert_never(event)
-    _proceed(turn, event)
-    return turn.state, tuple(turn.effects)
+    _proceed(transition, event)
+    return transition.state, tuple(transition.effects)
 
 
-def _proceed(turn: Turn, event: Event) -> None:
-    """What follows in the stage that we are in."""
-    if turn.state.stage is Stage.SYNCHRONIZE and synchronize.is_done(turn.state):
-        turn.go(Stage.SENTINEL, Cause.ALL_KNOWN)
-    if turn.state.stage is Stage.SENTINEL:
-        cause = turn.upset or sentinel.reason_to_look(turn, event)
+def _proceed(transition: Transition, event: Event) -> None:
+    """Does what the present stage requires after an event."""
+    if transition.state.stage is Stage.SYNCHRONIZE and synchronize.is_done(transition.state):
+        transition.enter(Stage.SENTINEL, Cause.ALL_KNOWN)
+    if transition.state.stage is Stage.SENTINEL:
+        cause = transition.replan_cause or sentinel.cause_to_replan(transition, event)
         if cause is not None:
-            turn.go(Stage.REASSIGN, cause)
-            reassign.reassign(turn)
-            if cause is Cause.OUTDATED and turn.state.stage is Stage.SENTINEL:
-                roll.begin(turn)  # nothing else is to be done, and nobody is about to be closed
-    elif turn.state.stage is Stage.MANAGE and turn.upset is not None:
-        turn.go(Stage.REASSIGN, turn.upset)
-        reassign.reassign(turn)
-    if turn.state.stage is Stage.MANAGE and manage.is_news(turn.before, turn.state):
-        manage.manage(turn)
+            transition.enter(Stage.REASSIGN, cause)
+            reassign.reassign(transition)
+            if cause is Cause.OUTDATED and transition.state.stage is Stage.SENTINEL:
+                roll.begin(transition)  # the plan changes nothing else, and closes no consumer
+    elif transition.state.stage is Stage.MANAGE and transition.replan_cause is not None:
+        transition.enter(Stage.REASSIGN, transition.replan_cause)
+        reassign.reassign(transition)
+    if transition.state.stage is Stage.MANAGE and manage.is_news(transition.before, transition.state):
+        manage.manage(transition)

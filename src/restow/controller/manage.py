@@ -1,14 +1,15 @@
-"""Manage: turn what is into the target, command by command, whatever has been answered so far.
+"""Manage: works towards the target, one command after another, whatever has been answered so far.
 
-Nothing is remembered but the target: each time, what is missing follows from who may hold what. A partition is started
-only when nobody else may hold it. It is stopped for another consumer only when every new consumer is ready, so that
-their start is no pause for the data; partitions that nobody holds are started as soon as their own consumer is ready.
+It keeps nothing but the target: at each change, what remains to be done follows from who may hold what. A partition is
+started only when no other consumer may hold it. It is stopped for another consumer only when every new consumer is
+ready, so that their start does not pause the data; a partition that no consumer holds starts as soon as its own
+consumer is ready.
 """
 
-from restow.controller.patience import dismiss
-from restow.controller.reconcile import is_outdated, places, wanted_of
+from restow.controller.reconcile import deviations, is_outdated, wanted_of
 from restow.controller.state import State, View
-from restow.controller.transition import Turn
+from restow.controller.timeouts import delete
+from restow.controller.transition import Transition
 from restow.controller.transitions import Cause, Phase, Stage
 from restow.model import Assignment, ConsumerId, SortedMapping, TopicPartition
 from restow.protocol.messages import RECOVER, StartFrom
@@ -17,31 +18,32 @@ Holders = dict[TopicPartition, list[ConsumerId]]
 Missing = dict[ConsumerId, frozenset[TopicPartition]]
 
 
-def manage(turn: Turn) -> None:
-    target = turn.state.target
-    assert target is not None, "Manage works for a target"
-    found = _OutOfPlace(turn.state, target)
-    all_there = turn.state.awaited().isdisjoint(target.consumers)
-    stops, held_back = _stops(turn.state, target, found.holders, all_there)
+def manage(transition: Transition) -> None:
+    target = transition.state.target
+    assert target is not None, "Manage works towards a target"
+    found = _Deviations(transition.state, target)
+    all_ready = transition.state.awaited().isdisjoint(target.consumers)
+    stops, held_back = _stops(transition.state, target, found.holders, all_ready)
     for consumer in sorted(stops):
-        turn.command_stop(consumer, tuple(sorted(stops[consumer])))
-    starts, waiting = _starts(turn.state, found.missing, found.taken)
+        transition.command_stop(consumer, tuple(sorted(stops[consumer])))
+    starts, waiting = _starts(transition.state, found.missing, found.taken)
     for consumer in sorted(starts):
-        turn.command_start(consumer, SortedMapping(starts[consumer]))
+        transition.command_start(consumer, SortedMapping(starts[consumer]))
     if starts:
         begun = {partition for partitions in starts.values() for partition in partitions}
-        left = {partition: offset for partition, offset in turn.state.stopped.items() if partition not in begun}
-        turn.set(stopped=SortedMapping(left))
-    if all_there and not stops and not starts and not held_back and not waiting and not _is_anybody_asked(turn.state):
-        _finish(turn, target)
+        left = {partition: offset for partition, offset in transition.state.stopped.items() if partition not in begun}
+        transition.set(stopped=SortedMapping(left))
+    is_pending = stops or starts or held_back or waiting or _has_unanswered(transition.state)
+    if all_ready and not is_pending:
+        _finish(transition, target)
 
 
 def is_news(before: State, after: State) -> bool:
-    """Whether there is anything to manage by that was not there before."""
+    """Whether anything changed that Manage depends on."""
     if any(getattr(before, name) is not getattr(after, name) for name in ("target", "updates", "refused", "stopped")):
         return True
     if after.refused or before.consumers.keys() != after.consumers.keys():
-        return True  # rests end with time
+        return True  # the pause of a refused partition ends with time
     return any(
         view is not before.consumers[consumer] and _differs(view, before.consumers[consumer])
         for consumer, view in after.consumers.items()
@@ -49,27 +51,25 @@ def is_news(before: State, after: State) -> bool:
 
 
 def _differs(one: View, other: View) -> bool:
-    return one.sent is not other.sent or any(
-        getattr(one, name) != getattr(other, name) for name in ("phase", "incarnation", "held", "definitions", "told")
-    )
+    names = ("phase", "incarnation", "held", "definitions", "has_reported_holdings")
+    return one.sent is not other.sent or any(getattr(one, name) != getattr(other, name) for name in names)
 
 
-class _OutOfPlace:
-    """All that somebody may hold who should not, or not by this definition; and what somebody should hold who
-    doesn't."""
+class _Deviations:
+    """The deviations of all consumers together."""
 
     def __init__(self, state: State, target: Assignment) -> None:
-        found = tuple(places(state, target))
+        found = tuple(deviations(state, target))
         absent = (consumer for consumer in target.consumers if consumer not in state.consumers)
         self.missing: Missing = {consumer: wanted_of(target)[consumer] for consumer in absent}
-        self.missing |= {consumer: place.missing for consumer, place in found if place.missing}
-        self.taken = frozenset[TopicPartition]().union(*(place.odd for _, place in found if place.odd))
-        """Nobody may start these."""
-        undecided = frozenset[TopicPartition]().union(*(place.undecided for _, place in found if place.undecided))
-        self.holders: Holders = {partition: [] for partition in undecided}
-        """Who may hold each partition that somebody may have to be told to stop."""
-        for consumer, place in found:
-            for partition in place.odd & undecided if undecided else ():
+        self.missing |= {consumer: each.missing for consumer, each in found if each.missing}
+        self.taken = frozenset[TopicPartition]().union(*(each.surplus for _, each in found if each.surplus))
+        """No consumer may start these."""
+        not_stopping = frozenset[TopicPartition]().union(*(each.not_stopping for _, each in found if each.not_stopping))
+        self.holders: Holders = {partition: [] for partition in not_stopping}
+        """The consumers that may hold each partition that may have to be stopped."""
+        for consumer, each in found:
+            for partition in each.surplus & not_stopping if not_stopping else ():
                 self.holders[partition].append(consumer)
         for partition, consumers in self.holders.items():
             owner = target.get(partition)
@@ -79,9 +79,9 @@ class _OutOfPlace:
 
 
 def _stops(
-    state: State, target: Assignment, holders: Holders, all_there: bool
+    state: State, target: Assignment, holders: Holders, all_ready: bool
 ) -> tuple[dict[ConsumerId, list[TopicPartition]], bool]:
-    """What to stop now, and whether more is to be stopped when consumers are ready."""
+    """The partitions to stop now, and whether more are to be stopped when consumers are ready."""
     stops: dict[ConsumerId, list[TopicPartition]] = {}
     held_back = False
     for partition, consumers in holders.items():
@@ -93,7 +93,7 @@ def _stops(
             view = state.consumers[consumer]
             if view.is_stopping(partition):
                 continue
-            if view.phase is not Phase.READY or (moves and not (all_there and _is_ready(state, wanted))):
+            if view.phase is not Phase.READY or (moves and not (all_ready and _is_ready(state, wanted))):
                 held_back = True
             else:
                 stops.setdefault(consumer, []).append(partition)
@@ -103,19 +103,19 @@ def _stops(
 def _starts(
     state: State, missing: Missing, taken: frozenset[TopicPartition]
 ) -> tuple[dict[ConsumerId, dict[TopicPartition, StartFrom]], bool]:
-    """What to start now, and whether more is to be started when consumers are ready."""
+    """The partitions to start now, and whether more are to be started when consumers are ready."""
     starts: dict[ConsumerId, dict[TopicPartition, StartFrom]] = {}
-    waiting, unknown = False, state.unknown
+    waiting, unknown_phases = False, state.unknown_phases
     for consumer, partitions in missing.items():
         view = state.consumers.get(consumer)
         is_ready = view is not None and view.phase is Phase.READY
         if waiting and not is_ready:
-            continue  # nothing is started there, and that something waits is known
+            continue  # it starts nothing now, and `waiting` is known
         for partition in sorted(partitions - taken):
             service = state.service_of(partition.topic)
-            if service is None or state.is_resting(partition) or state.must_wait(partition, unknown):
+            if service is None or state.is_resting(partition) or state.must_wait(partition, unknown_phases):
                 continue
-            # A consumer reads a topic by one definition: the old one is stopped before the new one is started.
+            # A consumer reads a topic by one definition: the old one is stopped before the new one starts.
             if view is None or not is_ready or is_outdated(state, view, partition.topic):
                 waiting = True
             else:
@@ -128,17 +128,17 @@ def _is_ready(state: State, consumer: ConsumerId | None) -> bool:
     return view is not None and view.phase is Phase.READY
 
 
-def _is_anybody_asked(state: State) -> bool:
+def _has_unanswered(state: State) -> bool:
     working = (Phase.READY, Phase.RESTARTED)
     return any(view.sent for view in state.consumers.values() if view.phase in working)
 
 
-def _finish(turn: Turn, target: Assignment) -> None:
+def _finish(transition: Transition, target: Assignment) -> None:
     staying = set(target.consumers)
-    for consumer in turn.state.usable():
+    for consumer in transition.state.usable():
         if consumer not in staying:
-            assert not turn.state.consumers[consumer].may_hold, f"consumer {consumer} goes with partitions"
-            turn.note(consumer, "has nothing left to read; it is deleted")
-            dismiss(turn, consumer)
-    turn.set(target=None)
-    turn.go(Stage.SENTINEL, Cause.DONE)
+            assert not transition.state.consumers[consumer].may_hold, f"consumer {consumer} leaves with partitions"
+            transition.note(consumer, "has no partitions left; deleting it")
+            delete(transition, consumer)
+    transition.set(target=None)
+    transition.enter(Stage.SENTINEL, Cause.DONE)

@@ -1,6 +1,7 @@
-"""Where each consumer differs from what is wanted of it. Manage asks for all of them whenever there is news, and in a
-large group nearly all are as they were: what was found is remembered until the consumer, the target or the topics
-change.
+"""The difference between what each consumer holds and what the target gives it.
+
+Manage asks for all consumers at every change, and in a large group nearly all are as they were: a deviation is cached
+until the consumer, the target or the topics change.
 """
 
 from collections.abc import Iterator
@@ -12,30 +13,30 @@ from restow.controller.transitions import Phase
 from restow.model import Assignment, ConsumerId, SortedMapping, TopicPartition
 from restow.protocol.messages import StartConsumingCommand, TopicService
 
-NOTHING: Final[frozenset[TopicPartition]] = frozenset()
+NO_PARTITIONS: Final[frozenset[TopicPartition]] = frozenset()
 
 
-class Place(NamedTuple):
-    odd: frozenset[TopicPartition]
-    """What it may hold and should not, or not by this definition; all of it, if it is on its way out, but for what its
-    tables protect if it was given up. Nobody else may start that."""
-    undecided: frozenset[TopicPartition]
-    """What of that it was not told to stop."""
+class Deviation(NamedTuple):
+    surplus: frozenset[TopicPartition]
+    """What it may hold and should not, or not by this definition; everything if it leaves, except what its tables
+    protect if it was given up. No other consumer may start these partitions."""
+    not_stopping: frozenset[TopicPartition]
+    """The part of the surplus that it has no pending Stop for."""
     missing: frozenset[TopicPartition]
-    """What it should hold and doesn't."""
+    """What it should hold and does not."""
     view: View
     updates: SortedMapping[str, TopicService | None]
     rules: Rules
-    """What the above follows from."""
+    """The inputs of the above: the cached value is valid while they are the same objects."""
 
 
-def places(state: State, target: Assignment) -> Iterator[tuple[ConsumerId, Place]]:
-    """Of all consumers that are there, by number."""
-    remembered, updates, rules = _remembered(target), state.updates, state.rules
+def deviations(state: State, target: Assignment) -> Iterator[tuple[ConsumerId, Deviation]]:
+    """Of all consumers, by number."""
+    cached, updates, rules = _cache_of(target), state.updates, state.rules
     for consumer, view in state.consumers.items():
-        known = remembered.get(consumer)
+        known = cached.get(consumer)
         if known is None or known.view is not view or known.updates is not updates or known.rules is not rules:
-            known = remembered[consumer] = _place(state, view, wanted_of(target).get(consumer, NOTHING))
+            known = cached[consumer] = _deviation(state, view, wanted_of(target).get(consumer, NO_PARTITIONS))
         yield consumer, known
 
 
@@ -45,7 +46,7 @@ def wanted_of(target: Assignment) -> dict[ConsumerId, frozenset[TopicPartition]]
 
 
 def is_outdated(state: State, view: View, topic: str) -> bool:
-    """Whether it reads a topic, or will when it obeys, by another definition than is wanted now."""
+    """Whether it reads a topic by another definition than the current one, or will when it has obeyed its commands."""
     service = state.service_of(topic)
     return service is not None and not view.digests_of(topic) <= {service.digest}
 
@@ -57,18 +58,18 @@ def _outdated_topics(state: State, view: View) -> frozenset[str]:
 
 
 @lru_cache(maxsize=2)
-def _remembered(target: Assignment) -> dict[ConsumerId, Place]:
+def _cache_of(target: Assignment) -> dict[ConsumerId, Deviation]:
     del target  # the key
     return {}
 
 
-def _place(state: State, view: View, wanted: frozenset[TopicPartition]) -> Place:
+def _deviation(state: State, view: View, wanted: frozenset[TopicPartition]) -> Deviation:
     may_hold = view.may_hold
-    odd = may_hold if view.phase in (Phase.LEAVING, Phase.LOST, Phase.ROLLING) else may_hold - wanted
+    surplus = may_hold if view.phase in (Phase.LEAVING, Phase.LOST, Phase.ROLLING) else may_hold - wanted
     outdated = _outdated_topics(state, view) if may_hold else ()
     if outdated:
-        odd = odd.union(partition for partition in may_hold if partition.topic in outdated)
+        surplus = surplus.union(partition for partition in may_hold if partition.topic in outdated)
     if view.phase is Phase.LOST:
-        odd = frozenset(partition for partition in odd if not state.refuses_late_writes(partition.topic))
-    undecided = frozenset(partition for partition in odd if not view.is_stopping(partition)) if view.sent else odd
-    return Place(odd, undecided, wanted - may_hold, view, state.updates, state.rules)
+        surplus = frozenset(partition for partition in surplus if not state.refuses_late_writes(partition.topic))
+    not_stopping = frozenset(p for p in surplus if not view.is_stopping(p)) if view.sent else surplus
+    return Deviation(surplus, not_stopping, wanted - may_hold, view, state.updates, state.rules)

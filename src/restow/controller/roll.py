@@ -1,12 +1,12 @@
-"""Consumers that run by older settings are restarted with those that hold now, one at a time. This is called a roll.
+"""A roll restarts the consumers that run with outdated settings, one at a time, with the current ones.
 
-It begins when a look has found nothing else to do, and every consumer is well and has reported. The platform ends the
-consumer with SIGTERM, on which it stops its partitions cleanly and tells where each stands, and starts it again. What
-it had waits for it, nobody else pauses, and all else goes on meanwhile: overload is relieved and failures are mended as
-ever. As soon as it is ready its partitions are started there again; the next one follows when it has reported.
+It begins when a plan has changed nothing and every consumer is healthy and has reported. The platform sends the
+consumer SIGTERM, on which it stops its partitions cleanly and reports their offsets, and starts it again. Its
+partitions wait for it and no other consumer pauses; meanwhile overload is relieved and failures are handled as usual.
+When it is ready its partitions start there again; the next consumer follows after its first report.
 
-A consumer that doesn't come up stops the roll. Its partitions go to others, and no consumer that works is restarted
-until a new one, created after a pause that grows, has come up with the same settings: bad ones cost one consumer. Other
+A consumer that does not become ready halts the roll. Its partitions go to others, and no healthy consumer is restarted
+until a new one, created after a backoff, is ready with the same settings: bad settings cost one consumer. Yet newer
 settings are tried at once.
 """
 
@@ -14,7 +14,7 @@ import json
 from typing import Final
 
 from restow.controller.state import Pause, State, View
-from restow.controller.transition import Turn
+from restow.controller.transition import Transition
 from restow.controller.transitions import Phase
 from restow.model import ConsumerId
 from restow.platform.interface import RestartConsumer
@@ -22,26 +22,27 @@ from restow.protocol.messages import ConsumerSettings
 from restow.text import counted
 
 OUTDATED: Final = "older settings"
-"""The flag that is up as long as anybody runs by others than hold now."""
+"""The flag that is raised while a consumer runs with outdated settings."""
 
 
-def renew(turn: Turn, settings: ConsumerSettings, env_digest: str) -> None:
-    """What consumers run as from now on. That others did not come up tells nothing of these: they are tried at once."""
-    before = turn.state.fingerprint
-    turn.set(settings=settings, env_digest=env_digest)
-    after = turn.state.fingerprint
+def change_settings(transition: Transition, settings: ConsumerSettings, env_digest: str) -> None:
+    """Failures with other settings say nothing about these, so they are tried at once."""
+    before = transition.state.fingerprint
+    transition.set(settings=settings, env_digest=env_digest)
+    after = transition.state.fingerprint
     if after == before:
         return
-    turn.set(creation=Pause(0, 0.0), to_replace=False, tolerated=frozenset())
-    for consumer, view in tuple(turn.state.consumers.items()):
+    transition.set(creation=Pause(), roll_halted=False, tolerated=frozenset())
+    for consumer, view in tuple(transition.state.consumers.items()):
         if view.phase is Phase.ROLLING and view.settings != after:
-            turn.note(consumer, f"is restarted once more: {difference(view.settings, after)}")
-            turn.change(consumer, settings=after, since_s=turn.state.listened_s, again_s=None)
-            turn.do(RestartConsumer(consumer, turn.state.consumer_settings))
+            transition.note(consumer, f"restarting it once more: {difference(view.settings, after)}")
+            listened_s = transition.state.listened_s
+            transition.change(consumer, settings=after, since_s=listened_s, retry_platform_at_s=None)
+            transition.do(RestartConsumer(consumer, transition.state.consumer_settings))
 
 
 def outdated(state: State) -> tuple[ConsumerId, ...]:
-    """Those that work, and of whom it is known that they run by others."""
+    """READY consumers known to run with outdated settings."""
     current = (None, state.fingerprint)
     return tuple(
         consumer
@@ -51,40 +52,42 @@ def outdated(state: State) -> tuple[ConsumerId, ...]:
 
 
 def is_due(state: State) -> bool:
-    return state.may_create and bool(outdated(state)) and all(map(_is_well, state.consumers.values()))
+    return state.may_create and bool(outdated(state)) and all(map(_is_healthy, state.consumers.values()))
 
 
-def wants_one_more(state: State) -> bool:
-    """To see that the settings work, at no risk to those that do."""
-    return state.to_replace and is_due(state)
+def wants_canary(state: State) -> bool:
+    """Whether the roll is halted and a new consumer should try the settings, at no risk to the healthy ones."""
+    return state.roll_halted and is_due(state)
 
 
-def begin(turn: Turn) -> None:
-    state = turn.state
-    if state.to_replace:
-        return  # the look was to create one, and could not
+def begin(transition: Transition) -> None:
+    state = transition.state
+    if state.roll_halted:
+        return  # the plan should have created a canary, and could not
     older, wanted = outdated(state), state.fingerprint
     consumer = older[0]
     view = state.consumers[consumer]
-    there = _there(state)
+    present = _present(state)
     change = difference(view.settings, wanted)
-    turn.note(consumer, f"is restarted: {change}, {there - len(older) + 1} of {there}")
-    turn.change(consumer, phase=Phase.ROLLING, had=view.held, settings=wanted)
-    turn.do(RestartConsumer(consumer, state.consumer_settings))
+    transition.note(consumer, f"restarting it ({present - len(older) + 1} of {present}): {change}")
+    transition.change(consumer, phase=Phase.ROLLING, held_before_roll=view.held, settings=wanted)
+    transition.do(RestartConsumer(consumer, state.consumer_settings))
 
 
-def tell(turn: Turn) -> None:
-    """For as long as it lasts, how far it is."""
-    state = turn.state
+def flag_progress(transition: Transition) -> None:
+    state = transition.state
     left = len(outdated(state)) + state.rolling
-    words = f"{left} of {counted(_there(state), 'consumer')} still to be restarted with new settings"
-    if state.to_replace:
-        words += "; the last one did not come up, and another is restarted when a new one has"
-    turn.flag(OUTDATED, words if left else None)
+    if not left:
+        transition.clear(OUTDATED, "every consumer runs with the current settings")
+        return
+    words = f"{left} of {counted(_present(state), 'consumer')} still to be restarted with new settings"
+    if state.roll_halted:
+        words += "; halted: the last one was not ready in time, a new consumer must be ready with them first"
+    transition.flag(OUTDATED, words)
 
 
 def difference(before: str | None, after: str) -> str:
-    """Of two fingerprints, in words, without values of variables."""
+    """What differs between two fingerprints, in words, without the values of environment variables."""
     old, new = _read(before), _read(after)
     changed = [name for name in {**old, **new} if old.get(name) != new.get(name)]
     return ", ".join(_changed(name, old.get(name), new.get(name)) for name in changed) or "other settings"
@@ -98,7 +101,7 @@ def _changed(name: str, old: object, new: object) -> str:
 
 
 def _read(fingerprint: str | None) -> dict[str, object]:
-    """A platform may tell what isn't one."""
+    """Empty if it is no fingerprint: a platform may list any text."""
     try:
         plain = json.loads(fingerprint or "{}")
     except (ValueError, RecursionError):
@@ -106,11 +109,11 @@ def _read(fingerprint: str | None) -> dict[str, object]:
     return plain if isinstance(plain, dict) else {}
 
 
-def _is_well(view: View) -> bool:
-    """One that leaves is nobody's concern any more."""
-    is_ready = view.phase is Phase.READY and view.told and not view.sent and view.report is not None
+def _is_healthy(view: View) -> bool:
+    """A roll does not wait for a consumer that leaves."""
+    is_ready = view.phase is Phase.READY and view.has_reported_holdings and not view.sent and view.report is not None
     return is_ready or view.phase is Phase.LEAVING
 
 
-def _there(state: State) -> int:
+def _present(state: State) -> int:
     return sum(view.phase not in (Phase.LEAVING, Phase.LOST) for view in state.consumers.values())

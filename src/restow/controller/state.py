@@ -1,15 +1,17 @@
-"""What a controller knows. Frozen, like everything in it; what follows from it is derived, not remembered beside it.
+"""What the controller knows. Frozen, like everything in it; what follows from it is derived, never cached beside it.
 
-A consumer *may hold* what it said that it holds and what it was told to start and has not answered. A partition is
-given to another only when nobody else may hold it. So every unanswered command is kept until it is answered, or until
-its consumer is another incarnation, which obeys none of them.
+A consumer *may hold* the partitions it has reported and those of every Start it has not answered. A partition is given
+to a consumer only when no other may hold it. So each unanswered command is kept until its answer, or until its consumer
+is another incarnation, which obeys none of them.
 """
 
 import re
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from functools import cached_property
+from typing import Final
 
+from restow.backoff import Backoff
 from restow.controller.events import SpeedsMeasured
 from restow.controller.transitions import Phase, Stage
 from restow.model import Assignment, ConsumerId, SortedMapping, TopicPartition
@@ -24,15 +26,18 @@ from restow.protocol.messages import (
 )
 from restow.settings import Consumer, Controller
 
+LONGEST_PAUSE: Final = 20
+"""A pause after failures grows to this many times the first."""
+
 
 @dataclass(frozen=True)
 class Rules:
-    """What a controller is told once, from restow.toml."""
+    """The parts of restow.toml that the controller decides by."""
 
     controller: Controller = field(default_factory=Controller)
     consumer: Consumer = field(default_factory=Consumer)
     consume: SortedMapping[str, TopicService] = field(default_factory=SortedMapping)
-    """By a topic's name, or by a regular expression that starts with ^."""
+    """By topic name, or by a regular expression that starts with ^."""
     packer: str = DEFAULT_PACKER
 
     def service_of(self, topic: str) -> TopicService | None:
@@ -44,19 +49,19 @@ class Rules:
 
     @cached_property
     def _services(self) -> dict[str, TopicService | None]:
-        """What was found before: expressions are slow."""
+        """Cached, because matching regular expressions is slow."""
         return {}
 
 
 @dataclass(frozen=True, slots=True)
 class Sent:
-    """A command that is not answered yet."""
+    """An unanswered command."""
 
     command: Command
     since_s: float
     """When it was last sent, in listened seconds."""
     left: frozenset[TopicPartition]
-    """Partitions of it that are not answered: some may be started and others refused."""
+    """The partitions without an answer: some of a command's may be started and others refused."""
     tries: int = 1
 
     @property
@@ -66,37 +71,38 @@ class Sent:
 
 @dataclass(frozen=True, slots=True)
 class View:
-    """One consumer, as far as it is known. Times are listened seconds (`State.listened_s`)."""
+    """What the controller knows of one consumer. Times are listened seconds (`State.listened_s`)."""
 
     phase: Phase
     since_s: float
-    """In this phase since."""
+    """When it entered this phase."""
     heard_s: float
-    """When it last said anything."""
+    """When its last message arrived."""
     up_s: float | None = None
-    """When the platform first told that a process of it had begun, of those that have said nothing yet."""
+    """When the platform reported the first of its processes since its last message."""
     incarnation: int | None = None
     held: frozenset[TopicPartition] = frozenset()
-    """What it said that it holds, changed by what it has answered since."""
+    """The partitions it has reported, changed by its answers since."""
     definitions: SortedMapping[str, str] = field(default_factory=SortedMapping)
+    """The digest of the definition by which it reads each topic."""
     sent: tuple[Sent, ...] = ()
     sequence: int = 0
-    """Of the last command sent to it in this epoch."""
-    told: bool = False
-    """Whether it has told this controller what it holds."""
+    """The number of the last command sent to it in this epoch."""
+    has_reported_holdings: bool = False
+    """Whether it has reported to this controller what it holds."""
     queries: int = 0
-    """How often it was asked for that."""
+    """How many StateQueries it was sent."""
     asked_s: float = 0.0
-    """When it was last asked for that, or the platform to delete it."""
-    again_s: float | None = None
-    """When to try again what the platform refused."""
+    """When its state was last queried, or its deletion last requested."""
+    retry_platform_at_s: float | None = None
+    """When to repeat the request that the platform refused."""
     versions: SortedMapping[str, int] = field(default_factory=SortedMapping)
     report: ConsumerReport | None = None
     settings: str | None = None
-    """The fingerprint of those that it was created or last restarted with; None: nobody has told."""
-    had: frozenset[TopicPartition] = frozenset()
-    """What it held when it was restarted with new settings: while it is rolling these wait for it, and the first plan
-    after that begins with them where they were."""
+    """The fingerprint of the settings it was created or last restarted with; None if unknown."""
+    held_before_roll: frozenset[TopicPartition] = frozenset()
+    """What it held when it was restarted with new settings. These partitions wait for it while it is rolling, and the
+    first plan afterwards finds them where they were."""
 
     @property
     def may_hold(self) -> frozenset[TopicPartition]:
@@ -104,33 +110,37 @@ class View:
         return self.held.union(started) if started else self.held
 
     def is_starting(self, now_s: float, ready_within_s: float) -> bool:
-        """The platform has started it again by itself: it is silent for as long as a start takes."""
+        """Whether the platform has restarted it on its own: it is silent for as long as a start takes."""
         return self.up_s is not None and self.up_s >= self.heard_s and now_s - self.up_s < ready_within_s
 
     @property
-    def may_hold_anything(self) -> bool:
-        """It was there before us and has not told us."""
-        return not self.told and self.phase in (Phase.ASKED, Phase.RESTARTED, Phase.LOST)
+    def is_unknown(self) -> bool:
+        """Holdings unknown: it predates this controller and has not answered."""
+        return not self.has_reported_holdings and self.phase in (Phase.ASKED, Phase.RESTARTED, Phase.LOST)
 
     def digests_of(self, topic: str) -> frozenset[str]:
-        """By which definitions it reads a topic, or will when it obeys."""
+        """The definitions by which it reads a topic, or will when it has obeyed its commands."""
         held = {self.definitions[topic]} if topic in self.definitions else set()
         commands = (sent.command for sent in self.sent)
         starts = (command for command in commands if isinstance(command, StartConsumingCommand))
         return frozenset(held.union(start.topics[topic].digest for start in starts if topic in start.topics))
 
     def is_stopping(self, partition: TopicPartition) -> bool:
-        """Whether the last unanswered command about it is to stop."""
+        """Whether the last unanswered command for the partition is a Stop."""
         last = next((sent for sent in reversed(self.sent) if partition in sent.left), None)
         return last is not None and not last.starts
 
 
 @dataclass(frozen=True, slots=True)
 class Pause:
-    """After a failure: not again before a time, and longer after each."""
+    """Exponential backoff: no new attempt before `until_s`."""
 
-    failures: int
-    until_s: float
+    failures: int = 0
+    until_s: float = 0.0
+
+    def after_failure(self, first_s: float, now_s: float) -> "Pause":
+        failures = self.failures + 1
+        return Pause(failures, now_s + Backoff(first_s, LONGEST_PAUSE * first_s).pause_s(failures))
 
 
 @dataclass(frozen=True, slots=True)
@@ -140,58 +150,58 @@ class State:
     epoch: int | None = None
     now_s: float | None = None
     listened_s: float = 0.0
-    """Seconds in which word could have reached us. Patience is counted in them: an outage, or a pause of our own,
-    counts against nobody."""
+    """Seconds in which messages could reach this controller. Timeouts count them, so that an outage of the brokers, or
+    a pause of this process, is not held against any consumer."""
     listed: bool = False
-    """Whether the platform has told who is there."""
+    """Whether the platform has listed its consumers."""
     listed_s: float = 0.0
-    """When the platform was last asked."""
+    """When the platform was last asked for them."""
     consumers: Mapping[ConsumerId, View] = field(default_factory=dict)
     """By number, ascending."""
     updates: SortedMapping[str, TopicService | None] = field(default_factory=SortedMapping)
-    """What the service topic says of topics; None: no longer of interest. It counts more than the rules."""
+    """The service topic's word on each topic, which overrides the rules; None if a topic is no longer consumed."""
     settings: ConsumerSettings = field(default_factory=ConsumerSettings)
-    """What consumers run as, by the service topic; what it leaves out is as the rules say."""
+    """The service topic's settings for consumers; the rules have what it leaves out."""
     env_digest: str = ""
-    """Of its variables, whose values are in no event log."""
+    """The digest of those settings' environment variables, whose values are in no event log."""
     known: frozenset[TopicPartition] = frozenset()
-    """Every partition that was measured or held."""
+    """Every partition that was ever measured or held."""
     measured: SpeedsMeasured | None = None
-    """The newest that could be believed, with the last known speed of partitions that were missing in it."""
+    """The newest plausible measurement, with the last known speed of each partition missing in it."""
     measured_s: float = 0.0
-    """When it came; before the first, when we began."""
+    """When it arrived; before the first, when this controller began."""
     began_s: float = 0.0
     """The first tick."""
-    looked_s: float = 0.0
-    """When Reassign last looked."""
+    replanned_s: float = 0.0
+    """When Reassign last ran."""
     packed: SpeedsMeasured | None = None
-    """What the last decision was made by."""
+    """The measurement of the last decision."""
     target: Assignment | None = None
-    """In Manage: what it works for."""
+    """The assignment that Manage works towards."""
     stopped: Offsets = field(default_factory=SortedMapping)
-    """Where partitions that nobody holds were stopped."""
+    """The offsets at which partitions that no consumer holds were stopped."""
     refused: SortedMapping[TopicPartition, Pause] = field(default_factory=SortedMapping)
-    """Partitions that were refused: they rest until the pause is over."""
-    creation: Pause = Pause(0, 0.0)
-    """After a consumer could not be started."""
-    to_replace: bool = False
-    """A consumer was lost as it was restarted with new settings: no other is risked until a new one has come up."""
+    """Refused partitions, each with its pause."""
+    creation: Pause = Pause()
+    """No consumer is created before its end: the last new one did not become ready."""
+    roll_halted: bool = False
+    """A consumer was lost in a roll: no other is restarted until a new one is ready with the same settings."""
     tolerated: frozenset[ConsumerId] = frozenset()
-    """Consumers that the last look left above their trigger, because nothing could be done: no reason to look again."""
+    """Consumers that the last plan left above the trigger, because nothing could be done: no cause to plan again."""
     checked_s: float = 0.0
-    """When the reasons to look were last gone through."""
+    """When the causes to plan were last checked."""
     flags: SortedMapping[str, str] = field(default_factory=SortedMapping)
-    """What a person should know of, by name, in words."""
+    """Conditions that operators should know of, in words, by name."""
 
     def service_of(self, topic: str) -> TopicService | None:
-        """What becomes of a topic's records; None: it is of no interest."""
+        """What happens to a topic's records; None if the group does not consume it."""
         if topic in self.updates:
             return self.updates[topic]
         return self.rules.service_of(topic)
 
     @property
     def consumer_settings(self) -> ConsumerSettings:
-        """What a consumer that is created or restarted now runs as."""
+        """The settings for a consumer that is created or restarted now."""
         base, update = self.rules.consumer.settings, self.settings
         return ConsumerSettings(
             image=update.image if update.image is not None else base.image,
@@ -203,7 +213,7 @@ class State:
 
     @property
     def fingerprint(self) -> str:
-        """Of the settings that hold now."""
+        """The fingerprint of `consumer_settings`."""
         return self.consumer_settings.fingerprint_with(self.env_digest)
 
     @property
@@ -215,9 +225,9 @@ class State:
         return self.measured is None or self.time_s - self.measured_s > self.rules.controller.stale_after_s
 
     @property
-    def must_hold(self) -> bool:
-        """Speeds are stale; or we have just begun, and what was not measured so far may still be: it is no reason to
-        close consumers that something held counts as 0."""
+    def is_scaling_frozen(self) -> bool:
+        """Speeds are stale; or this controller has just begun and a held partition is not measured yet: its speed of 0
+        is no reason to close consumers."""
         if self.speeds_are_stale or self.measured is None:
             return True
         if self.time_s - self.began_s >= self.rules.controller.stale_after_s:
@@ -234,30 +244,33 @@ class State:
         return self.time_s >= self.creation.until_s
 
     @property
-    def can_have_anybody(self) -> bool:
-        """Somebody is there who can be given partitions, or may be created."""
+    def can_have_consumers(self) -> bool:
+        """A consumer exists that can be given partitions, or one may be created."""
         most = self.rules.controller.most_consumers
         return bool(self.usable()) or (self.may_create and (most is None or self.rolling < most))
 
     @property
     def rolling(self) -> int:
-        """How many are being restarted with new settings."""
+        """How many consumers are restarting with new settings."""
         return sum(view.phase is Phase.ROLLING for view in self.consumers.values())
 
     def parked(self) -> frozenset[TopicPartition]:
-        """What waits for a consumer that is rolling, unless somebody else turned out to have it."""
-        had = frozenset[TopicPartition]().union(*(v.had for v in self.consumers.values() if v.phase is Phase.ROLLING))
-        if had:
-            had = had.difference(*(v.may_hold for v in self.consumers.values() if v.phase is not Phase.ROLLING))
-        return had
+        """Partitions that wait for a rolling consumer, unless another consumer turned out to hold them."""
+        rolling = [view for view in self.consumers.values() if view.phase is Phase.ROLLING]
+        waiting = frozenset[TopicPartition]().union(*(view.held_before_roll for view in rolling))
+        if waiting:
+            others = (view for view in self.consumers.values() if view.phase is not Phase.ROLLING)
+            waiting = waiting.difference(*(view.may_hold for view in others))
+        return waiting
 
     def is_resting(self, partition: TopicPartition) -> bool:
+        """Whether the partition was refused and its pause is not over."""
         pause = self.refused.get(partition)
         return pause is not None and self.time_s < pause.until_s
 
     def holders(self) -> dict[TopicPartition, list[ConsumerId]]:
-        """Who may hold each partition. Those who were given up count only where their late writes would be taken: such
-        a partition waits until they are gone."""
+        """The consumers that may hold each partition. A lost one counts only where its late writes would be accepted:
+        such a partition waits until it is gone."""
         found: dict[TopicPartition, list[ConsumerId]] = {}
         for consumer, view in self.consumers.items():
             lost = view.phase is Phase.LOST
@@ -271,17 +284,19 @@ class State:
         return service is not None and service.refuses_late_writes
 
     @property
-    def unknown(self) -> frozenset[Phase]:
-        """The phases of those who may hold anything."""
-        return frozenset(view.phase for view in self.consumers.values() if view.may_hold_anything)
+    def unknown_phases(self) -> frozenset[Phase]:
+        """The phases of the consumers whose holdings are unknown."""
+        return frozenset(view.phase for view in self.consumers.values() if view.is_unknown)
 
-    def must_wait(self, partition: TopicPartition, unknown: frozenset[Phase]) -> bool:
-        """Somebody who has told nothing may hold it. One that is lost counts only where its late writes would be
-        taken."""
-        return bool(unknown - {Phase.LOST}) or (bool(unknown) and not self.refuses_late_writes(partition.topic))
+    def must_wait(self, partition: TopicPartition, unknown_phases: frozenset[Phase]) -> bool:
+        """Whether a consumer with unknown holdings may hold the partition. A lost one counts only where its late
+        writes would be accepted."""
+        if unknown_phases - {Phase.LOST}:
+            return True
+        return bool(unknown_phases) and not self.refuses_late_writes(partition.topic)
 
     def contenders(self, consumers: list[ConsumerId]) -> list[ConsumerId]:
-        """Of those who may hold a partition, those who are not on their way out."""
+        """Of the consumers that may hold a partition, those that stay."""
         return [c for c in consumers if self.consumers[c].phase not in (Phase.LEAVING, Phase.LOST, Phase.ROLLING)]
 
     def awaited(self) -> frozenset[ConsumerId]:
@@ -291,7 +306,5 @@ class State:
         """Consumers that can be given partitions, now or as soon as they are ready."""
         working = (Phase.READY, Phase.AWAITED, Phase.RESTARTED)
         return tuple(
-            consumer
-            for consumer, view in self.consumers.items()
-            if view.phase in working and not view.may_hold_anything
+            consumer for consumer, view in self.consumers.items() if view.phase in working and not view.is_unknown
         )

@@ -1,14 +1,15 @@
-"""The controller's states and the ways between them, as data: what is not in the tables can't happen.
+"""The controller's stages, the phases of a consumer, and the moves between them, as data.
 
-`machine.py` checks every transition against them; docs/controller.md has the diagram drawn from them.
+A move that is not in these tables is a bug: `transition.py` asserts each one. docs/controller.md has the diagrams drawn
+from them.
 """
 
 from enum import StrEnum
-from typing import Final
+from typing import Final, Self
 
 
 class Stage(StrEnum):
-    """Where the controller is. Reassign is a call and takes no time; it has a name because people look for it."""
+    """What the controller is doing. Reassign takes no time; it is a stage because operators look for it."""
 
     SYNCHRONIZE = "Synchronize"
     SENTINEL = "Sentinel"
@@ -17,41 +18,47 @@ class Stage(StrEnum):
 
 
 class Cause(StrEnum):
-    ALL_KNOWN = "every consumer has answered or was given up"
-    OVERLOAD = "a consumer's load is above its trigger"
-    UNASSIGNED = "a partition of interest has no consumer"
-    GONE = "a consumer disappeared"
-    REFUSED = "a consumer refused a partition"
-    TOPICS = "the topics of interest changed"
-    DISAGREEMENT = "a consumer holds something else than was believed"
-    LONG_SINCE = "nobody has looked for a long time"
-    HANDOVER = "a consumer was given up: it neither answers nor reports"
-    NOT_READY = "a consumer that was created or restarted did not come up"
-    OUTDATED = "a consumer runs by older settings"
-    BACK = "a consumer is back with its new settings"
-    NO_CHANGE = "nothing is better than what is"
-    CHANGE = "there is something to change"
-    DONE = "everything is where it should be"
+    """Why the controller changes its stage: a name for event logs, and words for people."""
 
+    words: str
+
+    def __new__(cls, name: str, words: str) -> Self:
+        cause = str.__new__(cls, name)
+        cause._value_ = name
+        cause.words = words
+        return cause
+
+    ALL_KNOWN = "all known", "every consumer has answered or was given up"
+    OVERLOAD = "overload", "a consumer's load is above the trigger"
+    UNASSIGNED = "unassigned", "a partition has no consumer"
+    GONE = "gone", "a consumer disappeared"
+    REFUSED = "refused", "a consumer refused a partition"
+    TOPICS = "topics", "the consumed topics or their definitions changed"
+    DISAGREEMENT = "disagreement", "a consumer holds other partitions than the controller assumed"
+    PERIODIC = "periodic", "the assignment is due for its periodic review"
+    HANDOVER = "handover", "a consumer was given up: it neither answers nor reports"
+    NOT_READY = "not ready", "a consumer did not become ready after its creation or restart"
+    OUTDATED = "outdated", "a consumer runs with outdated settings"
+    ROLLED = "rolled", "a consumer is ready with its new settings"
+    NO_CHANGE = "no change", "the current assignment stays"
+    CHANGE = "change", "the assignment changes"
+    DONE = "done", "every partition is where it should be"
+
+
+REPLAN_FROM_SENTINEL: Final = (
+    *(Cause.OVERLOAD, Cause.UNASSIGNED, Cause.GONE, Cause.REFUSED, Cause.TOPICS, Cause.DISAGREEMENT),
+    *(Cause.PERIODIC, Cause.HANDOVER, Cause.NOT_READY, Cause.OUTDATED, Cause.ROLLED),
+)
+REPLAN_FROM_MANAGE: Final = (
+    *(Cause.GONE, Cause.REFUSED, Cause.TOPICS, Cause.DISAGREEMENT),
+    *(Cause.HANDOVER, Cause.NOT_READY, Cause.ROLLED),
+)
 
 TRANSITIONS: Final = frozenset(
     [
         (Stage.SYNCHRONIZE, Stage.SENTINEL, Cause.ALL_KNOWN),
-        *(
-            (Stage.SENTINEL, Stage.REASSIGN, cause)
-            for cause in (
-                *(Cause.OVERLOAD, Cause.UNASSIGNED, Cause.GONE, Cause.REFUSED, Cause.TOPICS),
-                *(Cause.DISAGREEMENT, Cause.LONG_SINCE, Cause.HANDOVER, Cause.NOT_READY),
-                *(Cause.OUTDATED, Cause.BACK),
-            )
-        ),
-        *(
-            (Stage.MANAGE, Stage.REASSIGN, cause)
-            for cause in (
-                *(Cause.GONE, Cause.REFUSED, Cause.TOPICS),
-                *(Cause.DISAGREEMENT, Cause.HANDOVER, Cause.NOT_READY, Cause.BACK),
-            )
-        ),
+        *((Stage.SENTINEL, Stage.REASSIGN, cause) for cause in REPLAN_FROM_SENTINEL),
+        *((Stage.MANAGE, Stage.REASSIGN, cause) for cause in REPLAN_FROM_MANAGE),
         (Stage.REASSIGN, Stage.SENTINEL, Cause.NO_CHANGE),
         (Stage.REASSIGN, Stage.MANAGE, Cause.CHANGE),
         (Stage.MANAGE, Stage.SENTINEL, Cause.DONE),
@@ -60,22 +67,22 @@ TRANSITIONS: Final = frozenset(
 
 
 class Phase(StrEnum):
-    """How the controller sees one consumer."""
+    """The controller's view of one consumer."""
 
     ASKED = "asked"
-    """The platform lists it; it has not answered our query yet, and nobody knows what it holds."""
+    """The platform lists it, and it has not answered this controller's query: what it holds is unknown."""
     AWAITED = "awaited"
-    """It was created and has not said that it is ready."""
+    """Its creation was requested; its ConsumerReady has not arrived."""
     READY = "ready"
-    """It has told what it holds, and takes commands."""
+    """It has reported what it holds, and takes commands."""
     RESTARTED = "restarted"
-    """It is being started again, because it didn't answer or by itself; its ConsumerReady is waited for."""
+    """It is restarting, because it did not answer or crashed; its ConsumerReady has not arrived."""
     ROLLING = "rolling"
-    """It is well, and is being restarted with new settings; nobody else is given its partitions meanwhile."""
+    """It was healthy and is restarting with new settings; its partitions wait for it."""
     LEAVING = "leaving"
-    """It holds nothing and was told to go; its number is free when the platform says that it is gone."""
+    """It holds nothing and its deletion was requested; its number is free when the platform reports it gone."""
     LOST = "lost"
-    """Given up by forced handover: it may still be writing, and its number is free when it is gone."""
+    """Given up by forced handover: it may still be writing; its number is free when the platform reports it gone."""
 
 
 PHASES: Final = frozenset(
@@ -90,4 +97,4 @@ PHASES: Final = frozenset(
         (Phase.LOST, None),
     ]
 )
-"""From and to; None: the platform doesn't have it. One that is found as it leaves is seen as lost until it is gone."""
+"""From and to; None is a consumer that does not exist. A consumer first seen as it leaves is LOST until it is gone."""

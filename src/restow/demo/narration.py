@@ -10,7 +10,7 @@ from restow.controller.effects import Effect, Noted
 from restow.model import TopicPartition
 
 GROUP: Final = "group"
-LEFT_OUT: Final = ("its process runs", "is created")
+LEFT_OUT: Final = ("its process runs", "creating it")
 """Steps between a decision and a ready consumer that add nothing for a viewer."""
 
 

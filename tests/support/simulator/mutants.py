@@ -11,11 +11,11 @@ from restow.consumer.commands import plan
 from restow.consumer.events import CommandRead
 from restow.consumer.state import State as ConsumerState
 from restow.controller import machine as controller
-from restow.controller import manage, patience, roll, sentinel, synchronize
+from restow.controller import manage, roll, sentinel, synchronize, timeouts
 from restow.controller.effects import Effect, Send
 from restow.controller.events import Event, SpeedsMeasured
 from restow.controller.state import Sent, State, View
-from restow.controller.transition import Turn
+from restow.controller.transition import Transition
 from restow.controller.transitions import Phase
 from restow.model import ConsumerId, TopicPartition
 from restow.protocol.messages import Command, StartFrom
@@ -24,12 +24,12 @@ Mutant = Callable[[pytest.MonkeyPatch], None]
 
 
 def only_the_last_command_is_remembered(patch: pytest.MonkeyPatch) -> None:
-    def command(turn: Turn, to: ConsumerId, message: Command) -> None:
-        sent = Sent(message, turn.state.listened_s, frozenset(message.partitions))
-        turn.change(to, sent=(sent,), sequence=message.sequence)
-        turn.do(Send(to, message))
+    def command(transition: Transition, to: ConsumerId, message: Command) -> None:
+        sent = Sent(message, transition.state.listened_s, frozenset(message.partitions))
+        transition.change(to, sent=(sent,), sequence=message.sequence)
+        transition.do(Send(to, message))
 
-    patch.setattr(Turn, "_command", command)
+    patch.setattr(Transition, "_command", command)
 
 
 def an_unanswered_start_is_no_claim(patch: pytest.MonkeyPatch) -> None:
@@ -63,9 +63,9 @@ def every_sink_is_believed_to_refuse_late_writes(patch: pytest.MonkeyPatch) -> N
 
 
 def nonsense_is_believed(patch: pytest.MonkeyPatch) -> None:
-    def measure(turn: Turn, event: SpeedsMeasured) -> None:
-        turn.learn(event.speeds)
-        turn.set(measured=event, measured_s=turn.state.time_s)
+    def measure(transition: Transition, event: SpeedsMeasured) -> None:
+        transition.learn(event.speeds)
+        transition.set(measured=event, measured_s=transition.state.time_s)
 
     patch.setattr(sentinel, "measure", measure)
 
@@ -109,27 +109,27 @@ def what_was_taken_over_is_kept(patch: pytest.MonkeyPatch) -> None:
 
 
 def two_are_restarted_with_new_settings_at_once(patch: pytest.MonkeyPatch) -> None:
-    is_well = roll._is_well
-    patch.setattr(roll, "_is_well", lambda view: view.phase is Phase.ROLLING or is_well(view))
+    is_healthy = roll._is_healthy
+    patch.setattr(roll, "_is_healthy", lambda view: view.phase is Phase.ROLLING or is_healthy(view))
 
 
 def a_new_controller_does_not_learn_by_which_settings_anybody_runs(patch: pytest.MonkeyPatch) -> None:
-    appear = Turn.appear
+    add = Transition.add
     patch.setattr(synchronize, "_learn_settings", lambda *_: None)
     patch.setattr(
-        Turn,
-        "appear",
-        lambda turn, consumer, phase, settings: appear(
-            turn, consumer, phase, None if phase is Phase.ASKED else settings
+        Transition,
+        "add",
+        lambda transition, consumer, phase, settings: add(
+            transition, consumer, phase, None if phase is Phase.ASKED else settings
         ),
     )
 
 
 def bad_settings_are_tried_with_one_after_the_other(patch: pytest.MonkeyPatch) -> None:
-    rolled_in_vain = patience.rolled_in_vain
+    roll_failed = timeouts.roll_failed
 
-    def forgetful(turn: Turn, to: ConsumerId, words: str) -> None:
-        rolled_in_vain(turn, to, words)
-        turn.set(to_replace=False)
+    def forgetful(transition: Transition, to: ConsumerId, words: str) -> None:
+        roll_failed(transition, to, words)
+        transition.set(roll_halted=False)
 
-    patch.setattr(patience, "rolled_in_vain", forgetful)
+    patch.setattr(timeouts, "roll_failed", forgetful)

@@ -42,7 +42,7 @@ def test_of_two_patterns_the_first_by_its_text_counts() -> None:
 
 def test_partitions_of_topics_that_are_of_no_interest_are_left_alone(alone: Told) -> None:
     assert alone.measures(c_0=50) == ()
-    assert alone.causes == [Cause.LONG_SINCE, Cause.NO_CHANGE]
+    assert alone.causes == [Cause.PERIODIC, Cause.NO_CHANGE]
 
 
 # Topics that come and go.
@@ -159,7 +159,7 @@ def test_a_refusal_is_flagged_until_the_partition_starts(pair: Told) -> None:
     assert pair.flags == {"refused b": "no such table"}
     pair.waits(10)
     pair.answers(1)
-    assert pair.words == ["refused b: over: no such table"]
+    assert pair.words == ["refused b: resolved, its partitions are consumed"]
     assert (pair.flags, pair.state.refused) == ({}, SortedMapping())
 
 

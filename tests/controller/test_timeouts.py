@@ -1,36 +1,8 @@
-"""How long anybody is waited for, what is done then, and what the platform tells."""
+"""How long the controller waits for a consumer, and what it does then."""
 
-from tests.support.controller_driver import (
-    A0,
-    A1,
-    A2,
-    A3,
-    PLAIN,
-    TO_A,
-    Told,
-    create,
-    delete,
-    restart,
-    rules,
-)
+from tests.support.controller_driver import A0, A1, PLAIN, Told, create, delete, pair_of, restart, stopping
 
 from restow.controller.transitions import Cause, Stage
-from restow.protocol.messages import TopicService
-
-
-def stopping(told: Told) -> Told:
-    """Consumer 1 is told to stop a-1, for consumer 3."""
-    assert told.measures(a_0=60, a_1=40, a_2=40, a_3=40) == (create(3),)
-    assert told.is_ready(3) == (told.stop(1, 1, A1),)
-    return told
-
-
-def pair_of(service: TopicService) -> Told:
-    told = Told(rules({"a": service}))
-    told.takes_over({1: (A0, A1), 2: (A2, A3)})
-    told.measures(a_0=40, a_1=40, a_2=40, a_3=40)
-    return told
-
 
 # Commands that nobody answers.
 
@@ -42,7 +14,7 @@ def test_a_command_without_an_answer_is_repeated_with_its_number_and_then_its_co
     assert pair.waits(30) == (pair.stop(1, 1, A1),)
     assert pair.waits(29) == ()
     assert pair.waits(1) == (restart(1),)
-    assert pair.words == ["consumer 1: did not answer command 1; it is restarted"]
+    assert pair.words == ["consumer 1: did not answer command 1; restarting it"]
     assert pair.waits(60) == ()
 
 
@@ -82,48 +54,16 @@ def test_commands_wait_for_one_that_is_restarted(pair: Told) -> None:
 def test_one_that_is_silent_is_restarted(pair: Told) -> None:
     assert pair.waits(59, silent=[1]) == ()
     assert pair.waits(1, silent=[1]) == (restart(1),)
-    assert pair.words == ["consumer 1: has said nothing for 60 s; it is restarted"]
+    assert pair.words == ["consumer 1: silent for 60 s; restarting it"]
     assert pair.phases == {1: "restarted", 2: "ready"}
     assert pair.waits(5, silent=[1]) == ()
-
-
-def test_one_that_the_platform_has_started_again_is_waited_for_as_long_as_a_start_may_take(pair: Told) -> None:
-    pair.waits(30, silent=[1])
-    assert pair.is_up(1) == ()
-    assert pair.waits(179, silent=[1]) == ()
-    assert pair.phases == {1: "ready", 2: "ready"}
-    assert pair.is_ready(1, A0, A1, clean=False) == ()
-    assert pair.waits(59, silent=[1]) == ()
-    assert pair.waits(1, silent=[1]) == (restart(1),)
-
-
-def test_one_that_the_platform_starts_again_and_again_without_a_word_is_restarted(pair: Told) -> None:
-    pair.waits(1, silent=[1])
-    for _ in range(8):
-        assert pair.is_up(1) == ()
-        assert pair.waits(20, silent=[1]) == ()
-    assert pair.is_up(1) == ()
-    assert pair.waits(20, silent=[1]) == (restart(1),)
-
-
-def test_a_command_is_not_repeated_to_one_that_the_platform_has_started_again(pair: Told) -> None:
-    stopping(pair).waits(29)
-    pair.is_up(1)
-    assert pair.waits(179, silent=[1]) == ()
-    assert pair.is_ready(1, A0, A1, clean=False) == (pair.stop(1, 2, A1),)
-
-
-def test_news_of_a_process_that_come_late_give_it_no_more_time(pair: Told) -> None:
-    pair.is_up(1)
-    pair.waits(5)
-    assert pair.waits(60, silent=[1]) == (restart(1),)
 
 
 def test_one_that_comes_back_with_what_it_had_goes_on_as_if_nothing_had_been(pair: Told) -> None:
     pair.waits(60, silent=[1])
     assert pair.is_ready(1, A0, A1, clean=False) == ()
     assert pair.moved == ()
-    assert pair.words == ["consumer 1: started again (after a crash), with 2 partitions"]
+    assert pair.words == ["consumer 1: restarted after a crash, with 2 partitions"]
     assert pair.phases == {1: "ready", 2: "ready"}
 
 
@@ -132,7 +72,7 @@ def test_one_that_does_not_come_back_is_given_up_and_its_partitions_recover_else
     assert pair.waits(179, silent=[1]) == ()
     assert pair.waits(1, silent=[1]) == (delete(1), create(3))
     assert pair.causes == [Cause.HANDOVER, Cause.CHANGE]
-    assert pair.words[0] == "consumer 1: neither answers nor comes back: it is given up, with 2 partitions"
+    assert pair.words[0] == "consumer 1: neither answers nor comes back; giving it up with 2 partitions"
     assert pair.is_ready(3) == (pair.start(3, 1, a_0="recover", a_1="recover"),)
     pair.answers(3)
     assert pair.is_calm
@@ -142,8 +82,8 @@ def test_where_late_writes_would_be_taken_a_partition_waits_until_its_lost_consu
     told = pair_of(PLAIN)
     told.waits(240, silent=[1])
     assert told.phases == {1: "lost", 2: "ready", 3: "awaited"}
-    words = "consumer 1: neither answers nor comes back: it is given up, with 2 partitions, 2 of them to be read again"
-    assert f"{words} when it is gone" in told.words
+    words = "consumer 1: neither answers nor comes back; giving it up with 2 partitions, 2 of them wait"
+    assert f"{words} until it is gone" in told.words
     assert told.is_ready(3) == ()
     assert told.goes(1) == (told.start(3, 1, a_0="recover", a_1="recover"),)
 
@@ -209,16 +149,6 @@ def test_a_time_in_which_the_controller_itself_slept_counts_against_nobody(pair:
 # Consumers that don't come up.
 
 
-def test_one_that_can_not_be_started_is_deleted_and_those_that_are_ready_go_on(alone: Told) -> None:
-    assert alone.measures(a_0=70, a_1=70) == (create(1), create(2))
-    alone.is_ready(1)
-    assert alone.fails(2) == (delete(2), alone.start(1, 2, a_1="recover"))
-    assert alone.causes == [Cause.NOT_READY, Cause.CHANGE]
-    assert alone.words[0] == "consumer 2: can't be started: no memory; it is deleted, and no other is created for 30 s"
-    alone.answers(1)
-    assert alone.flags == {"too few consumers": "consumers 1 carry too much: no more are allowed"}
-
-
 def test_another_is_created_after_a_pause_that_grows_with_each_failure(alone: Told) -> None:
     alone.measures(a_0=70, a_1=70)
     alone.is_ready(1)
@@ -228,7 +158,7 @@ def test_another_is_created_after_a_pause_that_grows_with_each_failure(alone: To
     assert alone.waits(29) == ()
     assert alone.waits(1) == (create(2),)
     assert alone.fails(2) == (delete(2),)
-    assert alone.words[0] == "consumer 2: can't be started: no memory; it is deleted, and no other is created for 60 s"
+    assert alone.words[0] == "consumer 2: can't be started: no memory; deleting it, no consumer is created for 60 s"
     alone.goes(2)
     assert alone.waits(59) == ()
     assert alone.waits(1) == (create(2),)
@@ -242,7 +172,7 @@ def test_one_that_is_not_ready_in_time_is_deleted_too(alone: Told) -> None:
     assert alone.measures(a_0=40) == (create(1),)
     assert alone.waits(179) == ()
     assert alone.waits(1) == (delete(1),)
-    assert alone.words[0] == "consumer 1: was not ready within 180 s; it is deleted, and no other is created for 30 s"
+    assert alone.words[0] == "consumer 1: not ready within 180 s; deleting it, no consumer is created for 30 s"
     assert alone.state.stage is Stage.SENTINEL
     assert alone.waits(29) == ()
     assert alone.waits(1) == (create(2),)
@@ -252,7 +182,7 @@ def test_those_that_are_created_together_and_fail_together_make_one_pause(alone:
     assert alone.measures(a_0=80, a_1=80, a_2=80) == (create(1), create(2), create(3))
     assert alone.waits(180) == (delete(1), delete(2), delete(3))
     assert [words.rpartition("; ")[2] for words in alone.words[:3]] == [
-        "it is deleted, and no other is created for 30 s"
+        "deleting it, no consumer is created for 30 s"
     ] * 3
     assert alone.waits(29) == ()
     assert alone.waits(1) == (create(4), create(5), create(6))
@@ -272,77 +202,11 @@ def test_an_overload_that_nothing_helps_is_not_looked_at_again_and_again_after_a
     assert pair.causes.count(Cause.OVERLOAD) == 0
 
 
-def test_one_that_falls_is_waited_for(pair: Told) -> None:
-    assert pair.fails(1) == ()
-    assert pair.words == ["consumer 1: fails: no memory; it is waited for"]
-    assert pair.phases == {1: "restarted", 2: "ready"}
-    assert pair.is_up(1) == ()
-    assert pair.is_ready(1, A0, A1, clean=False) == ()
-    assert pair.phases == {1: "ready", 2: "ready"}
-
-
-def test_one_that_falls_and_does_not_come_back_is_given_up(pair: Told) -> None:
-    pair.fails(1)
-    assert pair.waits(180, silent=[1]) == (delete(1), create(3))
-
-
-def test_one_that_nobody_knows_may_fail_or_go_as_it_likes(pair: Told) -> None:
-    before = pair.state
-    assert pair.fails(9) == ()
-    assert pair.goes(9) == ()
-    assert pair.platform_refuses("delete", 9) == ()
-    assert pair.state == before
-
-
-# What the platform refuses.
-
-
-def test_a_creation_that_the_platform_refused_is_tried_again(alone: Told) -> None:
-    alone.measures(a_0=40)
-    alone.platform_refuses("create", 1)
-    assert alone.words == ["consumer 1: the platform refused to create it: too busy"]
-    assert alone.waits(4) == ()
-    assert alone.waits(1) == (create(1),)
-    alone.platform_refuses("create", 1)
-    assert alone.waits(5) == (create(1),)
-    assert alone.waits(30) == ()
-
-
-def test_a_deletion_that_the_platform_refused_is_tried_again(pair: Told) -> None:
-    pair.waits(240, silent=[1])
-    pair.platform_refuses("delete", 1)
-    assert pair.waits(5) == (delete(1),)
-
-
-def test_a_restart_that_the_platform_refused_is_tried_again(pair: Told) -> None:
-    pair.waits(60, silent=[1])
-    pair.platform_refuses("restart", 1)
-    assert pair.waits(5, silent=[1]) == (restart(1),)
-
-
-def test_what_was_refused_and_came_about_is_not_tried_again(alone: Told) -> None:
-    alone.measures(a_0=40)
-    alone.platform_refuses("create", 1)
-    alone.is_ready(1)
-    alone.answers(1)
-    assert alone.waits(10) == ()
-
-
-def test_one_that_is_given_up_while_its_restart_is_refused_is_deleted_once() -> None:
-    told = pair_of(TO_A)
-    told.waits(60, silent=[1])
-    for _ in range(35):
-        told.platform_refuses("restart", 1)
-        assert told.waits(5, silent=[1]) == (restart(1),)
-    told.platform_refuses("restart", 1)
-    assert told.waits(5, silent=[1]) == (delete(1), create(3))
-
-
 def test_one_that_was_not_restarted_and_still_reports_goes_on(pair: Told) -> None:
     pair.fails(1)
     assert pair.phases == {1: "restarted", 2: "ready"}
     assert pair.waits(180) == ()
-    assert pair.words[-1] == "consumer 1: was not restarted and still reports; it goes on"
+    assert pair.words[-1] == "consumer 1: was not restarted and still reports; it continues"
     assert pair.phases == {1: "ready", 2: "ready"}
 
 
