@@ -78,7 +78,7 @@ $(JAVA_READY): | $(BIN)/python
 # Fetches the jars of Kafka and of Spark's Kafka connector, once; afterwards neither needs a network. Then archives Spark's
 # classes, so that sessions start sooner.
 $(JARS_READY): src/restow/java/jars.py src/restow/pipeline/spark/jars.py src/restow/pipeline/spark/class_archive.py $(RUN_READY) | $(JAVA_READY)
-	$(BIN)/python -c 'from restow.java.jars import KAFKA, fetch; fetch(KAFKA, print)'
+	$(BIN)/python -m restow.java
 	$(BIN)/python -m restow.pipeline.spark.jars
 	$(BIN)/python -m restow.pipeline.spark.build_archive
 	touch $@

@@ -11,44 +11,41 @@ from restow.model import ConsumerId
 SAVED = Checkpoint(ME, epoch=8, clean=False, positions=offsets(a_0=5, a_1=6, b_0=7), topics=services("a", "b"))
 
 
-@pytest.fixture
-def said() -> list[str]:
-    return []
-
-
-def test_what_was_saved_is_read_by_the_next_process(tmp_path: Path, said: list[str]) -> None:
-    with Volume(tmp_path / "new", "restow", ME, said.append) as volume:
+def test_the_next_process_reads_the_checkpoint(tmp_path: Path, caplog: pytest.LogCaptureFixture) -> None:
+    with Volume(tmp_path / "new", "restow", ME) as volume:
         assert volume.read() is None
         volume.write(Checkpoint(ME))
         volume.write(SAVED)
-    with Volume(tmp_path / "new", "restow", ME, said.append) as volume:
+    with Volume(tmp_path / "new", "restow", ME) as volume:
         assert volume.read() == SAVED
-    assert said == []
+    assert caplog.messages == []
 
 
-def test_what_one_that_was_deleted_held_is_not_for_the_next_of_its_number(tmp_path: Path, said: list[str]) -> None:
-    with Volume(tmp_path, "restow", ME, said.append, "first") as volume:
+def test_the_checkpoint_of_a_deleted_consumer_is_not_resumed(tmp_path: Path, caplog: pytest.LogCaptureFixture) -> None:
+    with Volume(tmp_path, "restow", ME, "first") as volume:
         volume.write(SAVED)
-    with Volume(tmp_path, "restow", ME, said.append, "first") as restarted:
+    with Volume(tmp_path, "restow", ME, "first") as restarted:
         assert restarted.read() == SAVED
-    assert said == []
-    with Volume(tmp_path, "restow", ME, said.append, "second") as created:
+    assert caplog.messages == []
+    with Volume(tmp_path, "restow", ME, "second") as created:
         assert created.read() is None
-    assert [line.partition("from it: ")[2] for line in said] == [
-        "it is of one that was deleted since, and what it held is read by others"
+    assert [line.partition("from it: ")[2] for line in caplog.messages] == [
+        "it is from a consumer that was deleted; others read its partitions now"
     ]
 
 
-def test_one_that_ended_cleanly_left_nothing_that_could_be_mistaken(tmp_path: Path, said: list[str]) -> None:
-    with Volume(tmp_path, "restow", ME, said.append, "first") as volume:
+def test_a_clean_checkpoint_is_read_whatever_creation_wrote_it(
+    tmp_path: Path, caplog: pytest.LogCaptureFixture
+) -> None:
+    with Volume(tmp_path, "restow", ME, "first") as volume:
         volume.write(Checkpoint(ME, epoch=8))
-    with Volume(tmp_path, "restow", ME, said.append, "second") as created:
+    with Volume(tmp_path, "restow", ME, "second") as created:
         assert created.read() == Checkpoint(ME, epoch=8)
-    assert said == []
+    assert caplog.messages == []
 
 
-def test_a_write_that_was_cut_off_leaves_what_was_before(tmp_path: Path, said: list[str]) -> None:
-    with Volume(tmp_path, "restow", ME, said.append) as volume:
+def test_an_interrupted_write_leaves_the_previous_checkpoint(tmp_path: Path) -> None:
+    with Volume(tmp_path, "restow", ME) as volume:
         volume.write(SAVED)
         (tmp_path / f"{STATE}.new").write_text('{"version": 1, "gro')
         assert volume.read() == SAVED
@@ -74,16 +71,16 @@ def test_a_write_that_was_cut_off_leaves_what_was_before(tmp_path: Path, said: l
         ),
     ],
 )
-def test_a_state_that_is_damaged_or_not_ours_is_set_aside(
-    tmp_path: Path, said: list[str], content: str, reason: str
+def test_a_damaged_or_foreign_checkpoint_is_renamed_and_not_used(
+    tmp_path: Path, caplog: pytest.LogCaptureFixture, content: str, reason: str
 ) -> None:
     (tmp_path / STATE).write_text(content)
-    with Volume(tmp_path, "restow", ME, said.append) as volume:
+    with Volume(tmp_path, "restow", ME) as volume:
         assert volume.read() is None
         assert volume.read() is None
-    [line] = said
+    [line] = caplog.messages
     aside = f"{STATE}.set-aside"
-    assert line.startswith(f"{tmp_path / STATE} is set aside as {aside}, and nothing is resumed from it: {reason}")
+    assert line.startswith(f"{tmp_path / STATE} is renamed to {aside}, and nothing is resumed from it: {reason}")
     assert (tmp_path / aside).read_text() == content
 
 
@@ -93,17 +90,17 @@ PLANNED = (
 )
 
 
-def test_the_plan_of_a_cycle_is_there_from_its_beginning_to_its_end(tmp_path: Path, said: list[str]) -> None:
-    with Volume(tmp_path, "restow", ME, said.append, "first") as volume:
+def test_the_plan_of_a_cycle_lasts_until_it_is_forgotten(tmp_path: Path, caplog: pytest.LogCaptureFixture) -> None:
+    with Volume(tmp_path, "restow", ME, "first") as volume:
         volume.write(SAVED)
         assert volume.read_plan() == ()
         volume.write_plan(PLANNED)
-    with Volume(tmp_path, "restow", ME, said.append, "second") as volume:
-        assert volume.read_plan() == PLANNED, "whoever left it half done"
+    with Volume(tmp_path, "restow", ME, "second") as volume:
+        assert volume.read_plan() == PLANNED
         volume.forget_plan()
         volume.forget_plan()
         assert volume.read_plan() == ()
-    assert said == []
+    assert caplog.messages == []
 
 
 @pytest.mark.parametrize(
@@ -120,35 +117,35 @@ def test_the_plan_of_a_cycle_is_there_from_its_beginning_to_its_end(tmp_path: Pa
                 '{"version": 1, "group": "restow", "plan": {"consumer": 3, "stages": ['
                 '{"table": "", "directory": "", "first": {"a": {"0": 1}}, "next": {}}]}}'
             ),
-            "its offsets are not of the same partitions",
+            "its first and next offsets are not of the same partitions",
         ),
     ],
 )
-def test_a_plan_that_is_damaged_or_not_ours_is_set_aside(
-    tmp_path: Path, said: list[str], content: str, reason: str
+def test_a_damaged_or_foreign_plan_is_renamed_and_not_used(
+    tmp_path: Path, caplog: pytest.LogCaptureFixture, content: str, reason: str
 ) -> None:
     (tmp_path / PLAN).write_text(content)
-    with Volume(tmp_path, "restow", ME, said.append) as volume:
+    with Volume(tmp_path, "restow", ME) as volume:
         assert volume.read_plan() == ()
         assert volume.read_plan() == ()
-    [line] = said
+    [line] = caplog.messages
     assert line.startswith(
-        f"{tmp_path / PLAN} is set aside as {PLAN}.set-aside, and what was under way is left to whoever sweeps the "
-        f"tables: {reason}"
+        f"{tmp_path / PLAN} is renamed to {PLAN}.set-aside, and the tables' vacuum removes what its cycle may have "
+        f"left: {reason}"
     )
 
 
-def test_a_volume_has_one_process_at_a_time(tmp_path: Path, said: list[str]) -> None:
+def test_a_volume_has_one_process_at_a_time(tmp_path: Path) -> None:
     with (
-        Volume(tmp_path, "restow", ME, said.append),
+        Volume(tmp_path, "restow", ME),
         pytest.raises(RestowError, match=rf"the volume {tmp_path} is in use by process \d+; a volume has one process"),
     ):
-        Volume(tmp_path, "restow", ME, said.append)
-    with Volume(tmp_path, "restow", ConsumerId(9), said.append):
+        Volume(tmp_path, "restow", ME)
+    with Volume(tmp_path, "restow", ConsumerId(9)):
         pass
 
 
-def test_a_volume_that_is_no_directory_is_refused(tmp_path: Path, said: list[str]) -> None:
+def test_a_volume_that_is_no_directory_is_refused(tmp_path: Path) -> None:
     (tmp_path / "file").touch()
     with pytest.raises(InvalidInput, match="can't be used: File exists; name a directory"):
-        Volume(tmp_path / "file", "restow", ME, said.append)
+        Volume(tmp_path / "file", "restow", ME)

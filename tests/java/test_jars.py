@@ -1,5 +1,6 @@
 """Jars are fetched by the real Ivy, from a repository that is a directory of the test's own."""
 
+import logging
 import zipfile
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
@@ -36,21 +37,21 @@ def published(repository: Path) -> Path:
 
 
 def test_jars_are_fetched_once_and_then_found_without_java_or_network(
-    published: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+    published: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
 ) -> None:
-    told: list[str] = []
-    home = fetch(HELLO, told.append)
+    caplog.set_level(logging.INFO, "restow")
+    home = fetch(HELLO)
     assert home == tmp_path / "cache" / "jars" / "hello-1.0"
     assert [path.name for path in home.iterdir()] == ["hello-core-1.0.jar"]
-    assert told == [f"fetching hello 1.0 once, into {home}; this takes about a minute", "fetched hello 1.0"]
+    assert caplog.messages == [f"fetching hello 1.0 once, into {home}; this takes about a minute", "fetched hello 1.0"]
     (published / "hello-core-1.0.jar").unlink()
     monkeypatch.setenv("PATH", "")
-    assert fetch(HELLO, told.append) == home
-    assert len(told) == 2
+    assert fetch(HELLO) == home
+    assert len(caplog.messages) == 2
 
 
 @pytest.mark.usefixtures("repository")
-def test_a_jar_that_is_nowhere_is_told_in_one_line_and_nothing_is_taken_for_fetched(tmp_path: Path) -> None:
+def test_a_missing_jar_is_an_error_of_one_line_and_leaves_nothing_behind(tmp_path: Path) -> None:
     with pytest.raises(RestowError) as caught:
         fetch(HELLO)
     assert str(caught.value) == (
@@ -59,7 +60,7 @@ def test_a_jar_that_is_nowhere_is_told_in_one_line_and_nothing_is_taken_for_fetc
     assert [path.name for path in (tmp_path / "cache" / "jars").iterdir()] == ["hello-1.0.lock"]
 
 
-def test_a_network_that_is_not_there_is_told_in_one_line(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_missing_network_is_an_error_of_one_line(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("RESTOW_CACHE", str(tmp_path))
     monkeypatch.setenv("JAVA_TOOL_OPTIONS", "-Dhttps.proxyHost=127.0.0.1 -Dhttps.proxyPort=1")
     with pytest.raises(RestowError) as caught:
@@ -69,7 +70,7 @@ def test_a_network_that_is_not_there_is_told_in_one_line(tmp_path: Path, monkeyp
 
 
 @pytest.mark.usefixtures("published")
-def test_what_an_interrupted_fetch_left_is_swept_and_never_used(tmp_path: Path) -> None:
+def test_the_remains_of_an_interrupted_fetch_are_removed_and_never_used(tmp_path: Path) -> None:
     left = tmp_path / "cache" / "jars" / ".hello-1.0-abc"
     (left / "jars").mkdir(parents=True)
     (left / "jars" / "half.jar").write_text("half")
@@ -78,9 +79,9 @@ def test_what_an_interrupted_fetch_left_is_swept_and_never_used(tmp_path: Path) 
 
 
 @pytest.mark.usefixtures("published")
-def test_of_many_who_ask_at_once_one_fetches() -> None:
-    told: list[str] = []
+def test_of_many_concurrent_callers_one_fetches(caplog: pytest.LogCaptureFixture) -> None:
+    caplog.set_level(logging.INFO, "restow")
     with ThreadPoolExecutor(4) as pool:
-        homes = set(pool.map(lambda _: fetch(HELLO, told.append), range(4)))
+        homes = set(pool.map(lambda _: fetch(HELLO), range(4)))
     assert len(homes) == 1
-    assert told[1:] == ["fetched hello 1.0"]
+    assert caplog.messages[1:] == ["fetched hello 1.0"]

@@ -46,5 +46,5 @@ def test_java_home_comes_before_the_path(tmp_path: Path, monkeypatch: pytest.Mon
 def test_what_is_no_java_is_told(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     java_that_says(tmp_path, "hello")
     monkeypatch.setenv("JAVA_HOME", str(tmp_path))
-    with pytest.raises(RestowError, match="doesn't say its version"):
+    with pytest.raises(RestowError, match="doesn't report its version"):
         find_java()

@@ -203,6 +203,6 @@ def test_one_that_finds_no_broker_says_so_once_and_ends_when_it_is_told(group: G
     group.eventually(lambda: "127.0.0.1:9 doesn't answer" in group.log(1))
     assert terminate(process) == 0
     first, told, last = group.log(1).splitlines()
-    assert first.endswith("; tries go on")
-    assert told.endswith("told to end: finishing what is under way")
-    assert "ended without a word to the controller: " in last
+    assert first.endswith("; retrying")
+    assert told.endswith("ending: finishing the running cycle")
+    assert "ended without a last message to the controller: " in last

@@ -125,7 +125,7 @@ def test_without_any_log_size_records_are_read_to_learn_their_size(
         speed = watch.look()[partition]
         assert speed.bytes_per_s > 0
         assert (speed.size_bytes, speed.estimated) == (None, True)
-        assert caplog.messages[2:] == ["the size of records: back again"]
+        assert caplog.messages[2:] == ["the size of records can be read again"]
 
 
 def test_a_topic_without_the_right_describe_is_logged_and_the_others_are_measured(
@@ -143,7 +143,7 @@ def test_a_topic_without_the_right_describe_is_logged_and_the_others_are_measure
             if sampler.sample().partitions == (seen,):
                 break
         assert sampler.sample().partitions == (seen,)
-        missing = f"there is no topic {hidden.topic}, or the right Describe on it is missing; others go on"
+        missing = f"there is no topic {hidden.topic}, or the right Describe on it is missing; the others are measured"
         assert caplog.messages[-1] == missing
 
 
@@ -168,6 +168,9 @@ def test_a_cleanup_policy_that_may_not_be_read_is_logged_once_and_the_monitor_go
         first = partitions[0].topic
         missing = f"can't read the cleanup.policy of {first}: the right DescribeConfigs on the topic {first} is missing"
         assert caplog.messages == [
-            f"{missing}; grant it to the principal in [kafka] (and so for 1 more); what compaction hides is not seen",
+            (
+                f"{missing}; grant it to the principal in [kafka] (and for 1 more); until then compacted topics are "
+                "measured as if they weren't"
+            )
         ]
         assert admin.cleanup_policies([f"{prefix}-a"]) == {f"{prefix}-a": "compact,delete"}

@@ -7,7 +7,6 @@ from collections.abc import Iterable
 from pathlib import Path
 
 from restow.cli.support.options import Subparsers, whole_number
-from restow.cli.support.output import note
 from restow.cli.support.stopping import interrupt_on_stop_signals
 
 LOOK_EVERY_S = 0.5
@@ -56,7 +55,7 @@ def run(args: argparse.Namespace) -> int:
 
     interrupt_on_stop_signals()
     try:
-        with EmbeddedKafka(args.nodes, data=args.data, port=args.port, say=note) as kafka:
+        with EmbeddedKafka(args.nodes, data=args.data, port=args.port) as kafka:
             announce(kafka.bootstrap, kafka.logs, args.data)
             while True:
                 time.sleep(LOOK_EVERY_S)

@@ -84,12 +84,12 @@ def run(args: argparse.Namespace) -> int:
     stop, health = Stop(), Health(os.environ.get("RESTOW_SIGNS"))
     sender = f"{args.name}@{socket.gethostname()}:{os.getpid()}"
     with (
-        Volume(args.volume, settings.group.name, consumer, log.info, os.environ.get("RESTOW_CREATION", "")) as volume,
-        Mailbox(settings, consumer, sender, log.info) as mailbox,
+        Volume(args.volume, settings.group.name, consumer, os.environ.get("RESTOW_CREATION", "")) as volume,
+        Mailbox(settings, consumer, sender) as mailbox,
     ):
         pipeline = pipeline_of(settings, args, volume)
         try:
-            ConsumerProcess(settings, consumer, volume, pipeline, mailbox, health, log.info, stop.wait).run()
+            ConsumerProcess(settings, consumer, volume, pipeline, mailbox, health, stop.wait).run()
         finally:
             pipeline.close()
     return 0
@@ -99,7 +99,7 @@ def pipeline_of(settings: Settings, args: argparse.Namespace, plans: "Plans") ->
     if settings.consumer.pipeline == "light":
         from restow.pipeline.light.pipeline import LightPipeline
 
-        return LightPipeline(settings, log.info)
+        return LightPipeline(settings)
     from restow.cli.support.transforms_path import add_transforms_path
     from restow.pipeline.pipeline import spark_pipeline
 

@@ -50,7 +50,7 @@ Narrate = Callable[[str], None]
 
 def run(seconds: float, directory: Path, narrate: Narrate) -> DemoResult:
     narrate("starting Apache Kafka on this machine")
-    with EmbeddedKafka(say=narrate) as broker:
+    with EmbeddedKafka() as broker:
         kafka = Kafka(broker.bootstrap)
         _make_topics(kafka)
         narrate(f"Kafka runs at {broker.bootstrap}; topics: {' and '.join(TOPICS)}, {PARTITIONS} partitions each")

@@ -1,1 +1,6 @@
-"""Java for the embedded broker and for Spark: finding a runtime, and fetching jars into a cache."""
+"""Java for the embedded broker and for Spark.
+
+runtime.py   finds a Java that is new enough
+jars.py      fetches jars once, with their dependencies, into a cache
+__main__.py  fetches the embedded broker's jars ahead of time, for `make`
+"""

@@ -1,29 +1,26 @@
-"""Fetches jars once, with what they depend on, into a cache; afterwards no network is needed.
+"""Fetches jars once, with their dependencies, into a cache. Later runs need no network.
 
-The Ivy among PySpark's jars does the work with nothing but Java. The embedded broker asks for `KAFKA`; a pipeline may
-ask for bundles of its own. Ivy's own settings (a mirror, say) can be given as a file in RESTOW_IVY_SETTINGS.
+The Ivy among PySpark's jars resolves and downloads them; it needs nothing but Java. The embedded broker uses the bundle
+`KAFKA`, the Spark pipeline has its own. The environment variable RESTOW_IVY_SETTINGS can name a file with Ivy's
+settings, to use a mirror for example.
 """
 
-import fcntl
 import importlib.util
 import logging
 import os
 import shutil
 import subprocess
 import tempfile
-from collections.abc import Callable, Iterator
-from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 from typing import NamedTuple
 from xml.sax.saxutils import quoteattr
 
+from restow.durable import locked_file
 from restow.errors import RestowError
 from restow.java.runtime import find_java
 
 log = logging.getLogger(__name__)
-
-Say = Callable[[str], None]
 
 
 class Jar(NamedTuple):
@@ -31,12 +28,12 @@ class Jar(NamedTuple):
     name: str
     version: str
     alone: bool = False
-    """Without what it depends on: that is there already, or is named beside it in another version."""
+    """Without its dependencies: they are there already, or the bundle names them in another version."""
 
 
 @dataclass(frozen=True, slots=True)
 class Bundle:
-    """Jars that are used together. A different content needs a different name or version: that is the cache's key."""
+    """Jars that are used together. The name and version are the cache's key: change one of them with the content."""
 
     name: str
     version: str
@@ -51,7 +48,7 @@ KAFKA = Bundle(
     version="4.3.1",
     jars=(
         Jar("org.apache.kafka", "kafka_2.13", "4.3.1"),
-        # The broker logs through slf4j and brings no backend. This is the one for the log4j-core that it does bring.
+        # The broker logs through slf4j and has no backend for it. This one uses the broker's own log4j-core.
         Jar("org.apache.logging.log4j", "log4j-slf4j-impl", "2.25.4"),
     ),
 )
@@ -61,23 +58,23 @@ def cache_dir() -> Path:
     return Path(os.environ.get("RESTOW_CACHE") or Path.home() / ".cache" / "restow") / "jars"
 
 
-def fetch(bundle: Bundle, say: Say = log.info) -> Path:
-    """The directory that holds the bundle's jars; fetched when it is not there. `say` is told when that takes time."""
+def fetch(bundle: Bundle) -> Path:
+    """Returns the directory of the bundle's jars, after fetching them if it is missing. Raises RestowError."""
     home = cache_dir() / f"{bundle.name}-{bundle.version}"
     if home.is_dir():
         return home
     home.parent.mkdir(parents=True, exist_ok=True)
-    with _locked(home.with_name(f"{home.name}.lock")):
-        if not home.is_dir():  # somebody else may have fetched it while we waited
-            say(f"fetching {bundle} once, into {home}; this takes about a minute")
+    with locked_file(home.with_name(f"{home.name}.lock")):
+        if not home.is_dir():  # another process may have fetched it while we waited
+            log.info("fetching %s once, into %s; this takes about a minute", bundle, home)
             _fetch(bundle, home)
-            say(f"fetched {bundle}")
+            log.info("fetched %s", bundle)
     return home
 
 
 def _fetch(bundle: Bundle, home: Path) -> None:
-    """The jars come to stand in `home` in one step, so that an interrupted fetch is never taken for a whole one. The
-    caller holds the lock: what others left behind is nobody's."""
+    """Renames the complete directory to `home` at the end, so that an interrupted fetch is never taken for a whole one.
+    The caller holds the lock, so that remains of interrupted fetches can be removed."""
     java, ivy = find_java(), _ivy()
     for interrupted in home.parent.glob(f".{home.name}-*"):
         shutil.rmtree(interrupted)
@@ -99,9 +96,7 @@ def _settings() -> tuple[str, ...]:
 
 
 def _ivy() -> Path:
-    pyspark = importlib.util.find_spec(
-        "pyspark"
-    )  # found, not imported: importing takes half a second and is not needed
+    pyspark = importlib.util.find_spec("pyspark")  # importing it would take half a second
     if pyspark is None or pyspark.origin is None:
         raise RestowError(
             "pyspark is not installed, and its Ivy is needed to fetch jars; install it: pip install pyspark"
@@ -124,18 +119,10 @@ def _descriptor(bundle: Bundle) -> str:
 
 
 def _reason(output: str) -> str:
-    """The line of Ivy's report that says most: the network's trouble, else the jar that does not exist."""
+    """The most telling line of Ivy's report: the network error, else the jar that does not exist."""
     lines = [line.strip() for line in output.splitlines()]
     for mark in ("Server access error", "not found", "Exception", "download failed"):
         for line in lines:
             if mark in line:
                 return f"{line.strip(': ')}; is the network reachable?"
     return next((line for line in reversed(lines) if line), "Ivy said nothing")
-
-
-@contextmanager
-def _locked(path: Path) -> Iterator[None]:
-    """One process at a time; the others wait."""
-    with path.open("w") as file:
-        fcntl.flock(file, fcntl.LOCK_EX)
-        yield

@@ -1,8 +1,7 @@
-"""Makes the Kafka clients of restow from its settings. Every property in `[kafka]` reaches every client.
+"""Makes Kafka clients from the settings. Every property in `[kafka]` reaches every client.
 
-What librdkafka would print goes to the logger `restow.kafka.librdkafka` when the client is polled, always as DEBUG:
-it reports every failed attempt to connect, and restow reports an outage itself, once. So does kafka-python, which
-log_dirs.py uses and which is silenced.
+librdkafka's own messages go to the logger `restow.kafka.librdkafka` when the client is polled, always as DEBUG: it
+reports every failed attempt to connect, while restow reports an outage once.
 """
 
 import logging
@@ -25,12 +24,11 @@ librdkafka.addHandler(logging.NullHandler())
 
 def _as_debug(record: logging.LogRecord) -> bool:
     record.levelno, record.levelname = logging.DEBUG, logging.getLevelName(logging.DEBUG)
-    # Every client is given every property, so that "ignored by this consumer instance" is no mistake.
+    # "This property is ignored by this consumer instance" is expected: every client gets every property.
     return librdkafka.isEnabledFor(logging.DEBUG) and not record.getMessage().startswith("CONFWARN")
 
 
 librdkafka.addFilter(_as_debug)
-logging.getLogger("kafka").setLevel(logging.CRITICAL + 1)
 
 
 def make_producer(kafka: Kafka, own: Own | None = None) -> Producer:
@@ -38,7 +36,7 @@ def make_producer(kafka: Kafka, own: Own | None = None) -> Producer:
 
 
 def make_consumer(kafka: Kafka, own: Own | None = None) -> Consumer:
-    """`own` needs a "group.id", whether the consumer is part of a group or not: librdkafka asks for one."""
+    """`own` needs a "group.id" even if the consumer joins no group: librdkafka demands one."""
     return _make(Consumer, kafka, own)
 
 
@@ -47,7 +45,7 @@ def make_admin_client(kafka: Kafka, on_error: Callable[[KafkaError], None] | Non
 
 
 def properties_of(kafka: Kafka, own: Own | None = None) -> dict[str, Any]:
-    """The person's, then restow's own: what restow needs to be right is not a person's to change."""
+    """The user's properties, overridden by restow's own: those it needs to be correct."""
     return {**kafka.properties, "bootstrap.servers": kafka.bootstrap, **(own or {})}
 
 

@@ -16,7 +16,7 @@ from restow.kafka.errors import NoAnswer, NotAllowed, RequestRefused
 from restow.model import TopicPartition
 from restow.settings import Kafka
 
-logging.getLogger("kafka").addHandler(logging.NullHandler())  # it has words for stderr otherwise
+logging.getLogger("kafka").setLevel(logging.CRITICAL + 1)  # the sampler logs failures itself, once
 
 CLIENT_ID = "restow"
 

@@ -1,10 +1,11 @@
-"""Reads data for the light consumer: committed records of the partitions it is told, from the offsets it is told.
+"""Reads committed records for the light consumer, from given partitions and offsets.
 
-One client for all partitions, assigned by hand. What it fetches ahead is limited to about a cycle, so that a partition
-with a long backlog doesn't keep the others waiting for longer than that.
+One client reads all partitions, without joining a group. It prefetches about one cycle's bytes, so that a partition
+with a long backlog delays the others by no more than that.
 """
 
-from collections.abc import Callable, Iterable, Mapping
+import logging
+from collections.abc import Iterable, Mapping
 from typing import Final, NamedTuple
 
 from confluent_kafka import TIMESTAMP_NOT_AVAILABLE, KafkaError, KafkaException, Message
@@ -16,18 +17,20 @@ from restow.model import TopicPartition
 from restow.protocol.messages import Gap
 from restow.settings import Kafka
 
+log = logging.getLogger(__name__)
+
 FETCHED_AT_ONCE: Final = range(64 << 10, (1 << 20) + 1)
-"""Bytes of one partition in one answer of a broker; at least so much that small cycles don't mean many requests."""
+"""The least and the most bytes of one partition in one fetch. The least keeps small cycles from many requests."""
 FETCHED_AHEAD: Final = 1000
-"""Records of a partition that are fetched ahead of their use."""
+"""Records of a partition that are prefetched."""
 
 FULL_FOR_MS: Final = 10
-"""When as much is fetched ahead as may be, no partition is asked for until this has passed. The usual second would keep
-those waiting that have little."""
+"""How long a full prefetch queue holds back further fetches. librdkafka's default of one second would delay partitions
+with little data."""
 
 
 class Record(NamedTuple):
-    """As it is stored: the columns of the light consumer's table."""
+    """A record as the light consumer's table stores it."""
 
     topic: str
     partition: int
@@ -42,10 +45,9 @@ class Record(NamedTuple):
 
 
 class Reader:
-    def __init__(self, kafka: Kafka, group: str, ahead_bytes: int, say: Callable[[str], None]) -> None:
-        self._say = say
+    def __init__(self, kafka: Kafka, group: str, ahead_bytes: int) -> None:
         self._next: dict[TopicPartition, int] = {}
-        self._passed: dict[TopicPartition, Gap] = {}
+        self._skipped: dict[TopicPartition, Gap] = {}
         self._gaps: list[Gap] = []
         self._ended: set[TopicPartition] = set()
         at_once = min(max(ahead_bytes // 8, FETCHED_AT_ONCE.start), FETCHED_AT_ONCE.stop - 1)
@@ -65,7 +67,7 @@ class Reader:
         )
 
     def read_from(self, positions: Mapping[TopicPartition, int]) -> None:
-        """These partitions from now on, and no others. What is fetched ahead of one that goes on is kept."""
+        """Reads exactly these partitions from now on. Keeps prefetched records of a partition that continues."""
         positions = {partition: self._after_gap(partition, at) for partition, at in positions.items()}
         gone = [partition for partition, at in self._next.items() if positions.get(partition) != at]
         new = [partition for partition, at in positions.items() if self._next.get(partition) != at]
@@ -79,8 +81,8 @@ class Reader:
         self._next |= {partition: positions[partition] for partition in new}
 
     def take(self, most: int, within_s: float) -> tuple[list[Record], bool]:
-        """So many at most; fewer, or none, when there are no more within this time. And whether there may be more: news
-        of ends and errors count as records do."""
+        """Returns up to `most` records, as many as arrive in time, and whether there may be more. End-of-partition
+        events and errors count towards `most`."""
         taken, messages = [], self._client.consume(most, timeout=within_s)
         for message in messages:
             partition = TopicPartition(str(message.topic()), int(message.partition() or 0))
@@ -96,15 +98,15 @@ class Reader:
         return taken, len(messages) == most
 
     def lag(self, partition: TopicPartition, position: int) -> int:
-        """Records from the position to the end, as far as the brokers have told."""
+        """The records from the position to the end of the log, by the last fetch."""
         position = self._after_gap(partition, position)
         if partition in self._ended and self._next.get(partition) == position:
-            return 0  # what is left there are marks of transactions
+            return 0  # only transaction markers are left
         _, end = self._client.get_watermark_offsets(Place(*partition), cached=True)
         return max(0, end - position)
 
     def gaps(self) -> tuple[Gap, ...]:
-        """What was deleted before it was read, each told once."""
+        """Returns the gaps found since the last call: records that were deleted before they were read."""
         found, self._gaps = tuple(self._gaps), []
         return found
 
@@ -118,29 +120,29 @@ class Reader:
         elif code == KafkaError._AUTO_OFFSET_RESET:
             self._out_of_range(partition)
         elif not error.retriable() and code not in UNKNOWN:
-            self._say(f"{partition} can't be read: {error.str()}; tries go on")
+            log.warning("%s can't be read: %s; retrying", partition, error.str())
 
     def _out_of_range(self, partition: TopicPartition) -> None:
-        """What was deleted before it was read can't be read. A log that ends before our position is not read at all:
-        its topic was made anew, and only a person knows what that means."""
+        """Skips a gap. A log that ends before the position is not read at all: its topic was probably recreated, which
+        an operator has to judge."""
         position = self._next[partition]
         try:
             first, end = self._client.get_watermark_offsets(Place(*partition), timeout=5.0)
         except KafkaException:
             first = end = position
         if position < first:
-            self._passed[partition] = gap = Gap(partition, position, first)
+            self._skipped[partition] = gap = Gap(partition, position, first)
             self._gaps.append(gap)
-            self._say(str(gap))
+            log.warning(str(gap))
             self._client.incremental_unassign([Place(*partition)])
             self._client.incremental_assign([Place(*partition, first)])
             self._next[partition] = first
         else:
-            self._say(f"{partition} ends at {end}, before {position}, where it is to be read; was its topic made anew?")
+            log.error("%s ends at %d, before its position %d; was its topic recreated?", partition, end, position)
 
     def _after_gap(self, partition: TopicPartition, position: int) -> int:
-        """Nothing is stored of a gap, so that a position stays before it until there is a record after it."""
-        gap = self._passed.get(partition)
+        """Where reading continues. A stored position stays before a gap until a record after the gap is stored."""
+        gap = self._skipped.get(partition)
         return gap.next if gap and gap.first <= position < gap.next else position
 
 

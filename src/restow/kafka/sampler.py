@@ -1,7 +1,7 @@
-"""Takes samples for the monitor: which topics are of interest now, who leads them, their offsets, their bytes on disk.
+"""Samples the cluster for the monitor: the measured topics, their leaders, offsets and bytes on disk.
 
-`restow.roles.monitor` asks it for one sample after the other. A topic that starts to match is in the next one. What
-can't be had is said in one line when it is first missed, and once more when it is back; the rest goes on.
+`roles/monitor.py` takes one sample after the other. A topic that starts to match a pattern is in the next one. What
+can't be sampled is logged when it is first missing and when it is back; the rest of the sample is taken without it.
 """
 
 import logging
@@ -22,7 +22,7 @@ log = logging.getLogger(__name__)
 
 
 class Source(Protocol):
-    """What a sampler asks: an Admin, or recorded answers (`restow bench monitor`)."""
+    """Where samples come from: an Admin, or recorded answers in `restow bench monitor`."""
 
     def cluster(self) -> Cluster: ...
     def topic_ids(self, topics: Iterable[str], /) -> Mapping[str, str]: ...
@@ -34,28 +34,28 @@ class Source(Protocol):
 
 
 class Interest:
-    """Names, and patterns: regular expressions that start with ^ and match a whole name. What the group consumes can
-    change while it runs; a topic that is removed is left off unless it is `always` measured."""
+    """Which topics to measure, by name or by pattern: a regular expression that starts with ^ and matches the whole
+    name. The group's topics can change while it runs; a removed one is measured on only if it is in `always`."""
 
     def __init__(self, always: Iterable[str], consumed: Iterable[str] = ()) -> None:
         self._always, self._consumed = _Wanted(always), _Wanted(consumed)
         self._updates: dict[str, bool] = {}
 
     def update(self, topic: str, *, is_consumed: bool | None) -> None:
-        """None: as it was said at first."""
+        """None restores what the settings say about the topic."""
         self._updates.pop(topic, None)
         if is_consumed is not None:
             self._updates[topic] = is_consumed
 
     @property
     def names(self) -> tuple[str, ...]:
-        """Topics that should be there."""
+        """The topics that are measured by name and should exist."""
         consumed = [name for name in self._consumed.names if self._updates.get(name, True)]
         added = [name for name, is_consumed in self._updates.items() if is_consumed]
         return tuple(sorted({*self._always.names, *consumed, *added}))
 
     def chosen(self, topics: Iterable[str]) -> tuple[str, ...]:
-        """Those of interest, sorted. Kafka's own topics (__consumer_offsets and such) must be named to be chosen."""
+        """The topics to measure, sorted. Kafka's internal topics (__consumer_offsets) match by name only."""
         return tuple(sorted(topic for topic in topics if self._is_chosen(topic)))
 
     def _is_chosen(self, topic: str) -> bool:
@@ -77,17 +77,17 @@ class Sampler:
     def __init__(self, source: Source, interest: Interest) -> None:
         self._source = source
         self._interest = interest
-        self._missed: dict[str, str] = {}
+        self._missing: dict[str, str] = {}
         self._partitions: tuple[TopicPartition, ...] = ()
         self._policies = Policies(source.cleanup_policies)
-        self._told: set[int] = set()
-        """Nodes that have told the sizes of their logs, at least once."""
+        self._nodes_with_sizes: set[int] = set()
+        """Nodes that have returned the sizes of their logs at least once."""
 
     def sample(self) -> Sample:
-        """One look. Raises NoAnswer when no broker answers."""
+        """Takes a sample. Raises NoAnswer if no broker answers."""
         cluster = self._source.cluster()
         topics = self._interest.chosen(cluster.leaders)
-        self._tell_missing_topics(cluster)
+        self._check_topics(cluster)
         partitions = self._sorted_partitions(cluster, topics)
         ids = self._source.topic_ids(topics) if topics else {}
         compacted = self._compacted(topics, ids)
@@ -95,14 +95,14 @@ class Sampler:
         asked_s = time.monotonic()
         sizes = self._sizes(topics, sorted(set(leader.tolist()) - {NO_LEADER}))
         time_s = (asked_s + time.monotonic()) / 2
-        # After the sizes, so that a deletion shows here no later than there: see restow.monitor.increments.
+        # Offsets after sizes: a deletion must show in the offsets no later than in the sizes (monitor/increments.py).
         starts, ends = self._source.start_offsets(partitions), self._source.end_offsets(partitions)
         answered = starts.keys() & ends.keys()
-        self._told |= sizes.keys()
-        untold = [
+        self._nodes_with_sizes |= sizes.keys()
+        without_size = [
             partition
             for partition, node in zip(partitions, leader.tolist(), strict=True)
-            if node not in self._told and partition in answered
+            if node not in self._nodes_with_sizes and partition in answered
         ]
         return Sample(
             time_s=time_s,
@@ -118,11 +118,11 @@ class Sampler:
                 for partition, node in zip(partitions, leader.tolist(), strict=True)
             ),
             compacted=flags(topic in compacted for topic, _ in partitions),
-            record_bytes=self._record_bytes({each: range(starts[each], ends[each]) for each in untold}),
+            record_bytes=self._record_bytes({each: range(starts[each], ends[each]) for each in without_size}),
         )
 
     def _sorted_partitions(self, cluster: Cluster, topics: Sequence[str]) -> tuple[TopicPartition, ...]:
-        """The same tuple as long as it holds the same."""
+        """Returns the same tuple object until the partitions change."""
         found = tuple(cluster.partitions_of(topics))
         if found != self._partitions:
             self._partitions = found
@@ -132,57 +132,59 @@ class Sampler:
         compacted, what = self._policies.compacted(topics, ids), "the cleanup.policy of topics"
         refused = [error for error in self._policies.refused().values() if isinstance(error, NotAllowed)]
         if refused:
-            others = f" (and so for {len(refused) - 1} more)" if len(refused) > 1 else ""
-            self._miss(what, f"{refused[0]}{others}; what compaction hides is not seen")
+            others = f" (and for {len(refused) - 1} more)" if len(refused) > 1 else ""
+            self._miss(what, f"{refused[0]}{others}; until then compacted topics are measured as if they weren't")
         else:
             self._found(what)
         return compacted
 
     def _sizes(self, topics: Sequence[str], nodes: Sequence[int]) -> dict[int, Mapping[TopicPartition, int]]:
-        """By node. Without an answer, speeds are estimated from the records."""
+        """The sizes of logs by node. For a node without an answer, speeds are estimated from record counts."""
         sizes: dict[int, Mapping[TopicPartition, int]] = {}
         for node in nodes:
             what = f"the sizes of node {node}'s logs"
             try:
-                sizes[node] = self._sizes_on(node, topics, is_lost=what in self._missed)
+                sizes[node] = self._sizes_on(node, topics, is_missing=what in self._missing)
                 self._found(what)
             except RestowError as error:
                 self._miss(what, f"{error}; until then speeds are estimated from the records")
         return sizes
 
     def _record_bytes(self, extents: Mapping[TopicPartition, range]) -> Mapping[TopicPartition, float]:
-        """Where no size of a log is known to reckon from."""
+        """The mean record size of partitions whose log size was never known."""
         if not extents:
             return {}
         what = "the size of records"
-        found, trouble = self._source.record_sizes(extents)
-        if trouble:
-            self._miss(what, f"{trouble}; what is written there counts for nothing until then")
+        found, error = self._source.record_sizes(extents)
+        if error:
+            self._miss(what, f"{error}; until then its speed counts as 0")
         else:
             self._found(what)
         return found
 
-    def _sizes_on(self, node: int, topics: Sequence[str], is_lost: bool) -> Mapping[TopicPartition, int]:
+    def _sizes_on(self, node: int, topics: Sequence[str], is_missing: bool) -> Mapping[TopicPartition, int]:
         try:
             return self._source.log_sizes(node, topics)
         except NoAnswer:
-            if is_lost:
+            if is_missing:
                 raise
-            return self._source.log_sizes(node, topics)  # over a new connection: the old one may have been stale
+            return self._source.log_sizes(node, topics)  # on a new connection: the old one may be stale
 
-    def _tell_missing_topics(self, cluster: Cluster) -> None:
+    def _check_topics(self, cluster: Cluster) -> None:
         for name in self._interest.names:
             what = f"the topic {name}"
             if name in cluster.leaders:
                 self._found(what)
             else:
-                self._miss(what, f"there is no topic {name}, or the right Describe on it is missing; others go on")
+                self._miss(
+                    what, f"there is no topic {name}, or the right Describe on it is missing; the others are measured"
+                )
 
     def _miss(self, what: str, line: str) -> None:
-        if what not in self._missed:
-            self._missed[what] = line
+        if what not in self._missing:
+            self._missing[what] = line
             log.warning(line)
 
     def _found(self, what: str) -> None:
-        if self._missed.pop(what, None):
-            log.info("%s: back again", what)
+        if self._missing.pop(what, None):
+            log.info("%s can be read again", what)

@@ -29,7 +29,7 @@ from restow.controller.machine import begin, step
 from restow.controller.state import Rules, State
 from restow.health import Health
 from restow.kafka.admin import Admin
-from restow.kafka.channels.controller import Addressed, ControllerChannel, Read, Replaced, Say
+from restow.kafka.channels.controller import Addressed, ControllerChannel, Read, Replaced
 from restow.kafka.topics import ensure_topics, grow_topics
 from restow.packing import warm_up
 from restow.platform.interface import (
@@ -59,11 +59,13 @@ touched: a process may be stopped for any time between two instructions."""
 
 
 class ControllerProcess:
-    def __init__(self, settings: Settings, platform: Platform, journal: Journal, signs: Health, say: Say) -> None:
+    def __init__(
+        self, settings: Settings, platform: Platform, journal: Journal, signs: Health, say: Callable[[str], None]
+    ) -> None:
         self._settings, self._platform, self._journal = settings, platform, journal
         self._signs, self._say = signs, say
         self._admin = Admin(settings.kafka)
-        self._channel = ControllerChannel(settings, f"{socket.gethostname()}-{os.getpid()}", say, signs.alive)
+        self._channel = ControllerChannel(settings, f"{socket.gethostname()}-{os.getpid()}", signs.alive)
         self._state: State = begin(Rules(settings.controller, settings.consumer, settings.consume))
         self._passed_over = PassedOver()
         self._waiting: deque[Event] = deque()

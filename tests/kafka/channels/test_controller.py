@@ -41,7 +41,7 @@ def controller(settings: Settings) -> Iterator[Callable[[], ControllerChannel]]:
     made: list[ControllerChannel] = []
 
     def make() -> ControllerChannel:
-        made.append(ControllerChannel(settings, f"controller-{len(made)}", print))
+        made.append(ControllerChannel(settings, f"controller-{len(made)}"))
         return made[-1]
 
     yield make

@@ -82,7 +82,7 @@ def test_a_port_that_is_taken_is_told_before_anything_is_started() -> None:
 
 
 def test_four_nodes_are_too_many() -> None:
-    with pytest.raises(InvalidInput, match="4 nodes can't be had; it must be from 1 to 3"):
+    with pytest.raises(InvalidInput, match="4 nodes can't be started; it must be from 1 to 3"):
         EmbeddedKafka(4)
 
 

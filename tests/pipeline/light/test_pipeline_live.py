@@ -2,6 +2,7 @@
 of tables that can't be written.
 """
 
+import logging
 import sqlite3
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, field
@@ -37,7 +38,6 @@ class Bench:
     kafka: Kafka
     topic: str
     directory: Path
-    said: list[str] = field(default_factory=list)
     pipelines: list[LightPipeline] = field(default_factory=list)
 
     def __post_init__(self) -> None:
@@ -49,7 +49,7 @@ class Bench:
 
     def pipeline(self, consumer: Consumer = CYCLE, group: str | None = None) -> LightPipeline:
         settings = Settings(self.kafka, group=Group(group or self.topic), consumer=consumer)
-        pipeline = LightPipeline(settings, self.said.append)
+        pipeline = LightPipeline(settings)
         self.pipelines.append(pipeline)
         return pipeline
 
@@ -215,7 +215,7 @@ def test_a_limit_of_speed_is_kept(bench: Bench) -> None:
     assert (size - ended.bytes) / took_s <= 100_000 * 1.01
 
 
-def test_a_cycle_without_data_waits_its_time_and_ends_at_once_when_somebody_wants_a_word(bench: Bench) -> None:
+def test_a_cycle_without_data_waits_its_time_and_ends_at_once_when_it_should(bench: Bench) -> None:
     pipeline = bench.pipeline(Consumer(cycle_s=1.0))
     bench.opened(pipeline, {0: 0})
     idle = bench.cycle(pipeline, {0: 0})
@@ -225,8 +225,12 @@ def test_a_cycle_without_data_waits_its_time_and_ends_at_once_when_somebody_want
 
 
 def test_what_a_table_cannot_take_is_read_again_while_other_tables_go_on(
-    bench: Bench, eventually: Callable[[Callable[[], object]], None], monkeypatch: pytest.MonkeyPatch
+    bench: Bench,
+    eventually: Callable[[Callable[[], object]], None],
+    monkeypatch: pytest.MonkeyPatch,
+    caplog: pytest.LogCaptureFixture,
 ) -> None:
+    caplog.set_level(logging.INFO, "restow")
     monkeypatch.setattr(light_table, "BUSY_WITHIN_S", 0.05)
     stuck, free = TopicPartition(bench.topic, 0), TopicPartition(bench.other_topic, 0)
     topics = SortedMapping({stuck.topic: bench.service, free.topic: TopicService()})
@@ -242,7 +246,7 @@ def test_what_a_table_cannot_take_is_read_again_while_other_tables_go_on(
     holder = sqlite3.connect(bench.table, isolation_level=None)
     holder.execute("BEGIN IMMEDIATE")
     bench.write({0: 10})
-    eventually(lambda: not has_read(10) and bench.said)
+    eventually(lambda: not has_read(10) and caplog.messages)
     bench.write({0: 10}, topic=free.topic)
     eventually(lambda: has_read(10))
     assert at[stuck] == 0
@@ -250,22 +254,26 @@ def test_what_a_table_cannot_take_is_read_again_while_other_tables_go_on(
     holder.close()
     eventually(lambda: has_read(10) and at[stuck] == 10)
     assert bench.rows() == [(0, offset) for offset in range(10)]
-    assert bench.said == [
-        f"the table {bench.table} can't be used: database is locked; it is tried again after a while, others go on",
+    assert caplog.messages == [
+        f"the table {bench.table} can't be used: database is locked; retrying, and the other tables continue",
         f"the table {bench.table} is written again",
     ]
 
 
 def test_a_transform_that_fails_stores_nothing_and_is_tried_again(
-    bench: Bench, eventually: Callable[[Callable[[], object]], None], monkeypatch: pytest.MonkeyPatch
+    bench: Bench,
+    eventually: Callable[[Callable[[], object]], None],
+    monkeypatch: pytest.MonkeyPatch,
+    caplog: pytest.LogCaptureFixture,
 ) -> None:
+    caplog.set_level(logging.INFO, "restow")
     monkeypatch.syspath_prepend(str(TRANSFORMS))
     service = TopicService(table=str(bench.table), transform="transforms_for_tests:failing")
     pipeline = bench.pipeline()
     bench.opened(pipeline, {0: 0}, service)
     bench.write({0: 10})
-    eventually(lambda: by_number(bench.cycle(pipeline, {0: 0}, service)) == {0: 0} and bench.said)
-    [line] = bench.said
+    eventually(lambda: by_number(bench.cycle(pipeline, {0: 0}, service)) == {0: 0} and caplog.messages)
+    [line] = caplog.messages
     assert line.startswith("the transform transforms_for_tests:failing failed: ValueError: ")
     assert bench.rows() == []
     mended = TopicService(table=str(bench.table), transform="transforms_for_tests:even")
@@ -278,7 +286,10 @@ def deleted_before(kafka: Kafka, topic: str, offset: int) -> None:
     client.delete_records([Place(topic, 0, offset)])[Place(topic, 0)].result(30)
 
 
-def test_records_that_were_deleted_before_they_were_read_are_said_and_passed(bench: Bench, kafka: Kafka) -> None:
+def test_records_deleted_before_they_were_read_are_logged_and_skipped(
+    bench: Bench, kafka: Kafka, caplog: pytest.LogCaptureFixture
+) -> None:
+    caplog.set_level(logging.INFO, "restow")
     bench.write({0: 10})
     deleted_before(kafka, bench.topic, 4)
     pipeline = bench.pipeline()
@@ -289,10 +300,13 @@ def test_records_that_were_deleted_before_they_were_read_are_said_and_passed(ben
         at, gaps = by_number(ended), [*gaps, *ended.gaps]
     assert bench.rows() == [(0, offset) for offset in range(4, 10)]
     gap = f"{bench.topic}-0: the records from 1 to 3, 3 in all, were deleted before they were read"
-    assert bench.said == [str(gap) for gap in gaps] == [gap]
+    assert caplog.messages == [str(gap) for gap in gaps] == [gap]
 
 
-def test_where_everything_was_deleted_that_is_said_once_and_nothing_is_behind(bench: Bench, kafka: Kafka) -> None:
+def test_a_gap_up_to_the_end_is_logged_once_and_leaves_no_lag(
+    bench: Bench, kafka: Kafka, caplog: pytest.LogCaptureFixture
+) -> None:
+    caplog.set_level(logging.INFO, "restow")
     bench.write({0: 10})
     deleted_before(kafka, bench.topic, 10)
     pipeline = bench.pipeline()
@@ -308,4 +322,6 @@ def test_where_everything_was_deleted_that_is_said_once_and_nothing_is_behind(be
     while at != {0: 12}:
         at = by_number(bench.cycle(pipeline, at))
     assert bench.rows() == [(0, 10), (0, 11)]
-    assert bench.said == [f"{bench.topic}-0: the records from 1 to 9, 9 in all, were deleted before they were read"]
+    assert caplog.messages == [
+        f"{bench.topic}-0: the records from 1 to 9, 9 in all, were deleted before they were read"
+    ]

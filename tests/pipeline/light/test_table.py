@@ -104,7 +104,7 @@ def test_a_file_that_is_no_table_is_refused(tmp_path: Path) -> None:
     file.write_text("no database at all, whatever its name says")
     with pytest.raises(LightTableError, match="file is not a database"):
         LightTable(str(file), "restow")
-    with pytest.raises(LightTableError, match=r"can't be made: .*text\.db: File exists"):
+    with pytest.raises(LightTableError, match=r"can't be created: .*text\.db: File exists"):
         LightTable(str(file / "inside.db"), "restow")
 
 

@@ -136,7 +136,7 @@ def test_told_to_end_while_spark_starts_or_without_a_broker_it_ends_in_time(
     send(reading, signal.SIGTERM)
     ends_in_time(group, 2, reading)
     broker.start_node(1)
-    assert "ended without a word to the controller" in group.log(2)
+    assert "ended without a last message to the controller" in group.log(2)
 
 
 def ends_in_time(group: SparkGroup, number: int, process: "subprocess.Popen[bytes]") -> None:

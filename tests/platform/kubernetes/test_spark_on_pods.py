@@ -81,7 +81,7 @@ def test_a_consumer_on_spark_stores_everything_once_and_ends_cleanly_when_its_po
     [said] = [file.read_text() for file in group.told()]
     assert ended(group.pod(1)) == 0, said
     assert group.is_clean(1)
-    assert "ended: everything is stored and said" in said
+    assert "ended: everything is stored and reported" in said
 
 
 def is_ready(group: PodGroup, component: str) -> bool:

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Final, TypeVar
 from rich.table import Column
 
 from restow.cli.support.options import Subparsers, list_of, whole_number
-from restow.cli.support.output import note, print_json, right, show, table
+from restow.cli.support.output import print_json, right, show, table
 from restow.errors import RestowError
 from restow.model import TopicPartition
 from restow.monitor.meter import Meter, MeterSettings
@@ -82,7 +82,7 @@ def run(args: argparse.Namespace) -> int:
     from restow.kafka.embedded.broker import EmbeddedKafka
     from restow.settings import Kafka
 
-    with EmbeddedKafka(say=note) as broker, Admin(kafka := Kafka(broker.bootstrap)) as admin:
+    with EmbeddedKafka() as broker, Admin(kafka := Kafka(broker.bootstrap)) as admin:
         rows = [_measured(kafka.bootstrap, admin, count) for count in args.partitions]
     if args.json:
         print_json({"rows": [asdict(row) for row in rows]})

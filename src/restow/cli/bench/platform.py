@@ -115,7 +115,7 @@ def _on_this_machine() -> Iterator[tuple[Settings, Platform]]:
     from restow.kafka.embedded.broker import EmbeddedKafka
     from restow.platform.processes.ending import end_group
 
-    with tempfile.TemporaryDirectory(prefix="restow-bench-") as scratch, EmbeddedKafka(say=note) as broker:
+    with tempfile.TemporaryDirectory(prefix="restow-bench-") as scratch, EmbeddedKafka() as broker:
         directory, config = Path(scratch, "data"), Path(scratch, "restow.toml")
         config.write_text(
             f'[kafka]\nbootstrap = "{broker.bootstrap}"\n[group]\nname = "bench"\n[consumer]\npipeline = "light"\n'
@@ -145,7 +145,7 @@ def _measured(name: str, settings: Settings, platform: Platform, count: int) -> 
     if there := platform.list():
         raise InvalidInput(f"group {settings.group.name} has {len(there)} consumers; name a group that has none")
     consumers = [ConsumerId(number) for number in range(1, count + 1)]
-    with Admin(settings.kafka) as admin, ControllerChannel(settings, "bench", note) as channel:
+    with Admin(settings.kafka) as admin, ControllerChannel(settings, "bench") as channel:
         grow_topics(admin, settings.topics, count)
         channel.take_over()
         first = consumers[:PUBLISHED_REQUESTS]

@@ -136,7 +136,7 @@ def _live(args: argparse.Namespace, scenario: Scenario) -> tuple[list[Series], s
     samples = ceil(scenario.duration_s / args.sample_s)
     with ExitStack() as stack:
         advance = stack.enter_context(progress("monitor study, live", samples))
-        bootstrap = args.bootstrap or stack.enter_context(EmbeddedKafka(say=note)).bootstrap
+        bootstrap = args.bootstrap or stack.enter_context(EmbeddedKafka()).bootstrap
         series = live(scenario, Kafka(bootstrap), seed, MeterSettings(), args.sample_s, advance)
     return [series], f"live, {scenario.duration_s:g} s, seed {seed}"
 

@@ -1,1 +1,12 @@
-"""How each role speaks over restow's topics: the controller, a consumer, and readers of the service topic."""
+"""How each role uses restow's topics. `protocol/channels.py` has the messages on each.
+
+                     <prefix>-controller      <prefix>-query      <prefix>-monitor   <prefix>-service
+    monitor                                                       writes             reads
+    controller       reads 0, writes 0 and N  writes N            reads              reads
+    consumer N       reads N, writes 0        reads N
+
+consumer.py    Mailbox: the commands and queries on a consumer's own partitions, and its messages to the controller
+controller.py  ControllerChannel: transactional writes under one id per group, which fence older controllers
+publisher.py   Publisher: the monitor's measurements
+services.py    Services: which topics the group consumes, for the monitor
+"""

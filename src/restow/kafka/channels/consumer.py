@@ -1,11 +1,14 @@
-"""A consumer's mailbox: its own partitions of the controller and query topics, and its voice on partition 0.
+"""A consumer's channel: it reads its own partition of the controller and query topics, and writes to partition 0.
 
-`restow.roles.consumer` opens it, tells that the consumer is ready, and polls it between its other work. Committed
-records alone are read, from where the partitions ended before the consumer told that it is ready: what stands before
-that was meant for another incarnation.
+Consumer N reads partition N of <prefix>-controller (commands) and of <prefix>-query (queries). It sends its messages to
+partition 0 of <prefix>-controller, the controller's.
+
+`roles/consumer.py` opens the mailbox before it sends ConsumerReady, and polls it during its other work. Reading starts
+at the ends of both partitions: earlier records were meant for another incarnation. Only committed records are read,
+because a fenced controller's transaction must not be obeyed.
 """
 
-from collections.abc import Callable
+import logging
 from types import TracebackType
 from typing import Any, Final, Self
 
@@ -22,17 +25,18 @@ from restow.protocol.messages import FromConsumer, StartConsumingCommand, StateQ
 from restow.protocol.records import PassedOver, Undecodable, encode
 from restow.settings import Settings
 
+log = logging.getLogger(__name__)
+
 ANSWER_WITHIN_S: Final = 10.0
 MOST_AT_ONCE: Final = 100
-TO_CONTROLLER: Final = 0
-"""The controller's own partition."""
+CONTROLLERS_PARTITION: Final = 0
 
 Letter = CommandRead | CommandsReadTo | QueryRead
 
 
 class Mailbox:
-    def __init__(self, settings: Settings, consumer: ConsumerId, sender: str, say: Callable[[str], None]) -> None:
-        self._kafka, self._topics, self._say = settings.kafka, settings.topics, say
+    def __init__(self, settings: Settings, consumer: ConsumerId, sender: str) -> None:
+        self._kafka, self._topics = settings.kafka, settings.topics
         self._sender = sender
         self._commands = Place(settings.topics.controller, consumer)
         self._queries = Place(settings.topics.query, consumer)
@@ -40,7 +44,7 @@ class Mailbox:
         self._reader = make_consumer(
             settings.kafka,
             {
-                "group.id": settings.group.name,  # asked for by the library; nothing is committed under it here
+                "group.id": settings.group.name,  # librdkafka demands one; nothing is committed here
                 "enable.auto.commit": False,
                 "enable.partition.eof": True,
                 "isolation.level": "read_committed",
@@ -65,36 +69,36 @@ class Mailbox:
         self._reader.close()
 
     def open(self) -> None:
-        """Listens from the ends of both partitions, as they are now."""
+        """Starts reading at the present ends of both partitions. Raises RestowError."""
         places = [Place(place.topic, place.partition, self._end_of(place)) for place in (self._commands, self._queries)]
         self._reader.assign(places)
 
     def poll(self) -> list[Letter]:
-        """What has come, without waiting."""
+        """Returns what has arrived, without waiting."""
         letters = (self._letter(message) for message in self._reader.consume(MOST_AT_ONCE, timeout=0))
         return [letter for letter in letters if letter is not None]
 
     def send(self, message: FromConsumer) -> int:
-        """Returns its offset when the brokers have it. Raises what `errors.py` has when they don't take it."""
-        outcome: list[tuple[KafkaError | None, int | None]] = []
+        """Returns the message's offset once the brokers acknowledged it. Raises one of the errors in errors.py."""
+        delivered: list[tuple[KafkaError | None, int | None]] = []
         headers, value = encode(message, self._sender)
         try:
             self._producer.produce(
                 self._topics.controller,
                 value,
-                partition=TO_CONTROLLER,
+                partition=CONTROLLERS_PARTITION,
                 headers=list(headers),
-                on_delivery=lambda error, record: outcome.append((error, record.offset())),
+                on_delivery=lambda error, record: delivered.append((error, record.offset())),
             )
         except KafkaException as exception:
-            raise self._explained(cause(exception), "tell the controller", "Write") from None
+            raise self._explained(cause(exception), "send to the controller", "Write") from None
         self._producer.flush(ANSWER_WITHIN_S + 1.0)
-        if not outcome:
+        if not delivered:
             self._producer.purge()
-            raise NoAnswer(f"can't tell the controller: {self._kafka.bootstrap} doesn't answer")
-        error, offset = outcome[0]
+            raise NoAnswer(f"can't send to the controller: {self._kafka.bootstrap} doesn't answer")
+        error, offset = delivered[0]
         if error is not None or offset is None:
-            raise self._explained(error or KafkaError(KafkaError._MSG_TIMED_OUT), "tell the controller", "Write")
+            raise self._explained(error or KafkaError(KafkaError._MSG_TIMED_OUT), "send to the controller", "Write")
         return offset
 
     def _letter(self, message: Message) -> Letter | None:
@@ -104,12 +108,12 @@ class Mailbox:
             is_end = error.code() == KafkaError._PARTITION_EOF
             return CommandsReadTo(offset) if is_command and is_end else None
         channel = CONTROLLER if is_command else QUERY
-        headers: Any = message.headers()  # a list, as it is read; the client's types allow what is only sent
+        headers: Any = message.headers()  # a list; the client's type also allows what can only be sent
         read = decode_on(channel, self._topics.prefix, int(message.partition() or 0), offset, headers, message.value())
         match read:
             case Undecodable():
                 if self._passed_over.is_news(read):
-                    self._say(str(read))
+                    log.warning(str(read))
                 return None
             case StartConsumingCommand() | StopConsumingCommand():
                 return CommandRead(offset, read)
@@ -122,7 +126,9 @@ class Mailbox:
         try:
             return QueryRead(query, self._end_of(self._commands))
         except RestowError as error:
-            self._say(f"query {query.query} of epoch {query.epoch} is left unanswered, it will be asked again: {error}")
+            log.warning(
+                "not answering query %d of epoch %d, which will be repeated: %s", query.query, query.epoch, error
+            )
             return None
 
     def _end_of(self, place: Place) -> int:

@@ -1,11 +1,15 @@
-"""The controller's way to Kafka: it takes over, it listens, and what it sends is all sent or nothing of it.
+"""The controller's channel: transactional writes, fencing of older controllers, and everything the controller reads.
 
-It writes in transactions under one transactional id per group. A newer controller with that id fences the older one,
-whose next commit fails: it is replaced, and must end without touching anything else. The offset of its own
-ControllerStarted is its epoch. It reads partition 0 of the controller topic from there on, the service topic from its
-beginning, and of the monitor topic what comes from now on.
+The controller writes in transactions under one transactional id per group: commands to partition N of
+<prefix>-controller and queries to partition N of <prefix>-query for consumer N, its own records to partition 0 of
+<prefix>-controller. A newer controller with the same id fences the older one, whose next commit fails; the older one
+then ends without another change. The offset of a controller's ControllerStarted record is its epoch.
+
+It reads partition 0 of <prefix>-controller from its epoch on, <prefix>-service from the beginning, and <prefix>-monitor
+from its present end.
 """
 
+import logging
 import time
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
@@ -16,6 +20,7 @@ from typing import Any, Final, Self
 from confluent_kafka import OFFSET_BEGINNING, Consumer, KafkaError, KafkaException, Message, Producer
 from confluent_kafka import TopicPartition as KafkaTopicPartition
 
+from restow.backoff import Backoff
 from restow.errors import RestowError
 from restow.kafka.clients import make_consumer, make_producer
 from restow.kafka.errors import cause, explained
@@ -27,12 +32,13 @@ from restow.protocol.messages import Message as ProtocolMessage
 from restow.protocol.records import Undecodable, encode, key_of
 from restow.settings import Settings
 
+log = logging.getLogger(__name__)
+
 ANSWER_WITHIN_S: Final = 10.0
 ALIVE_EVERY_S: Final = 1.0
-"""How often the leader of partition 0 is asked whether it is there, when nothing comes from it."""
+"""How often an idle partition 0 is probed: does its leader still answer?"""
 AT_ONCE: Final = 500
-SHORTEST_PAUSE_S: Final = 0.2
-LONGEST_PAUSE_S: Final = 5.0
+BACKOFF: Final = Backoff(first_s=0.2, longest_s=5.0)
 FENCED: Final = frozenset(
     [
         KafkaError._FENCED,
@@ -42,16 +48,14 @@ FENCED: Final = frozenset(
     ]
 )
 
-Say = Callable[[str], None]
-
 
 class Replaced(RestowError):
-    """Another controller has taken over this group. This one ends, and touches nothing."""
+    """Another controller has taken over this group. This one must end without another change."""
 
 
 @dataclass(frozen=True, slots=True)
 class Read:
-    """A record, and where it stood."""
+    """A record and its offset."""
 
     offset: int
     message: ProtocolMessage | Measurement | Undecodable
@@ -59,16 +63,19 @@ class Read:
 
 @dataclass(frozen=True, slots=True)
 class Addressed:
+    """A message to a consumer, in the version that the consumer understands; None is the newest."""
+
     consumer: ConsumerId
     message: Command | StateQuery
     version: int | None = None
 
 
 class ControllerChannel:
-    def __init__(self, settings: Settings, name: str, say: Say, meanwhile: Callable[[], None] = lambda: None) -> None:
-        """`meanwhile` is called again and again while brokers that don't answer are waited for."""
-        self._settings, self._topics, self._name, self._say = settings, settings.topics, name, say
-        self._meanwhile = meanwhile
+    def __init__(self, settings: Settings, name: str, heartbeat: Callable[[], None] = lambda: None) -> None:
+        """`heartbeat` is called before each retry while brokers don't answer, so that a wait doesn't look like a
+        hang."""
+        self._settings, self._topics, self._name = settings, settings.topics, name
+        self._heartbeat = heartbeat
         own = f"{settings.group.name}-controller"
         self._producer: Producer = make_producer(
             settings.kafka,
@@ -87,7 +94,7 @@ class ControllerChannel:
         )
         self._at_end: set[str] = set()
         self._alive_s = 0.0
-        self._trouble = False
+        self._is_failing = False
 
     def __enter__(self) -> Self:
         return self
@@ -98,7 +105,7 @@ class ControllerChannel:
         self._consumer.close()
 
     def take_over(self) -> int:
-        """Fences every older controller of the group. Gives the epoch."""
+        """Fences every older controller of the group and returns the epoch."""
         self._until_done(lambda: self._producer.init_transactions(ANSWER_WITHIN_S), "take over the group")
         epoch = self._transact([(self._topics.controller, 0, None, ControllerStarted(self._name))])[0]
         self._consumer.assign(
@@ -111,7 +118,8 @@ class ControllerChannel:
         return epoch
 
     def send(self, messages: Sequence[Addressed], intention: PlatformChangeIntended | None) -> None:
-        """Returns when all of it is committed. Raises Replaced when another controller has taken over."""
+        """Sends all in one transaction and returns when it is committed. Raises Replaced if another controller fenced
+        this one."""
         records: list[tuple[str, int, int | None, ProtocolMessage]] = [
             (
                 self._topics.query if isinstance(each.message, StateQuery) else self._topics.controller,
@@ -126,7 +134,7 @@ class ControllerChannel:
         self._transact(records)
 
     def read(self, within_s: float) -> Iterator[Read]:
-        """What has come, in the order of each partition; waits for something so long at most."""
+        """Yields the records that have arrived, in order within each partition; waits at most `within_s` for them."""
         for record in self._consumer.consume(AT_ONCE, within_s):
             error = record.error()
             if error is None:
@@ -139,11 +147,11 @@ class ControllerChannel:
 
     @property
     def has_read_services(self) -> bool:
-        """Whether the service topic was read to its end."""
+        """Whether the service topic has been read to its end."""
         return self._topics.service in self._at_end
 
     def is_listening(self) -> bool:
-        """Whether all that was written to partition 0 has been read, as far as its leader tells."""
+        """Whether partition 0 has been read to its end and its leader answers."""
         if time.monotonic() - self._alive_s > ALIVE_EVERY_S:
             try:
                 self._consumer.get_watermark_offsets(
@@ -155,12 +163,13 @@ class ControllerChannel:
         return self._topics.controller in self._at_end
 
     def acted_on(self, offset: int) -> None:
-        """What was read up to here was acted on. For people's tools: a controller that starts begins at its epoch."""
+        """Commits the offset of the last record acted on, for tools that show lag. A controller itself starts at its
+        epoch."""
         place = KafkaTopicPartition(self._topics.controller, 0, offset + 1)
         self._consumer.commit(offsets=[place], asynchronous=True)
 
     def learn_partitions(self) -> None:
-        """After the topics were grown: a client sends to no partition that it doesn't know."""
+        """Refreshes the producer's metadata after partitions were added: it can't send to unknown ones."""
         for topic in (self._topics.controller, self._topics.query):
             ask = partial(self._producer.list_topics, topic, timeout=ANSWER_WITHIN_S)
             self._until_done(ask, f"read how many partitions {topic} has", harmless=True)
@@ -188,14 +197,14 @@ class ControllerChannel:
         )
 
     def _transact(self, records: Sequence[tuple[str, int, int | None, ProtocolMessage]]) -> list[int]:
-        """All or nothing. Gives the offset of each record."""
+        """Writes the records in one transaction and returns their offsets."""
         while True:
             offsets: list[int] = []
             try:
                 self._producer.begin_transaction()
                 for topic, partition, version, message in records:
                     self._produce(topic, partition, version, message, offsets)
-                self._until_done(lambda: self._producer.commit_transaction(ANSWER_WITHIN_S), "commit what is sent")
+                self._until_done(lambda: self._producer.commit_transaction(ANSWER_WITHIN_S), "commit a transaction")
             except KafkaException as exception:
                 self._abort(cause(exception))
                 continue
@@ -215,16 +224,16 @@ class ControllerChannel:
         )
 
     def _abort(self, error: KafkaError) -> None:
-        """After a failure that only this transaction has to pay for; any other is raised."""
+        """Aborts after an error that affects only this transaction, so that it can be retried; raises any other."""
         self._raise_if_final(error)
         if not error.txn_requires_abort() and not error.retriable():
             raise explained(error, "send", f"Write on the topic {self._topics.controller}", self._bootstrap)
-        self._until_done(lambda: self._producer.abort_transaction(ANSWER_WITHIN_S), "take back what is sent")
+        self._until_done(lambda: self._producer.abort_transaction(ANSWER_WITHIN_S), "abort a transaction")
 
     def _until_done(self, call: Callable[[], object], doing: str, *, harmless: bool = False) -> None:
-        """While brokers don't answer it is tried again, after growing pauses; that is said once. What is `harmless` to
-        repeat is repeated after any failure, which the client doesn't mark as such where there is no transaction."""
-        pause_s = SHORTEST_PAUSE_S
+        """Retries with backoff while brokers don't answer. A `harmless` call is retried after any error: librdkafka
+        marks errors as retriable only in transactions."""
+        failures = 0
         while True:
             try:
                 call()
@@ -233,23 +242,23 @@ class ControllerChannel:
                 self._raise_if_final(error)
                 if not harmless and (error.txn_requires_abort() or not error.retriable()):
                     raise
-                if not self._trouble:
-                    self._say(f"can't {doing}: {self._bootstrap} doesn't answer ({error.str()}); tries go on")
-                    self._trouble = True
-                self._meanwhile()
-                time.sleep(pause_s)
-                pause_s = min(2 * pause_s, LONGEST_PAUSE_S)
+                if not self._is_failing:
+                    log.warning("can't %s: %s doesn't answer (%s); retrying", doing, self._bootstrap, error.str())
+                    self._is_failing = True
+                self._heartbeat()
+                failures += 1
+                time.sleep(BACKOFF.pause_s(failures))
                 continue
-            if self._trouble:
-                self._say("going on: the brokers answer again")
-                self._trouble = False
+            if self._is_failing:
+                log.info("the brokers answer again")
+                self._is_failing = False
             return
 
     def _raise_if_final(self, error: KafkaError) -> None:
         if error.code() in FENCED:
             raise Replaced("another controller has taken over this group; this one ends and changes nothing more")
         if error.fatal():
-            raise RestowError(f"Kafka's client can't go on: {error.str()}; start the controller again")
+            raise RestowError(f"Kafka's client failed for good: {error.str()}; restart the controller")
 
     @property
     def _bootstrap(self) -> str:

@@ -1,7 +1,6 @@
-"""Sends one record at a time to one topic and waits, for a limited time, until the brokers have it.
+"""Publishes the monitor's measurements to <prefix>-monitor, partition 0, one record at a time.
 
-The monitor publishes its measurements with it: a record that isn't in the topic soon is better not sent at all, because
-the next one is newer. So what was not delivered in time is dropped, never sent late.
+A record that is not acknowledged in time is dropped instead of sent late, because the next measurement replaces it.
 """
 
 from collections.abc import Mapping
@@ -29,11 +28,11 @@ class Publisher:
         )
 
     def publish(self, value: bytes, headers: Mapping[str, str]) -> None:
-        """Returns when the brokers have it. Raises what `errors.py` has when they don't take it."""
-        outcome: list[KafkaError | None] = []
+        """Returns once the brokers acknowledged the record. Raises one of the errors in errors.py."""
+        deliveries: list[KafkaError | None] = []
 
         def delivered(error: KafkaError | None, _: Message) -> None:
-            outcome.append(error)
+            deliveries.append(error)
 
         try:
             self._producer.produce(
@@ -45,11 +44,11 @@ class Publisher:
         except KafkaException as exception:
             raise self._explained(cause(exception), len(value)) from None
         self._producer.flush(self._within_s + 1.0)
-        if not outcome:
+        if not deliveries:
             self._producer.purge()
             raise NoAnswer(f"can't publish to {self._topic}: {self._kafka.bootstrap} doesn't answer")
-        if outcome[0] is not None:
-            raise self._explained(outcome[0], len(value))
+        if deliveries[0] is not None:
+            raise self._explained(deliveries[0], len(value))
 
     def _explained(self, error: KafkaError, size: int) -> RestowError:
         if error.code() == KafkaError.MSG_SIZE_TOO_LARGE:

@@ -1,7 +1,7 @@
-"""Reads what people have written to the service topic, from its beginning: which topics the group is to consume.
+"""Reads the service topic for the monitor, from its beginning: which topics the group consumes.
 
-The monitor measures what is added and leaves off what is removed. The controller reads the same topic through its own
-channel, together with all else that it hears.
+The monitor starts to measure added topics and stops measuring removed ones. The controller reads the same topic through
+its own channel.
 """
 
 import logging
@@ -33,12 +33,12 @@ class Services:
         self._reader.close()
 
     def poll(self) -> list[ServiceUpdate]:
-        """What has come since, in order; doesn't wait."""
+        """Returns the updates that have arrived, in order, without waiting."""
         return [update for record in self._reader.consume(MOST_AT_ONCE, timeout=0) for update in self._updates(record)]
 
     def _updates(self, record: Any) -> list[ServiceUpdate]:
         if record.error() is not None:
-            return []  # nothing there for now; the client tries again by itself
+            return []  # librdkafka retries by itself
         message = decode_on(SERVICE, self._prefix, 0, record.offset(), record.headers(), record.value(), record.key())
         if isinstance(message, Undecodable) and self._passed_over.is_news(message):
             log.warning(str(message))

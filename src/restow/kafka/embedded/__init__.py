@@ -1,1 +1,7 @@
-"""Apache Kafka on this machine: one to three KRaft nodes as child processes, on loopback."""
+"""The embedded broker: real Apache Kafka as child processes on loopback, for tests, benchmarks and the demo.
+
+broker.py  a cluster of one to three KRaft nodes
+node.py    one node: its configuration, its Java process and its log
+data.py    the directory that holds the nodes' data
+ports.py   free ports on the loopback interface
+"""

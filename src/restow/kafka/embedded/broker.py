@@ -1,17 +1,17 @@
-"""The embedded broker: real Apache Kafka, one to three nodes, each a Java process on the loopback interface.
+"""The embedded broker: a cluster of one to three Kafka nodes, each a Java process on the loopback interface.
 
-The test suite's fixture, the demo's broker and `restow broker` are all this:
+The tests, the benchmarks, the demo and `restow broker` use it:
 
     with EmbeddedKafka() as kafka:
         ...  # kafka.bootstrap
 
-Whatever ends the owner, an exception, a signal or a power cut of its process, no node outlives it (keeper.py).
+However the owner ends, by an exception, a signal or SIGKILL, no node outlives it (lifeline.py).
 """
 
 import logging
 import os
 import time
-from collections.abc import Callable, Mapping
+from collections.abc import Mapping
 from pathlib import Path
 from types import TracebackType
 from typing import Self
@@ -26,23 +26,20 @@ from restow.kafka.embedded.data import DataDirectory, kept_directory, temporary_
 from restow.kafka.embedded.node import Node, java_command
 from restow.kafka.embedded.ports import LOOPBACK, check_ports, choose_ports
 
-log = logging.getLogger(__name__)
-
-# That a node can't be reached is what is expected of it while it starts.
+# While a node starts, failed connections to it are expected.
 SILENT = logging.getLogger(f"{__name__}.silent")
 SILENT.disabled = True
 
 MOST_NODES = 3
 START_WITHIN_S = 120.0
-"""A node takes 2 s on an idle machine; one that shares two cores with a test suite may take 20 times that."""
+"""A node starts in 2 s on an idle machine, and may take 20 times that beside a test suite on two cores."""
 
 ASK_EVERY_S = 0.05
 
 
 class EmbeddedKafka:
-    """A cluster of its own. `data` is kept and found again; without it there is a temporary directory, removed at the
-    end. `port` is the first node's, the others follow; without it ports are chosen. `server` overrides any of Kafka's
-    own properties, on all nodes. `say` is told what takes time."""
+    """`data` is a directory that is kept and can be reused; the default is a temporary one. `port` is the first node's,
+    the others follow; by default free ports are chosen. `server` overrides Kafka's properties on all nodes."""
 
     def __init__(
         self,
@@ -51,12 +48,11 @@ class EmbeddedKafka:
         data: Path | None = None,
         port: int | None = None,
         server: Mapping[str, str] | None = None,
-        say: Callable[[str], None] = log.info,
     ) -> None:
         if not 1 <= nodes <= MOST_NODES:
-            raise InvalidInput(f"{nodes} nodes can't be had; it must be from 1 to {MOST_NODES}")
+            raise InvalidInput(f"{nodes} nodes can't be started; it must be from 1 to {MOST_NODES}")
         self._numbers = range(1, nodes + 1)
-        self._path, self._port, self._server, self._say = data, port, dict(server or {}), say
+        self._path, self._port, self._server = data, port, dict(server or {})
         self._nodes: dict[int, Node] = {}
         self._up: set[int] = set()  # the nodes that should be running
         self._data: DataDirectory | None = None
@@ -73,7 +69,7 @@ class EmbeddedKafka:
 
     @property
     def bootstrap(self) -> str:
-        """What clients connect to: every node, running or not."""
+        """The bootstrap servers: every node, running or not."""
         return ",".join(f"{LOOPBACK}:{node.client_port}" for node in self._nodes.values())
 
     @property
@@ -82,13 +78,13 @@ class EmbeddedKafka:
 
     @property
     def process_ids(self) -> tuple[int, ...]:
-        """Each is the leader of a process group that holds nothing but one node."""
+        """Of the running nodes. Each leads a process group of its own."""
         return tuple(node.process.pid for node in self._nodes.values() if node.process and node.is_running)
 
     def start(self) -> None:
-        """Returns when every node answers and sees all others. When it can't, nothing is left running."""
-        assert self._data is None, "it is started once"
-        java, jars = find_java(), fetch(KAFKA, self._say)
+        """Returns when every node answers and sees all others. If it raises, no process is left running."""
+        assert self._data is None, "it is running already"
+        java, jars = find_java(), fetch(KAFKA)
         ports = self._choose_ports()
         self._data = data = self._open_data()
         try:
@@ -112,7 +108,7 @@ class EmbeddedKafka:
             raise
 
     def stop(self) -> None:
-        """Ends every node. Kept data is left in order; temporary data is removed, so that nobody needs to tidy it."""
+        """Stops every node: in order if the data is kept, at once if it is temporary and removed."""
         data, lifeline, self._data, self._lifeline = self._data, self._lifeline, None, None
         if data is None:
             return
@@ -126,23 +122,23 @@ class EmbeddedKafka:
         data.close()
 
     def stop_node(self, number: int) -> None:
-        """As an administrator would: it hands its partitions over first."""
+        """A controlled shutdown: the node hands over its leaderships first."""
         self._up.discard(number)
         self._nodes[number].ask_to_stop()
         self._nodes[number].wait_for_stop()
 
     def kill_node(self, number: int) -> None:
-        """As a power cut would. The others notice when its session has run out, after some seconds."""
+        """Kills a node. The others notice after its session timeout, some seconds later."""
         self._up.discard(number)
         self._nodes[number].kill()
 
     def start_node(self, number: int) -> None:
-        """Starts a stopped node where it was, and returns when all running nodes see each other."""
+        """Restarts a stopped node with its data and ports, and returns when all running nodes see each other."""
         self._launch(number)
         self._wait_until_ready()
 
     def check(self, when: str = "while it served") -> None:
-        """That every node that was not stopped still runs; the log's last words when one doesn't."""
+        """Raises RestowError, with the end of its log, if a node died that was not stopped."""
         for number in sorted(self._up):
             if not self._nodes[number].is_running:
                 raise self._nodes[number].death(when)
@@ -154,7 +150,7 @@ class EmbeddedKafka:
         self._up.add(number)
 
     def _choose_ports(self) -> list[tuple[int, int, int]]:
-        """For clients, for other nodes, and for the quorum of controllers."""
+        """By node: the ports for clients, for other nodes and for the KRaft quorum."""
         count = len(self._numbers)
         if self._port is None:
             chosen = choose_ports(3 * count)
@@ -219,7 +215,7 @@ class EmbeddedKafka:
             time.sleep(ASK_EVERY_S)
 
 
-SMALL = {  # Kafka's defaults are for large machines; these make no difference but memory, threads and time
+SMALL = {  # Kafka's defaults suit large machines; these save memory, threads and time
     "auto.create.topics.enable": "false",
     "background.threads": "2",
     "broker.heartbeat.interval.ms": "500",
@@ -236,8 +232,8 @@ SMALL = {  # Kafka's defaults are for large machines; these make no difference b
 
 
 def _seen_by(node: Node) -> set[int]:
-    """The nodes that this one knows to be in service. A client of its own for each question: one that has asked before
-    may ask any node."""
+    """The brokers in this node's metadata. Each request has a new client: one that knows the cluster may ask any
+    node."""
     client = AdminClient({"bootstrap.servers": node.own_address, "reconnect.backoff.max.ms": 100}, logger=SILENT)
     try:
         return set(client.list_topics(timeout=1.0).brokers)

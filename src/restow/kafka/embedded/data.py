@@ -1,13 +1,10 @@
-"""The directory an embedded broker keeps its data in: one for each node, and a note that says whose it is.
+"""The data directory of an embedded broker: temporary, or given by the user and kept.
 
-    DIR/broker.json    the cluster's id, its number of nodes and the Kafka that wrote it
-    DIR/lock           held while anything uses the directory, a node that is still ending included
-    DIR/node-1/        a node's configuration, log and data
-
-`broker.py` opens one, temporary or given by a person.
+DIR/broker.json    the cluster's id, its number of nodes and its version of Kafka
+DIR/lock           locked while a process uses the directory, even a node that is still shutting down
+DIR/node-1/        a node's configuration, log and data
 """
 
-import fcntl
 import json
 import shutil
 import tempfile
@@ -17,6 +14,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import IO
 
+from restow.durable import try_lock, write_atomically
 from restow.errors import InvalidInput
 from restow.java.jars import KAFKA
 
@@ -36,7 +34,7 @@ class DataDirectory:
         return self.path / f"node-{number}"
 
     def close(self) -> None:
-        """Gives the directory up; a temporary one is removed."""
+        """Releases the directory; removes a temporary one."""
         if self.temporary:
             shutil.rmtree(self.path, ignore_errors=True)
         self.lock.close()
@@ -47,7 +45,7 @@ def temporary_directory(nodes: int) -> DataDirectory:
 
 
 def kept_directory(path: Path, nodes: int) -> DataDirectory:
-    """A person's directory: new, empty, or one that an embedded broker with as many nodes has used before."""
+    """Opens a directory that is new, empty, or from an embedded broker with as many nodes. Raises InvalidInput."""
     try:
         path.mkdir(parents=True, exist_ok=True)
         strangers = sorted(entry.name for entry in path.iterdir())
@@ -71,23 +69,18 @@ def _open(path: Path, nodes: int, *, temporary: bool) -> DataDirectory:
 
 def _lock(path: Path) -> IO[str]:
     lock = (path / LOCK).open("w")
-    try:
-        fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
-    except BlockingIOError:
+    if not try_lock(lock.fileno()):
         lock.close()
-        raise InvalidInput(f"{path} is in use by another broker; stop that one, or give another directory") from None
+        raise InvalidInput(f"{path} is in use by another broker; stop that one, or give another directory")
     return lock
 
 
 def _cluster_id(note: Path, nodes: int) -> str:
-    """As the note says; a new one is noted before anything else is written, and all at once."""
+    """Reads the cluster's id from the note. Writes the note with a new id first if there is none."""
     if not note.exists():
         cluster_id = _new_cluster_id()
-        draft = note.with_suffix(".draft")
-        draft.write_text(
-            json.dumps({"format": FORMAT, "kafka": KAFKA.version, "nodes": nodes, "cluster_id": cluster_id})
-        )
-        draft.rename(note)
+        content = {"format": FORMAT, "kafka": KAFKA.version, "nodes": nodes, "cluster_id": cluster_id}
+        write_atomically(note, json.dumps(content).encode())
         return cluster_id
     try:
         noted = json.loads(note.read_text())
@@ -108,6 +101,6 @@ def _cluster_id(note: Path, nodes: int) -> str:
 
 
 def _new_cluster_id() -> str:
-    """As Kafka writes ids. The first bit is 0, so that no id begins with a dash, which would look like an option."""
+    """A UUID as Kafka writes it. Its first bit is 0, so that no id starts with a dash and looks like an option."""
     number = uuid.uuid4().bytes
     return urlsafe_b64encode(bytes([number[0] & 0x7F]) + number[1:]).decode().rstrip("=")

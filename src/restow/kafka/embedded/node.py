@@ -1,4 +1,4 @@
-"""One node of the embedded broker: its configuration, its Java process and its log. `broker.py` puts nodes together."""
+"""One node of the embedded broker: its configuration, its Java process and its log."""
 
 import os
 import re
@@ -12,7 +12,7 @@ from restow import lifeline
 from restow.errors import RestowError
 from restow.kafka.embedded.ports import LOOPBACK
 
-# A broker for tests and demonstrations: it should start fast and stay small. Peak speed is not its aim.
+# For tests and demos: a fast start and little memory matter more than peak throughput.
 JVM_OPTIONS = (
     "-Xmx512m",
     "-XX:+UseSerialGC",
@@ -31,11 +31,11 @@ appender.stdout.layout.type = PatternLayout
 appender.stdout.layout.pattern = %d{ISO8601} %p %c{1}: %m%n
 """
 
-TELLING = re.compile(r" (ERROR|FATAL) |^Caused by|^Exception in|^Error|java\.[a-z.]+\.\w+(Exception|Error):")
-TOLD_LINES = 5
+ERROR_LINE = re.compile(r" (ERROR|FATAL) |^Caused by|^Exception in|^Error|java\.[a-z.]+\.\w+(Exception|Error):")
+SHOWN_LINES = 5
 
 STOP_WITHIN_S = 30.0
-"""A node that is asked to stop first hands over its partitions. Without a majority of the others it can't."""
+"""A node hands over its leaderships before it stops. Without a quorum it can't."""
 
 KILL_WITHIN_S = 10.0
 
@@ -45,15 +45,15 @@ class Node:
     number: int
     home: Path
     command: tuple[str, ...]
-    """Java with its class path; what it shall run comes after it."""
+    """Java with its options and class path, without the main class."""
 
     doomed: Path | None
-    """Removed should the owner die."""
+    """A directory to remove if the owner dies."""
 
     properties: Mapping[str, str]
     client_port: int
     own_port: int
-    """Where nodes, and nobody else, speak to each other: without security, whatever the clients' listener asks for."""
+    """The listener between nodes. It is never secured, whatever the clients' listener demands."""
 
     process: "subprocess.Popen[bytes] | None" = field(default=None)
 
@@ -70,14 +70,14 @@ class Node:
         return self.process is not None and self.process.poll() is None
 
     def prepare(self) -> None:
-        """Writes the configuration, and waits for nothing."""
+        """Writes the configuration."""
         self.home.mkdir(exist_ok=True)
         (self.home / "log4j2.properties").write_text(LOGGING)
         lines = (f"{name}={value}\n" for name, value in sorted(self.properties.items()))
         self._configuration.write_text("".join(lines).replace("\\", "\\\\"))
 
     def format(self, cluster_id: str) -> "subprocess.Popen[bytes] | None":
-        """A running process that makes the data directory what Kafka expects; None when it is that already."""
+        """Starts formatting the data directory, as KRaft demands. Returns None if it is formatted already."""
         if (self.home / "data" / "meta.properties").exists():
             return None
         with self.log.open("ab") as log:
@@ -85,7 +85,7 @@ class Node:
             return subprocess.Popen([*self.command, *tool], stdin=subprocess.DEVNULL, stdout=log, stderr=log)
 
     def start(self, pipe: int, lock: int) -> None:
-        """Starts the node in a process group of its own, so that a terminal's Ctrl-C doesn't reach it before us."""
+        """Starts the node in a process group of its own, so that Ctrl-C reaches us and not the node."""
         assert not self.is_running
         command = (*self.command, "kafka.Kafka", str(self._configuration))
         with self.log.open("ab") as log:
@@ -110,7 +110,7 @@ class Node:
                 self.kill()
 
     def kill(self) -> None:
-        """Ends the node at once, as a power cut would."""
+        """Kills the node at once."""
         if self.process is None or self.process.poll() is not None:
             return
         self.process.send_signal(signal.SIGUSR1)  # the lifeline ends after Java: then no process holds its files
@@ -121,12 +121,14 @@ class Node:
             self.process.wait()
 
     def death(self, when: str) -> RestowError:
-        """Why the node is gone, in the words of its log."""
+        """An error with the last telling lines of the node's log."""
         code = self.process.returncode if self.process else None
         lines = [line for line in self.log.read_text(errors="replace").splitlines() if line.strip()]
-        told = [line for line in lines if TELLING.search(line)] or lines
+        shown = [line for line in lines if ERROR_LINE.search(line)] or lines
         return RestowError(
-            "\n    ".join([f"Kafka's node {self.number} died {when} (exit code {code}); its log:", *told[-TOLD_LINES:]])
+            "\n    ".join(
+                [f"Kafka's node {self.number} died {when} (exit code {code}); its log:", *shown[-SHOWN_LINES:]]
+            )
         )
 
     @property

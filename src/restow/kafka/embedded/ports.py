@@ -1,4 +1,4 @@
-"""Ports for the embedded broker, on the loopback interface alone."""
+"""Free ports for the embedded broker, on the loopback interface."""
 
 import random
 import socket
@@ -8,12 +8,12 @@ from restow.errors import InvalidInput, RestowError
 LOOPBACK = "127.0.0.1"
 
 RANDOM_PORTS = range(20_000, 30_000)
-"""Below the ports that systems give to outgoing connections (Linux from 32768, others from 49152 on): between the
-choice of a port and a node's use of it, and while a node is down, no connection takes it by chance."""
+"""Below the ephemeral ports (Linux from 32768, others from 49152 on), so that no outgoing connection takes a port
+before its node binds it, or while the node is down."""
 
 
 def choose_ports(count: int) -> tuple[int, ...]:
-    """Free ports at random, all different."""
+    """Returns different free ports, chosen at random. Raises RestowError if there are not enough."""
     shuffled = random.SystemRandom().sample(RANDOM_PORTS, len(RANDOM_PORTS))
     free = tuple(port for _, port in zip(range(count), filter(_is_free, shuffled), strict=False))
     if len(free) < count:
@@ -22,7 +22,7 @@ def choose_ports(count: int) -> tuple[int, ...]:
 
 
 def check_ports(ports: range) -> None:
-    """That these, which a person asked for, can be had."""
+    """Checks ports that the user chose. Raises InvalidInput."""
     for port in ports:
         if not 1 <= port <= 65_535:
             raise InvalidInput(f"there is no port {port}; it must be from 1 to 65535")
@@ -32,9 +32,8 @@ def check_ports(ports: range) -> None:
 
 def _is_free(port: int) -> bool:
     with socket.socket() as trial:
-        trial.setsockopt(
-            socket.SOL_SOCKET, socket.SO_REUSEADDR, 1
-        )  # as Java does: a closed connection's rest is no user
+        # As Java does: connections in TIME_WAIT don't keep a port.
+        trial.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
         try:
             trial.bind((LOOPBACK, port))
             trial.listen()

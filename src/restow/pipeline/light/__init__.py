@@ -1,1 +1,7 @@
-"""The pipeline without Spark: librdkafka reads, SQLite stores rows and offsets in one transaction."""
+"""The light pipeline, without Spark: librdkafka reads, SQLite stores rows and offsets in one transaction.
+
+pipeline.py    LightPipeline: assignment changes and cycles
+stores.py      the open tables, and the retries of those that fail
+table.py       LightTable: a SQLite file with records and next offsets
+transforms.py  the functions that turn records into rows
+"""

@@ -1,13 +1,12 @@
-"""The light pipeline: reads with Kafka's own client, stores in SQLite, and needs no Spark. What is around it, the
-machine, the mailbox and the volume, is the same.
+"""The light pipeline: reads with librdkafka and stores in SQLite, without Spark. The consumer around it is the same.
 
-A cycle takes what is there, up to its limits of bytes and time, and stores it in one transaction a table. What was read
-for a table that can't be written is read again later; the other tables go on. A topic without a table is read and
-counted, and its position is the group's committed offset.
+A cycle takes the records that are there, up to its limits of bytes and time, and stores them in one transaction per
+table. Records for a table that can't be written are read again later; the other tables continue. Records of a topic
+without a table are only counted, and the group's committed offset is their position.
 """
 
 import time
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from typing import Final
 
@@ -26,7 +25,7 @@ from restow.protocol.messages import RECOVER, StartFrom, TopicService
 from restow.settings import Settings
 
 SLICE_S: Final = 0.05
-"""Data and commands are waited for in turn, data for so long at a time."""
+"""How long one poll for data waits; commands are polled in between."""
 MOST_AT_ONCE: Final = 1000
 
 Records = Mapping[TopicPartition, list[Record]]
@@ -40,16 +39,16 @@ class Taken:
 
 
 class LightPipeline:
-    def __init__(self, settings: Settings, say: Callable[[str], None]) -> None:
+    def __init__(self, settings: Settings) -> None:
         self._limits = settings.consumer
-        self._reader = Reader(settings.kafka, settings.group.name, settings.consumer.cycle_bytes, say)
+        self._reader = Reader(settings.kafka, settings.group.name, settings.consumer.cycle_bytes)
         self._group = GroupOffsets(settings.kafka, settings.group.name)
-        self._stores = Stores(settings.group.name, say)
+        self._stores = Stores(settings.group.name)
         self._at: dict[TopicPartition, int] = {}
         self._record_bytes = 1000.0
-        """The mean so far, so that a cycle doesn't overshoot its limit by much."""
-        self._free_at_s = 0.0
-        """When the limit of speed allows the next record."""
+        """The mean size of a record, so that a cycle doesn't overshoot its limit by much."""
+        self._throttled_until_s = 0.0
+        """When `light_bytes_per_s` allows the next record."""
 
     def warm_up(self, should_end: ShouldEnd) -> None:
         pass
@@ -79,8 +78,8 @@ class LightPipeline:
 
     def cycle(self, cycle: RunCycle, should_end: ShouldEnd) -> CycleEnded:
         begun_s = time.monotonic()
-        resting = {topic for topic, service in cycle.topics.items() if self._stores.is_resting(service.table)}
-        self._reader.read_from({p: at for p, at in cycle.positions.items() if p.topic not in resting})
+        waiting = {topic for topic, service in cycle.topics.items() if self._stores.is_waiting(service.table)}
+        self._reader.read_from({p: at for p, at in cycle.positions.items() if p.topic not in waiting})
         taken = self._take(should_end)
         stored, dropped = self._store(cycle, taken.records)
         self._at = {p: stored.get(p, at) for p, at in cycle.positions.items() if p not in _partitions_of(dropped)}
@@ -99,7 +98,7 @@ class LightPipeline:
         )
 
     def _open(self, wanted: Mapping[TopicPartition, StartFrom], service: TopicService) -> dict[TopicPartition, int]:
-        transform_of(service.transform)  # refuses what can't be imported
+        transform_of(service.transform)  # raises if it can't be imported
         table = self._stores.table(service.table) if service.table is not None else None
         known = table.positions(wanted) if table else {}
         begins = {p: start for p, start in wanted.items() if p not in known and start != RECOVER}
@@ -113,9 +112,9 @@ class LightPipeline:
         return known | begins
 
     def _take(self, should_end: ShouldEnd) -> Taken:
-        """Up to the limits; with nothing there it waits as long, unless somebody wants a word."""
+        """Reads up to the limits of a cycle. Without data it waits until the time limit or until `should_end`."""
         records: dict[TopicPartition, list[Record]] = {}
-        self._wait_until_free(should_end)
+        self._throttle(should_end)
         size, limit, deadline_s = 0, self._limit_bytes(), time.monotonic() + self._limits.cycle_s
         while True:
             most = min(max(1, round((limit - size) / self._record_bytes)), MOST_AT_ONCE)
@@ -129,7 +128,7 @@ class LightPipeline:
     def _store(
         self, cycle: RunCycle, records: Records
     ) -> tuple[dict[TopicPartition, int], tuple[RefusedPartitions, ...]]:
-        """The next offsets of what was stored, and what somebody else had stored already."""
+        """Returns the next offsets of the stored partitions, and the partitions that another consumer took over."""
         stored: dict[TopicPartition, int] = {}
         dropped: list[RefusedPartitions] = []
         for file, partitions in _by_table(records, cycle.topics).items():
@@ -142,15 +141,16 @@ class LightPipeline:
     def _write(
         self, file: str | None, partitions: Iterable[TopicPartition], cycle: RunCycle, records: Records
     ) -> Mapping[TopicPartition, int | None] | None:
-        """What was refused; nothing: the table rests, and all is to be read again."""
+        """Returns the refused partitions with their offsets in the table; None if the table failed and all records are
+        to be read again."""
 
-        def spans() -> dict[TopicPartition, PartitionRows]:
-            return {p: _span(cycle.positions[p], records[p], cycle.topics[p.topic].transform) for p in partitions}
+        def batch() -> dict[TopicPartition, PartitionRows]:
+            return {p: _rows(cycle.positions[p], records[p], cycle.topics[p.topic].transform) for p in partitions}
 
-        return {} if file is None else self._stores.write(file, spans)
+        return {} if file is None else self._stores.write(file, batch)
 
-    def _wait_until_free(self, should_end: ShouldEnd) -> None:
-        while (left_s := self._free_at_s - time.monotonic()) > 0 and not should_end():
+    def _throttle(self, should_end: ShouldEnd) -> None:
+        while (left_s := self._throttled_until_s - time.monotonic()) > 0 and not should_end():
             time.sleep(min(SLICE_S, left_s))
 
     def _limit_bytes(self) -> float:
@@ -162,7 +162,9 @@ class LightPipeline:
         if records:
             self._record_bytes += (size / len(records) - self._record_bytes) / 4
         if self._limits.light_bytes_per_s is not None:
-            self._free_at_s = max(self._free_at_s, time.monotonic()) + size / self._limits.light_bytes_per_s
+            self._throttled_until_s = (
+                max(self._throttled_until_s, time.monotonic()) + size / self._limits.light_bytes_per_s
+            )
         return size
 
 
@@ -175,13 +177,13 @@ def _by_table(
     return found
 
 
-def _span(first: int, records: list[Record], transform: str | None) -> PartitionRows:
+def _rows(first: int, records: list[Record], transform: str | None) -> PartitionRows:
     return PartitionRows(first, records[-1].offset + 1, rows_of(transform, records))
 
 
 def _replaced(file: str | None, partition: TopicPartition, wanted: int, found: int | None) -> RefusedPartitions:
     has = "doesn't know it" if found is None else f"has it at {found}"
-    reason = f"{partition} was to go on at {wanted}, but the table {file} {has}: another consumer took it over"
+    reason = f"{partition} was to continue at {wanted}, but the table {file} {has}: another consumer took it over"
     return RefusedPartitions((partition,), "replaced", reason)
 
 

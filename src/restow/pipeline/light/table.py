@@ -1,7 +1,7 @@
-"""The table of the light consumer: a SQLite file with the records, and the next offset of every partition in it.
+"""The light consumer's table: a SQLite file with the records and the next offset of every partition.
 
-Several consumers may write one file. What a cycle read goes into one transaction together with the next offsets, for
-those partitions alone whose offset in the table is the one that the cycle began at.
+Several consumers may write to one file. A cycle's records and next offsets go into one transaction. It takes only
+partitions whose offset in the table is the one that the cycle began at: a consumer that was replaced is refused.
 """
 
 import sqlite3
@@ -16,7 +16,7 @@ from restow.kafka.reading import Record
 from restow.model import TopicPartition
 
 BUSY_WITHIN_S: Final = 2.0
-"""Others hold the file for as long as a cycle's rows take to be written: milliseconds, on a disk that is well."""
+"""How long to wait for another writer's lock. A cycle's write takes milliseconds on a healthy disk."""
 OPEN_WITHIN_S: Final = 10.0
 PAUSE_S: Final = 0.05
 
@@ -37,12 +37,12 @@ ADD: Final = "INSERT INTO records VALUES (?, ?, ?, ?, ?, ?)"
 
 
 class LightTableError(RestowError):
-    """The file can't be opened, read or written; worth another try later."""
+    """The file can't be opened, read or written. A retry may succeed."""
 
 
 @dataclass(frozen=True, slots=True)
 class PartitionRows:
-    """What a cycle read of one partition."""
+    """What a cycle stores of one partition: the rows made from its records from `first` up to, and without, `next`."""
 
     first: int
     next: int
@@ -55,34 +55,35 @@ class LightTable:
         self._database = self._opened()
 
     def positions(self, partitions: Iterable[TopicPartition]) -> dict[TopicPartition, int]:
-        """Those that it knows."""
+        """Returns the next offsets of the partitions that the table knows. Raises LightTableError."""
         try:
             found = {partition: self._position(partition) for partition in partitions}
         except sqlite3.Error as error:
-            raise self._trouble(error) from None
+            raise self._failed(error) from None
         return {partition: offset for partition, offset in found.items() if offset is not None}
 
     def begin(self, offsets: Mapping[TopicPartition, int]) -> None:
-        """From now on it knows these. Those that it knew already stay as they are."""
+        """Records the start offsets of partitions that the table doesn't know yet. Raises LightTableError."""
         try:
             with self._database:
                 self._database.execute("BEGIN IMMEDIATE")
                 self._database.executemany(BEGIN, [(at, self._group, *p) for p, at in sorted(offsets.items())])
         except sqlite3.Error as error:
-            raise self._trouble(error) from None
+            raise self._failed(error) from None
 
-    def write(self, spans: Mapping[TopicPartition, PartitionRows]) -> dict[TopicPartition, int | None]:
-        """Gives those that were not taken, with the offset at which the table has them: somebody else wrote there."""
+    def write(self, batch: Mapping[TopicPartition, PartitionRows]) -> dict[TopicPartition, int | None]:
+        """Stores the batch. Returns the refused partitions with their offsets in the table: another consumer has moved
+        them. Raises LightTableError."""
         try:
             with self._database:
                 self._database.execute("BEGIN IMMEDIATE")
-                at = {partition: self._position(partition) for partition in sorted(spans)}
-                taken = [partition for partition in at if at[partition] == spans[partition].first]
+                at = {partition: self._position(partition) for partition in sorted(batch)}
+                taken = [partition for partition in at if at[partition] == batch[partition].first]
                 for partition in taken:
-                    self._database.executemany(ADD, spans[partition].rows)
-                self._database.executemany(MOVE, [(spans[p].next, self._group, *p) for p in taken])
+                    self._database.executemany(ADD, batch[partition].rows)
+                self._database.executemany(MOVE, [(batch[p].next, self._group, *p) for p in taken])
         except sqlite3.Error as error:
-            raise self._trouble(error) from None
+            raise self._failed(error) from None
         return {partition: offset for partition, offset in at.items() if partition not in taken}
 
     def close(self) -> None:
@@ -93,18 +94,18 @@ class LightTable:
         return None if row is None else int(row[0])
 
     def _opened(self) -> sqlite3.Connection:
-        """Two consumers that make the file at the same moment may be in each other's way for a moment."""
+        """Opens the file, and retries while another consumer is creating it."""
         deadline_s = time.monotonic() + OPEN_WITHIN_S
         while True:
             try:
                 return self._open()
             except OSError as error:
                 raise LightTableError(
-                    f"the table {self._file} can't be made: {error.filename}: {error.strerror}"
+                    f"the table {self._file} can't be created: {error.filename}: {error.strerror}"
                 ) from None
             except sqlite3.Error as error:
                 if "locked" not in str(error) or time.monotonic() > deadline_s:
-                    raise self._trouble(error) from None
+                    raise self._failed(error) from None
             time.sleep(PAUSE_S)
 
     def _open(self) -> sqlite3.Connection:
@@ -112,7 +113,7 @@ class LightTable:
         database = sqlite3.connect(self._file, timeout=BUSY_WITHIN_S, isolation_level=None)
         try:
             database.execute("PRAGMA journal_mode = WAL")
-            # What a crash of the machine takes from the end of the log, it takes with its offsets: it is read again.
+            # A power cut may lose the last transactions, but rows and offsets together: they are read again.
             database.execute("PRAGMA synchronous = NORMAL")
             database.executescript(SCHEMA)
         except sqlite3.Error:
@@ -120,5 +121,5 @@ class LightTable:
             raise
         return database
 
-    def _trouble(self, error: sqlite3.Error) -> LightTableError:
+    def _failed(self, error: sqlite3.Error) -> LightTableError:
         return LightTableError(f"the table {self._file} can't be used: {error}")

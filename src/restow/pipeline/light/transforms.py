@@ -1,7 +1,7 @@
-"""Finds the function that makes rows of a topic's records, by its name. The light pipeline asks when it opens a topic.
+"""Finds the light pipeline's transforms by name and runs them.
 
-A transform of the light consumer takes an iterable of `Record`s, those of one partition in the order of their offsets,
-and gives an iterable of them: fewer, more or others. It keeps nothing between two calls.
+A transform takes the `Record`s of one partition, in the order of their offsets, and returns an iterable of `Record`s:
+fewer, more or others. It keeps no state between calls.
 
     def without_tests(records: Iterable[Record]) -> Iterable[Record]:
         return (record for record in records if record.key != b"test")
@@ -17,7 +17,7 @@ Transform = Callable[[Iterable[Record]], Iterable[Record]]
 
 
 def transform_of(name: str | None) -> Transform:
-    """`module:function`; nothing: the records as they are."""
+    """Imports `module:function`; None is the identity. Raises TransformError."""
     return (lambda records: records) if name is None else imported(name, "take and give records")
 
 
@@ -26,5 +26,5 @@ def rows_of(name: str | None, records: Iterable[Record]) -> tuple[Record, ...]:
         return tuple(transform_of(name)(records))
     except TransformError:
         raise
-    except Exception as error:  # noqa: BLE001  a person's code may raise anything; nothing of the batch is stored then
+    except Exception as error:  # noqa: BLE001  user code may raise anything
         raise RestowError(f"the transform {name} failed: {type(error).__name__}: {error}") from None
