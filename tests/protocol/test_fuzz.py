@@ -17,7 +17,7 @@ from restow.protocol import measurement
 from restow.protocol.channels import CHANNELS, MONITOR, Channel, decode_measurement, decode_on
 from restow.protocol.measurement import Measurement
 from restow.protocol.messages import Message
-from restow.protocol.records import LONGEST_REASON, PassedOver, Undecodable, decode, encode
+from restow.protocol.records import LONGEST_REASON, SkippedRecords, Undecodable, decode, encode
 from restow.protocol.versions import MESSAGES
 
 INPUTS = 100_000
@@ -178,8 +178,8 @@ def read_again(message: Message | Measurement) -> Message | Measurement | Undeco
 
 
 @pytest.mark.slow
-def test_any_bytes_on_any_topic_are_a_valid_message_or_are_told_once_and_passed_over() -> None:
-    passed, seen, refused = PassedOver(), Counter[type](), Counter[str]()
+def test_any_bytes_on_any_topic_are_a_valid_message_or_are_reported_once_and_skipped() -> None:
+    passed, seen, refused = SkippedRecords(), Counter[type](), Counter[str]()
     for offset, given in enumerate(inputs(random.Random(SEED))):
         topic = given.channel.topic(PREFIX)
         result = read(given, offset)
@@ -187,7 +187,7 @@ def test_any_bytes_on_any_topic_are_a_valid_message_or_are_told_once_and_passed_
             assert (result.topic, result.partition, result.offset) == (topic, given.partition, offset), given
             assert result.reason.isprintable(), given
             assert 0 < len(result.reason) <= LONGEST_REASON, given
-            assert [passed.is_news(result), passed.is_news(result)] == [True, False]
+            assert [passed.is_new(result), passed.is_new(result)] == [True, False]
             refused[topic] += 1
         else:
             assert type(result) in given.channel.expected(given.partition), given

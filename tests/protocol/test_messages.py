@@ -76,7 +76,10 @@ def test_messages_that_name_the_same_partitions_are_equal_whatever_the_order() -
             lambda: ConsumerSettings(env=SortedMapping({"A=B": "c"})),
             "env has 'A=B'; it must be the name of a variable, like LOG_LEVEL",
         ),
-        (lambda: ConsumerSettings(env=SortedMapping({"A": "\0"})), "env.A has a NUL in it; it must be text without"),
+        (
+            lambda: ConsumerSettings(env=SortedMapping({"A": "\0"})),
+            "env.A contains a NUL character; it must be text without one",
+        ),
         (lambda: ServiceUpdate("add", "orders"), "action add needs 'service'"),
         (lambda: ServiceUpdate("remove", "orders", TopicService()), "action remove has no 'service'"),
         (lambda: ServiceUpdate("consumers"), "action consumers needs 'consumers'"),

@@ -17,7 +17,7 @@ from restow.protocol.examples import CONSUMERS_UPDATE, EXAMPLES
 from restow.protocol.messages import ConsumerSettings, Message, ServiceUpdate, StateQuery, StopConsumingCommand
 from restow.protocol.records import (
     VERSIONS,
-    PassedOver,
+    SkippedRecords,
     Undecodable,
     common_version,
     decode,
@@ -144,9 +144,9 @@ def test_a_message_that_does_not_belong_here_is_refused() -> None:
     assert refusal(VALUE, expected=(StopConsumingCommand,)) == "a StateQuery does not belong here"
 
 
-def test_a_record_that_was_passed_over_tells_where_it_is() -> None:
+def test_a_skipped_record_is_named_with_its_place() -> None:
     assert str(Undecodable("queries", 3, 7, "there is no value")) == (
-        "queries-3 at offset 7 was passed over: there is no value"
+        "queries-3 at offset 7 was skipped: there is no value"
     )
 
 
@@ -230,7 +230,7 @@ class TestAVersion2:
         read = decode("t", 3, 7, None, value, versions=self.later)
         assert read == Undecodable("t", 3, 7, "version of StateQuery is 3; it must be 1 or 2")
 
-    def test_is_passed_over_by_an_older_program(self) -> None:
+    def test_is_skipped_by_an_older_program(self) -> None:
         assert refusal(self.value) == "version of StateQuery is 2; it must be 1"
 
     def test_that_cannot_be_read_is_told_by_its_own_reader(self) -> None:
@@ -239,24 +239,24 @@ class TestAVersion2:
         assert read == Undecodable("t", 3, 7, 'asked_by is "x"; it must be a whole number')
 
 
-class TestPassedOver:
+class TestSkippedRecords:
     def test_reports_and_counts_a_record_once_however_often_it_is_read(self) -> None:
-        passed = PassedOver()
+        passed = SkippedRecords()
         record = Undecodable("t", 0, 7, "why")
-        assert [passed.is_news(record) for _ in range(3)] == [True, False, False]
+        assert [passed.is_new(record) for _ in range(3)] == [True, False, False]
         assert passed.counts == SortedMapping({"t": 1})
 
     def test_knows_records_of_other_partitions_and_topics_apart(self) -> None:
-        passed = PassedOver()
+        passed = SkippedRecords()
         first = Undecodable("t", 0, 7, "why")
         records = [first, replace(first, partition=1), replace(first, topic="a"), replace(first, offset=8)]
-        assert [passed.is_news(record) for record in records * 2] == [True] * 4 + [False] * 4
+        assert [passed.is_new(record) for record in records * 2] == [True] * 4 + [False] * 4
         assert passed.counts == SortedMapping({"a": 1, "t": 3})
 
     def test_reads_a_partition_again_from_the_beginning_without_a_word(self) -> None:
-        passed = PassedOver()
+        passed = SkippedRecords()
         records = [Undecodable("t", 0, offset, "why") for offset in range(1000)]
-        assert sum(map(passed.is_news, records * 2)) == 1000
+        assert sum(map(passed.is_new, records * 2)) == 1000
         assert passed.counts == SortedMapping({"t": 1000})
 
 

@@ -149,10 +149,10 @@ def test_what_cannot_be_decoded_is_said_once_and_passed_over(group: Group) -> No
     group.send_bytes(1, b"{nonsense", group.topics.controller)
     group.send_bytes(1, b"\xff", group.topics.query)
     group.answer_to(StartConsumingEvent, 1, group.starts(1, 0))
-    lines = [line for line in group.log(1).splitlines() if "was passed over" in line]
+    lines = [line for line in group.log(1).splitlines() if "was skipped" in line]
     assert len(lines) == 2
-    assert f"{group.topics.controller}-1 at offset 0 was passed over: " in "".join(lines)
-    assert f"{group.topics.query}-1 at offset 0 was passed over: " in "".join(lines)
+    assert f"{group.topics.controller}-1 at offset 0 was skipped: " in "".join(lines)
+    assert f"{group.topics.query}-1 at offset 0 was skipped: " in "".join(lines)
 
 
 def test_a_controller_that_takes_over_asks_and_the_one_before_it_is_not_obeyed_any_more(group: Group) -> None:

@@ -55,4 +55,4 @@ def test_topics_are_measured_from_when_they_are_added_until_they_are_removed(
         producer.produce(settings.topics.service, b"nonsense", key=b"orders", partition=0)
         producer.flush()
         eventually(lambda: measured() == {own, always} and len(caplog.messages) == 1)
-    assert caplog.messages[0].startswith(f"{settings.topics.service}-0 at offset 5 was passed over: ")
+    assert caplog.messages[0].startswith(f"{settings.topics.service}-0 at offset 5 was skipped: ")

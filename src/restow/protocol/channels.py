@@ -1,5 +1,6 @@
-"""The four topics as data: who writes where, who reads it, and which messages stand there. Processes read with it; the
-simulator sends along it; docs/protocol.md tables it.
+"""The four topics as data: which role writes and reads which messages on which partition.
+
+Processes and the simulator decode with it, settings name the topics by it, and docs/protocol.md shows it as a table.
 """
 
 from dataclasses import dataclass
@@ -28,17 +29,17 @@ from restow.protocol.messages import (
 from restow.protocol.records import Headers, Undecodable, decode
 
 TopicName = Literal["monitor", "controller", "query", "service"]
-"""What the name of the topic ends with, after the prefix."""
+"""The end of a topic's name, after the prefix."""
 
-PER_CONSUMER: Final = "most consumers + 1, grown when needed"
+PER_CONSUMER: Final = "`most_consumers` + 1; grows with the group"
 
 
 @dataclass(frozen=True, slots=True)
 class Lane:
-    """What goes one way on a topic."""
+    """One direction on a topic: writers, readers and their messages."""
 
     partition: Literal["0", "i"]
-    """`i` stands for consumer i's, from 1 on."""
+    """`i` is the partition of consumer i, from 1 on."""
     writers: str
     readers: str
     messages: tuple[type[Message | Measurement], ...]
@@ -58,22 +59,22 @@ class Channel:
         return f"{prefix}-{self.name}"
 
     def expected(self, partition: int) -> tuple[type, ...]:
-        """The messages that may stand on this partition."""
+        """The messages that are allowed on this partition."""
         return tuple(kind for lane in self.lanes if lane.covers(partition) for kind in lane.messages)
 
 
 MONITOR: Final = Channel(
     "monitor",
     partitions="1",
-    content="the speeds of all partitions of interest, one record a measurement; only the newest one matters",
-    lanes=(Lane("0", "the monitor", "the controller, the dashboard", (Measurement,)),),
+    content="the write speed of every partition of interest; only the newest record matters",
+    lanes=(Lane("0", "the monitor", "the controller", (Measurement,)),),
 )
 CONTROLLER: Final = Channel(
     "controller",
     partitions=PER_CONSUMER,
-    content="commands to consumer i on partition i; what consumers tell, and the controller's marks, on partition 0",
+    content="commands to consumer i on partition i; events of consumers and the controller's own records on 0",
     lanes=(
-        Lane("0", "the controller", "itself", (ControllerStarted, PlatformChangeIntended)),
+        Lane("0", "the controller", "the controller", (ControllerStarted, PlatformChangeIntended)),
         Lane(
             "0",
             "the consumers",
@@ -93,15 +94,14 @@ CONTROLLER: Final = Channel(
 QUERY: Final = Channel(
     "query",
     partitions=PER_CONSUMER,
-    content="the controller's questions to consumer i on partition i; the answers come on the controller topic",
+    content="the controller's queries to consumer i on partition i; answers are on the controller topic",
     lanes=(Lane("i", "the controller", "consumer i", (StateQuery,)),),
 )
 SERVICE: Final = Channel(
     "service",
-    partitions="1, compacted by topic name",
-    content="what the group consumes and what its consumers run as; the controller reads it from the beginning when it "
-    "starts",
-    lanes=(Lane("0", "people, other services", "the controller", (ServiceUpdate,)),),
+    partitions="1, compacted",
+    content="the topics that the group consumes, and what its consumers run as; read from the beginning at each start",
+    lanes=(Lane("0", "operators and services", "the controller and the monitor", (ServiceUpdate,)),),
 )
 CHANNELS: Final = (MONITOR, CONTROLLER, QUERY, SERVICE)
 
@@ -115,13 +115,13 @@ def decode_on(
     value: bytes | None,
     key: bytes | None = None,
 ) -> Message | Undecodable:
-    """What `records.decode` gives, and only what belongs on this partition. It never raises."""
+    """As `records.decode`, and Undecodable for a message that is not allowed on this partition. Never raises."""
     expected = channel.expected(partition)
     return decode(channel.topic(prefix), partition, offset, headers, value, key, expected=expected)
 
 
 def decode_measurement(topic: str, partition: int, offset: int, value: bytes | None) -> Measurement | Undecodable:
-    """A record of the monitor topic. It never raises either."""
+    """Decodes a record of the monitor topic. Never raises."""
     try:
         if value is None:
             raise InvalidInput("there is no value; it must be a measurement")
@@ -135,7 +135,7 @@ def decode_measurement(topic: str, partition: int, offset: int, value: bytes | N
 
 
 def _check(measured: Measurement) -> None:
-    if not is_time(measured.time):  # measurements are ordered by it: nonsense could be later than all that come
+    if not is_time(measured.time):  # measurements are ordered by time: an invalid one could outlast all others
         raise InvalidInput(f"time is {shown(measured.time)}; it must be a time in UTC, like 2026-03-01T12:00:00.250Z")
     for name in sorted({partition.topic for partition in measured.partitions}):
         if not TOPIC.fullmatch(name):

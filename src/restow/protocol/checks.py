@@ -1,6 +1,6 @@
-"""What must hold of the fields of messages; messages.py calls it as messages are made.
+"""Validation of message fields; the constructors in messages.py call it.
 
-An answer starts with the field's name, so that whoever read the message somewhere can put the place in front of it.
+Each error message starts with the field's name, so that codec.py can put the place in front of it.
 """
 
 import math
@@ -16,7 +16,7 @@ NAME: Final = r"[^\W\d]\w*(\.[^\W\d]\w*)*"
 FUNCTION: Final = re.compile(rf"{NAME}:{NAME}")
 VARIABLE: Final = re.compile(r"[A-Za-z_][A-Za-z0-9_]*")
 TOPIC: Final = re.compile(r"(?!\.{1,2}$)[A-Za-z0-9._-]{1,249}")
-"""As Kafka names topics: `.` and `..` are none."""
+"""Kafka's rule for the names of topics; `.` and `..` are not allowed."""
 TIME: Final = re.compile(
     r"(?P<year>\d{4})-(?P<month>0[1-9]|1[0-2])-(?P<day>0[1-9]|[12]\d|3[01])"
     r"T([01]\d|2[0-3]):[0-5]\d:[0-5]\d(\.\d{1,6})?Z",
@@ -55,14 +55,14 @@ def consumers(**tuples: tuple[ConsumerId, ...]) -> None:
                 raise InvalidInput(f"{name}[{index}] is {consumer}; it must be {FIRST_CONSUMER} or more")
 
 
-def some(**values: object) -> None:
+def not_empty(**values: object) -> None:
     for name, value in values.items():
         if not value:
             raise InvalidInput(f"{name} is empty; it must name one or more")
 
 
-def in_order(partitions: tuple[TopicPartition, ...]) -> tuple[TopicPartition, ...]:
-    """Partitions are a set: messages that name the same ones are equal, whatever the order they were named in."""
+def sorted_partitions(partitions: tuple[TopicPartition, ...]) -> tuple[TopicPartition, ...]:
+    """Sorted, so that messages with the same set of partitions are equal."""
     ordered = tuple(sorted(partitions))
     for earlier, later in pairwise(ordered):
         if earlier == later:
@@ -75,11 +75,11 @@ def variables(name: str, env: Mapping[str, str]) -> None:
         if not VARIABLE.fullmatch(variable):
             raise InvalidInput(f"{name} has '{variable}'; it must be the name of a variable, like LOG_LEVEL")
         if "\0" in value:
-            raise InvalidInput(f"{name}.{variable} has a NUL in it; it must be text without")
+            raise InvalidInput(f"{name}.{variable} contains a NUL character; it must be text without one")
 
 
 def is_time(text: str) -> bool:
-    """A moment that was or will be: there is no 30th of February."""
+    """Whether it is a valid time in UTC; February 30 is not."""
     found = TIME.fullmatch(text)
     if not found:
         return False

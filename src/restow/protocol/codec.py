@@ -1,11 +1,12 @@
-"""A dataclass <-> plain JSON, driven by the types of its fields. Records, event logs and volumes are written with it.
+"""Converts dataclasses to plain JSON and back, driven by the types of their fields. Messages, event logs and consumers'
+checkpoints are written with it.
 
     StopConsumingCommand(8, 3, 5, (orders-0, orders-1))
     {"epoch": 8, "sequence": 3, "incarnation": 5, "partitions": {"orders": [0, 1]}}
 
-A class that is one of several has its name beside its fields: {"type": "ConsumerGone", "consumer": 2}. A reader passes
-over keys it doesn't know, which a newer sender may have; all else that it can't use is refused with its place.
-The form of a type is worked out once.
+A member of a union has its class's name beside its fields: {"type": "ConsumerGone", "consumer": 2}. Readers ignore
+unknown keys, which a newer sender may have; for anything else that is invalid they raise InvalidInput with its place.
+The form of each type is derived once.
 """
 
 from collections.abc import Callable, Mapping
@@ -24,21 +25,21 @@ from restow.protocol.forms import (
     TRUTH,
     WHOLE,
     Form,
-    Wrong,
+    Mismatch,
     key_shown,
     member_of,
+    mismatch,
     one_of,
     read_consumer_key,
     read_text,
     same,
-    wrong,
 )
 from restow.protocol.partition_forms import ASSIGNMENT, PARTITION, PARTITIONS, SPEEDS, by_partition
 
 T = TypeVar("T")
 
 TAG: Final = "type"
-"""The key under which a class stands that is one of several."""
+"""The key with the class's name of a member of a union."""
 
 SINGLE: Final[Mapping[Any, Form]] = {
     str: TEXT,
@@ -53,7 +54,7 @@ SINGLE: Final[Mapping[Any, Form]] = {
 
 
 def to_plain(value: object, kind: object = None) -> Any:
-    """`kind` is the type it will be read as; left out, the value's own. A value of a union needs it to get its name."""
+    """`kind` is the type to write it as, by default the value's own. Pass a union to get the class's name written."""
     return form_of(type(value) if kind is None else kind).write(value)
 
 
@@ -62,13 +63,13 @@ def from_plain(kind: type[T], plain: object, where: str = "") -> T: ...
 @overload
 def from_plain(kind: object, plain: object, where: str = "") -> Any: ...
 def from_plain(kind: object, plain: object, where: str = "") -> Any:
-    """`where` is what the place of a refusal starts with."""
+    """Raises InvalidInput if it does not fit the type; `where` is prefixed to the place in the message."""
     try:
         return form_of(kind).read(plain)
-    except Wrong as refused:
+    except Mismatch as error:
         if where:
-            refused.place.insert(0, where)
-        raise InvalidInput(str(refused)) from None
+            error.place.insert(0, where)
+        raise InvalidInput(str(error)) from None
 
 
 @cache
@@ -113,22 +114,22 @@ def _dataclass(kind: Any) -> Form:
 
     def read(plain: object) -> Any:
         if type(plain) is not dict:
-            raise wrong(plain, f"an object, {words}")
+            raise mismatch(plain, f"an object, {words}")
         values = {}
         for name, read_field in readers:
             if name in plain:
                 try:
                     values[name] = read_field(plain[name])
-                except Wrong as inside:
+                except Mismatch as inside:
                     inside.place.insert(0, name)
                     raise
             elif name in required:
-                raise Wrong(f"is missing; it must be given: {inner[name].words}", name)
+                raise Mismatch(f"is missing; it must be given: {inner[name].words}", name)
         try:
             return kind(**values)
-        except InvalidInput as error:  # fields that can't be, or contradict each other: the message starts with one
-            name, _, says = str(error).partition(" ")
-            raise Wrong(says, name) from None
+        except InvalidInput as error:  # from the dataclass itself; its message starts with a field's name
+            name, _, message = str(error).partition(" ")
+            raise Mismatch(message, name) from None
 
     return Form(write, read, words)
 
@@ -160,7 +161,7 @@ def _tagged(kinds: tuple[Any, ...]) -> Form:
     writers = {kind: (kind.__name__, form.write) for kind, form in forms.items()}
     words = f"one of {', '.join(readers)}"
     if len(readers) < len(kinds) or any(field.name == TAG for kind in kinds for field in fields(kind)):
-        raise TypeError(f"{words} can't be told apart: two have one name, or one has a field '{TAG}'")
+        raise TypeError(f"{words} are ambiguous: two have the same name, or one has a field '{TAG}'")
 
     def write(value: Any) -> dict[str, Any]:
         name, write_fields = writers[type(value)]
@@ -168,44 +169,44 @@ def _tagged(kinds: tuple[Any, ...]) -> Form:
 
     def read(plain: object) -> Any:
         if type(plain) is not dict:
-            raise wrong(plain, f"an object, {words}")
+            raise mismatch(plain, f"an object, {words}")
         name = plain.get(TAG)
         if type(name) is not str or name not in readers:
-            raise Wrong(wrong(name, words).says, TAG)
+            raise Mismatch(mismatch(name, words).message, TAG)
         return readers[name](plain)
 
     return Form(write, read, words)
 
 
 def _any_of(forms: list[Form]) -> Form:
-    """Of values that JSON itself tells apart, like a number or a text."""
+    """A union of types that JSON itself tells apart, like a number or text."""
     words = " or ".join(form.words for form in forms)
 
     def read(plain: object) -> Any:
         for form in forms:
             try:
                 return form.read(plain)
-            except Wrong:
+            except Mismatch:
                 continue
-        raise wrong(plain, words)
+        raise mismatch(plain, words)
 
     return Form(same, read, words)
 
 
 def _array(inner: Form) -> Form:
-    words = f"an array, each of it {inner.words}"
+    words = f"an array, each element {inner.words}"
 
     def write(values: tuple[Any, ...]) -> list[Any]:
         return [inner.write(value) for value in values]
 
     def read(plain: object) -> tuple[Any, ...]:
         if type(plain) is not list:
-            raise wrong(plain, words)
+            raise mismatch(plain, words)
         found = []
         for index, value in enumerate(plain):
             try:
                 found.append(inner.read(value))
-            except Wrong as inside:
+            except Mismatch as inside:
                 inside.place.insert(0, str(index))
                 raise
         return tuple(found)
@@ -214,7 +215,7 @@ def _array(inner: Form) -> Form:
 
 
 def _set(inner: Form) -> Form:
-    """Without an order of its own, and written in one, so that the same set is the same text."""
+    """Written in sorted order, so that equal sets have the same encoding."""
     return Form(
         lambda values: inner.write(tuple(sorted(values))), lambda plain: frozenset(inner.read(plain)), inner.words
     )
@@ -228,20 +229,20 @@ def _mapping(key: Any, value: Any) -> Form:
     if key not in names:
         raise TypeError(f"{key} has no form as a key in JSON; give it one in restow.protocol.codec")
     read_key: Callable[[str], Any] = read_text if key is str else read_consumer_key
-    words = f"for each {names[key]} {inner.words}"
+    words = f"an object: {inner.words} for each {names[key]}"
 
     def write(values: Mapping[Any, Any]) -> dict[str, Any]:
         return {str(name): inner.write(values[name]) for name in sorted(values)}
 
     def read(plain: object) -> SortedMapping[Any, Any]:
         if type(plain) is not dict:
-            raise wrong(plain, f"an object: {words}")
+            raise mismatch(plain, words)
         found = {}
         for name, each in plain.items():
             try:
                 known = read_key(name)
                 found[known] = inner.read(each)
-            except Wrong as inside:
+            except Mismatch as inside:
                 inside.place.insert(0, key_shown(name))
                 raise
         return SortedMapping(found)

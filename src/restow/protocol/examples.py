@@ -1,4 +1,4 @@
-"""One of each message, as it stands on docs/protocol.md and in the golden files of the tests."""
+"""One example of each message, for docs/protocol.md and the golden files of the tests."""
 
 from typing import Final
 

@@ -1,7 +1,7 @@
-"""How values of single types stand in JSON: each form writes, reads and has words for a page and for refusals.
+"""The JSON form of each scalar type: how to write it, how to read it, and a description for docs and error messages.
 
-codec.py builds the forms of dataclasses, unions and collections from those here. A reader raises `Wrong`, which learns
-its place on the way up, so that places cost nothing as long as all is well.
+codec.py builds the forms of dataclasses, unions and collections from these. A reader raises `Mismatch`, which collects
+its place on the way up, so that valid input costs nothing extra.
 """
 
 import json
@@ -15,24 +15,24 @@ from typing import Any, Final
 from restow.model import FIRST_CONSUMER, ConsumerId
 
 WIDEST_VALUE: Final = 60
-"""How much of a wrong value a refusal shows, in characters."""
+"""How many characters of an invalid value an error message shows."""
 GREATEST_WHOLE: Final = 2**63 - 1
-"""Kafka's offsets and the readers of other languages have 64 bits."""
+"""Kafka's offsets, and integers in other languages, have 64 bits."""
 GREATEST_PARTITION: Final = 2**31 - 1
 CANONICAL_NUMBER: Final = re.compile(r"0|[1-9][0-9]{0,9}")
-"""A number that is a key has one spelling, so that it can't be there twice."""
+"""Numbers as keys have one spelling, so that none can occur twice."""
 
 
-class Wrong(Exception):
-    """A value that can't be used; `place` grows from the inside out."""
+class Mismatch(Exception):
+    """A value that does not fit its type. `place` grows from the inside out."""
 
-    def __init__(self, says: str, *place: str) -> None:
-        super().__init__(says)
-        self.says = says
+    def __init__(self, message: str, *place: str) -> None:
+        super().__init__(message)
+        self.message = message
         self.place = list(place)
 
     def __str__(self) -> str:
-        return f"{'.'.join(self.place) or 'the whole'} {self.says}"
+        return f"{'.'.join(self.place) or 'the whole'} {self.message}"
 
 
 @dataclass(frozen=True, slots=True)
@@ -40,15 +40,15 @@ class Form:
     write: Callable[[Any], Any]
     read: Callable[[Any], Any]
     words: str
-    """What it must be, as it follows "it must be"."""
+    """The description, in words that follow "it must be"."""
 
 
-def wrong(plain: object, wanted: str) -> Wrong:
-    return Wrong(f"is {shown(plain)}; it must be {wanted}")
+def mismatch(plain: object, expected: str) -> Mismatch:
+    return Mismatch(f"is {shown(plain)}; it must be {expected}")
 
 
 def shown(plain: object) -> str:
-    """Short, on one line, and without looking inside: what is wrong may be nested as deep as can be."""
+    """Short and on one line. It does not look inside collections, which may be nested arbitrarily deep."""
     if isinstance(plain, dict | list):
         return "an object" if isinstance(plain, dict) else "an array"
     if isinstance(plain, int) and plain.bit_length() > GREATEST_WHOLE.bit_length():
@@ -58,7 +58,7 @@ def shown(plain: object) -> str:
 
 
 def key_shown(key: str) -> str:
-    """As a part of a place: as it is if it can be, as a short text in quotes otherwise."""
+    """A key as part of a place: as it is if it is short and printable, else quoted and shortened."""
     return key if len(key) <= WIDEST_VALUE and key.isprintable() else shown(key)
 
 
@@ -68,20 +68,20 @@ def same(value: Any) -> Any:
 
 def read_text(plain: object) -> str:
     if type(plain) is not str:
-        raise wrong(plain, TEXT.words)
+        raise mismatch(plain, TEXT.words)
     if not plain.isascii():
         try:
             plain.encode()
-        except UnicodeEncodeError:  # half of a pair of surrogates: no terminal and no file would take it
-            raise wrong(plain, "text of whole characters") from None
+        except UnicodeEncodeError:  # a lone surrogate, which can't be printed or stored
+            raise mismatch(plain, "text of whole characters") from None
     return plain
 
 
 def read_whole(plain: object) -> int:
     if type(plain) is not int:
-        raise wrong(plain, WHOLE.words)
+        raise mismatch(plain, WHOLE.words)
     if not -GREATEST_WHOLE <= plain <= GREATEST_WHOLE:
-        raise wrong(plain, "below 2^63")
+        raise mismatch(plain, "below 2^63")
     return plain
 
 
@@ -89,33 +89,33 @@ def read_number(plain: object) -> float:
     if type(plain) is int:
         return float(read_whole(plain))
     if type(plain) is not float or not math.isfinite(plain):
-        raise wrong(plain, NUMBER.words)
+        raise mismatch(plain, NUMBER.words)
     return plain
 
 
 def read_speed(plain: object) -> float:
     number = read_number(plain)
     if number < 0:
-        raise wrong(plain, SPEED.words)
+        raise mismatch(plain, SPEED.words)
     return number
 
 
 def read_truth(plain: object) -> bool:
     if type(plain) is not bool:
-        raise wrong(plain, TRUTH.words)
+        raise mismatch(plain, TRUTH.words)
     return plain
 
 
 def read_consumer(plain: object) -> ConsumerId:
     if type(plain) is not int or not FIRST_CONSUMER <= plain <= GREATEST_PARTITION:
-        raise wrong(plain, CONSUMER.words)
+        raise mismatch(plain, CONSUMER.words)
     return ConsumerId(plain)
 
 
 def read_consumer_key(key: str) -> ConsumerId:
     if CANONICAL_NUMBER.fullmatch(key):
         return read_consumer(int(key))
-    raise wrong(key, CONSUMER.words)
+    raise mismatch(key, CONSUMER.words)
 
 
 TEXT: Final = Form(same, read_text, "text")
@@ -134,7 +134,7 @@ def one_of(values: tuple[str, ...]) -> Form:
             for value in values:
                 if value == plain:
                     return value
-        raise wrong(plain, words)
+        raise mismatch(plain, words)
 
     return Form(same, read, words)
 
@@ -145,7 +145,7 @@ def member_of(enum: type[StrEnum]) -> Form:
 
     def read(plain: object) -> StrEnum:
         if type(plain) is not str or plain not in by_value:
-            raise wrong(plain, words)
+            raise mismatch(plain, words)
         return by_value[plain]
 
     return Form(str, read, words)

@@ -1,5 +1,7 @@
-"""JSON as bytes, for records, event logs and the volume: written one way, and read so strictly that what can't be meant
-(a key given twice, NaN, a broken character) is refused. Whatever the bytes are, the worst answer is InvalidInput.
+"""Plain JSON to bytes and back, for messages, event logs and checkpoints.
+
+The parser is strict: it rejects duplicate keys, NaN and invalid UTF-8. It raises nothing but InvalidInput, whatever the
+bytes are.
 """
 
 import json
@@ -10,7 +12,7 @@ from restow.errors import InvalidInput
 
 
 def as_json(plain: object) -> bytes:
-    """One line. A character that UTF-8 doesn't have (a broken file name in a reason, say) becomes a question mark."""
+    """One line. A character that UTF-8 can't encode, as in a broken file name, becomes a question mark."""
     return _ENCODER.encode(plain).encode(errors="replace")
 
 
@@ -23,7 +25,7 @@ def parse_json(content: bytes) -> Any:
         raise InvalidInput(f"character {error.pos} is not JSON ({error.msg.lower()})") from None
     except RecursionError:
         raise InvalidInput("the JSON is nested too deeply to be read") from None
-    except ValueError:  # Python reads whole numbers of a few thousand digits, not more
+    except ValueError:  # Python parses integers of at most a few thousand digits
         raise InvalidInput("the JSON holds a number that is too long to be read") from None
 
 

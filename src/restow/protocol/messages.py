@@ -1,12 +1,12 @@
-"""Every message of the protocol. Commands are imperative, events are past; all are frozen, and wrong ones can't exist.
+"""The messages of the protocol: frozen dataclasses, validated on construction. Commands are imperatives, events facts.
 
-The controller numbers its commands: `epoch` is the offset of its own ControllerStarted on partition 0 of the controller
-topic, `sequence` counts within an epoch and a consumer. Each start of a consumer process is an *incarnation*, and its
-number is the offset of its ConsumerReady on the same partition: both grow for ever, and no clock and no store is asked
-for them. A command names the incarnation it is meant for, so that one which comes back late obeys nothing.
+Commands are fenced. `epoch` is the offset of the controller's ControllerStarted on partition 0 of the controller topic;
+`sequence` counts the commands to one consumer within an epoch. Each start of a consumer's process is an *incarnation*,
+numbered by the offset of its ConsumerReady on the same partition. Both numbers only grow, without a clock or a store.
+A command names the incarnation it is for, so that a stale process ignores it.
 
-A definition's digest stands for what a topic's records become; a consumer tells the digests it works by, and the
-controller starts a partition again where they differ from what is wanted.
+A topic's definition (TopicService) has a digest. Consumers report the digests they run, and the controller starts a
+partition again where one differs from the definition that is wanted.
 """
 
 import hashlib
@@ -20,40 +20,42 @@ from restow.model import FIRST_CONSUMER, ConsumerId, SortedMapping, TopicPartiti
 from restow.protocol import checks
 
 RECOVER: Final = "recover"
-"""Instead of an offset: go on where the table is, else the group's committed offset, else the topic's start."""
+"""In place of an offset: resume at the table's offset, or else the group's committed one, or else the topic's
+`start`."""
 
 StartFrom = int | Literal["recover"]
 Offsets = SortedMapping[TopicPartition, int]
 Digests = SortedMapping[str, str]
 
 ADDED: Final = {"left_out_by_default": True}
-"""Of a field that came after the first records were written: as long as it has its default it is not written, so that
-those records are what they were."""
+"""Marks a field that was added later: it is not written while it has its default, so that existing messages keep their
+encoding."""
 
 ON_GAP: Final = ("go on", "stop")
-"""What may follow when records were deleted before they were read."""
+"""The valid values of `on_gap`."""
 
 
 @dataclass(frozen=True, slots=True)
 class TopicService:
-    """What becomes of a topic's records."""
+    """The definition of a topic: what consumers do with its records."""
 
     table: str | None = None
-    """Where they are stored, as a path or address; nothing: they are read and not stored."""
+    """The table they are stored in, as a path or URL. Without it, they are read and not stored."""
     transform: str | None = None
-    """The function that makes rows of them, as `module:function`; nothing: the records as they are."""
+    """The function that turns records into rows, as `module:function`. Without it, records are stored as they are."""
     start: str = "earliest"
-    """Where to begin a partition that was never read: earliest, latest, or a time in UTC like 2026-03-01T12:00:00Z."""
+    """Where to start a partition that was never read: earliest, latest, or a time in UTC like 2026-03-01T12:00:00Z."""
     refuses_late_writes: bool = True
-    """Whether the table itself refuses what a replaced consumer writes. If not, a partition waits until its last
-    consumer is really gone."""
+    """Whether the table fences off a consumer that was replaced. If not, a partition waits until its last consumer is
+    confirmed gone."""
     lineage: bool = field(default=True, metadata=ADDED)
-    """Whether each row says which record it is from: _topic, _partition, _offset and _timestamp."""
+    """Whether each row has the columns _topic, _partition, _offset and _timestamp of its record."""
     on_gap: str = field(default="go on", metadata=ADDED)
-    """When records were deleted before they were read: `go on` after them, or `stop` reading that partition. Either
-    way it is said which they are."""
+    """When records were deleted before they were read: `go on` after them, or `stop` reading the partition. The missing
+    offsets are reported either way."""
     from_group: str | None = field(default=None, metadata=ADDED)
-    """A consumer group whose committed offsets are gone on from, where neither the table nor our own group has any."""
+    """A consumer group to take offsets over from, for partitions without an offset in the table and in our own
+    group."""
 
     def __post_init__(self) -> None:
         if self.start not in ("earliest", "latest") and not checks.is_time(self.start):
@@ -67,31 +69,31 @@ class TopicService:
 
     @property
     def digest(self) -> str:
-        """Differs when anything that matters to a running partition differs."""
-        # What is as it was before these could be said has the digest that it had.
-        said = () if self.lineage and self.on_gap == ON_GAP[0] else (self.lineage, self.on_gap)
-        return _digest(self.table, self.transform, self.refuses_late_writes, *said)
+        """Changes with every field that matters to a partition that is being read."""
+        # A definition without the fields that were added later keeps its digest.
+        added = () if self.lineage and self.on_gap == ON_GAP[0] else (self.lineage, self.on_gap)
+        return _digest(self.table, self.transform, self.refuses_late_writes, *added)
 
 
-@lru_cache(maxsize=1024)  # it is compared for every partition, in every decision
+@lru_cache(maxsize=1024)  # every decision compares it for every partition
 def _digest(*definition: str | bool | None) -> str:
     return hashlib.sha256(json.dumps(definition).encode()).hexdigest()[:12]
 
 
 @dataclass(frozen=True, slots=True)
 class ConsumerSettings:
-    """What each consumer runs as; what is left out stays as restow.toml says."""
+    """The resources and environment of consumers. A field that is not set has its value from restow.toml."""
 
     image: str | None = None
-    """The image that runs it, where consumers run in containers."""
+    """The container image, where the platform runs containers."""
     memory_mb: int | None = None
-    """Memory that it may use."""
+    """Memory in MiB."""
     cores: float | None = None
-    """Processors, also in parts."""
+    """CPU cores; fractions are allowed."""
     capacity_bytes_per_s: float | None = None
-    """What it sustains."""
+    """The throughput that a consumer sustains."""
     env: SortedMapping[str, str] = field(default_factory=SortedMapping)
-    """Variables of its environment, besides those it has anyway. They stand readable on the topic: no secrets here."""
+    """Additional environment variables. Anyone who may read the topic sees them: no secrets here."""
 
     def __post_init__(self) -> None:
         checks.at_least(1, memory_mb=self.memory_mb)
@@ -100,12 +102,12 @@ class ConsumerSettings:
 
     @property
     def fingerprint(self) -> str:
-        """Differs when anything that a process is started with differs, and can be read: `{"image": "restow:2", …}`.
-        A capacity is only believed, so that it is no part of it; of variables it has the names and a digest."""
+        """Changes with everything that a process is started with, and is readable: `{"image": "restow:2", …}`. It
+        leaves out the capacity, which changes no process, and has a digest in place of the variables' values."""
         return self.fingerprint_with(self.env_digest)
 
     def fingerprint_with(self, env_digest: str) -> str:
-        """As it is with values of variables that have this digest."""
+        """The fingerprint if the variables' values had this digest."""
         cores = None if self.cores is None else float(self.cores)
         env = f"{','.join(self.env)} {env_digest}".strip()
         return json.dumps({"image": self.image, "memory_mb": self.memory_mb, "cores": cores, "env": env})
@@ -117,23 +119,24 @@ class ConsumerSettings:
 
 @dataclass(frozen=True, slots=True)
 class ControllerStarted:
-    """A controller took over; its offset is the epoch of all that it commands."""
+    """A controller took over. The offset of this record is the epoch of all its commands."""
 
     controller: str
-    """Who it is, for people: host and process."""
+    """The controller's host and process, for people."""
 
 
 @dataclass(frozen=True, slots=True)
 class PlatformChangeIntended:
-    """Committed before the platform is touched, so that a controller which was replaced dies before it does harm."""
+    """The controller commits this before it changes the platform, so that a controller that was replaced is fenced off
+    first."""
 
     epoch: int
     create: tuple[ConsumerId, ...] = ()
-    """Those that are to be created."""
+    """Consumers to create."""
     delete: tuple[ConsumerId, ...] = ()
-    """Those that are to go."""
+    """Consumers to delete."""
     restart: tuple[ConsumerId, ...] = ()
-    """Those that are to be ended and started again, on their own volumes."""
+    """Consumers to stop and start again on the same volumes."""
 
     def __post_init__(self) -> None:
         checks.at_least(0, epoch=self.epoch)
@@ -142,21 +145,22 @@ class PlatformChangeIntended:
 
 @dataclass(frozen=True, slots=True)
 class StartConsumingCommand:
-    """Read these partitions too. Answered with StartConsumingEvent or ConsumingRefused, or both for parts of it."""
+    """Start reading these partitions. The consumer answers with StartConsumingEvent, ConsumingRefused, or one of
+    each."""
 
     epoch: int
     sequence: int
     incarnation: int
-    """The one it is meant for; others pass it over."""
+    """The incarnation that the command is for; others ignore it."""
     topics: SortedMapping[str, TopicService]
-    """What becomes of the records, for each topic among the partitions."""
+    """The definition of each topic among the partitions."""
     partitions: SortedMapping[TopicPartition, StartFrom]
-    """Where each begins: the offset at which its last consumer stopped, or `recover`."""
+    """Where to start each partition: the offset at which its last consumer stopped, or `recover`."""
 
     def __post_init__(self) -> None:
         checks.at_least(0, epoch=self.epoch, incarnation=self.incarnation)
         checks.at_least(1, sequence=self.sequence)
-        checks.some(partitions=self.partitions)
+        checks.not_empty(partitions=self.partitions)
         for (topic, number), position in self.partitions.items():
             if position != RECOVER and position < 0:
                 raise InvalidInput(f"partitions.{topic}.{number} is {position}; it must be 0 or more, or {RECOVER}")
@@ -166,32 +170,32 @@ class StartConsumingCommand:
 
 @dataclass(frozen=True, slots=True)
 class StopConsumingCommand:
-    """Read these partitions no more. Answered with StopConsumingEvent, when all that was read of them is stored."""
+    """Stop reading these partitions. The consumer answers with StopConsumingEvent once all that it read is stored."""
 
     epoch: int
     sequence: int
     incarnation: int
-    """The one it is meant for; others pass it over."""
+    """The incarnation that the command is for; others ignore it."""
     partitions: tuple[TopicPartition, ...]
-    """Those to stop. One that isn't held is answered too."""
+    """The partitions to stop. The answer includes those that the consumer does not hold."""
 
     def __post_init__(self) -> None:
         checks.at_least(0, epoch=self.epoch, incarnation=self.incarnation)
         checks.at_least(1, sequence=self.sequence)
-        checks.some(partitions=self.partitions)
-        object.__setattr__(self, "partitions", checks.in_order(self.partitions))
+        checks.not_empty(partitions=self.partitions)
+        object.__setattr__(self, "partitions", checks.sorted_partitions(self.partitions))
 
 
 @dataclass(frozen=True, slots=True)
 class StartConsumingEvent:
-    """These partitions are being read."""
+    """The consumer is reading these partitions."""
 
     consumer: ConsumerId
     incarnation: int
     epoch: int
     sequence: int
     partitions: Offsets
-    """The offset that each is read from."""
+    """The offset at which it started each partition."""
 
     def __post_init__(self) -> None:
         checks.at_least(FIRST_CONSUMER, consumer=self.consumer)
@@ -202,15 +206,15 @@ class StartConsumingEvent:
 
 @dataclass(frozen=True, slots=True)
 class StopConsumingEvent:
-    """These partitions are read no more, and all that was read of them is stored: another consumer may begin."""
+    """The consumer stopped reading these partitions and stored all that it read: another consumer may start them."""
 
     consumer: ConsumerId
     incarnation: int
     epoch: int
     sequence: int | None
-    """Of the command that it answers; nothing: no command asked for it, the consumer is about to end."""
+    """The number of the answered command; null if the consumer is shutting down without one."""
     partitions: SortedMapping[TopicPartition, int | None]
-    """The next offset to be read of each; nothing where it wasn't held and isn't known."""
+    """The next offset of each partition; null if the consumer did not hold it and does not know."""
 
     def __post_init__(self) -> None:
         checks.at_least(FIRST_CONSUMER, consumer=self.consumer)
@@ -220,51 +224,51 @@ class StopConsumingEvent:
 
 
 Refusal = Literal["transform", "table", "replaced", "gap"]
-"""The transform can't be used; the table can't be opened; another consumer has written to the table meanwhile; records
-were deleted before they were read, and that is not to be passed over."""
+"""The transform can't be used; the table can't be opened; another consumer has written to the table since; records were
+deleted before they were read, and `on_gap` is `stop`."""
 
 
 @dataclass(frozen=True, slots=True)
 class ConsumingRefused:
-    """These partitions are not read, though they were commanded or held."""
+    """The consumer does not read these partitions: it refused to start them, or gave up partitions that it held."""
 
     consumer: ConsumerId
     incarnation: int
     epoch: int
     sequence: int | None
-    """Of the command that it answers; nothing: no command asked, the consumer dropped what it had."""
+    """The number of the answered command; null if the consumer gave up partitions by itself."""
     partitions: tuple[TopicPartition, ...]
-    """Those that it doesn't hold, or holds no more."""
+    """The partitions that it does not hold, or no longer holds."""
     kind: Refusal
-    """A transform or a table that can't be used, another consumer that took over, or records that were deleted."""
+    """Why: the transform or the table can't be used, another consumer replaced this one, or records were deleted."""
     reason: str
-    """In words, for people."""
+    """The details, for people."""
 
     def __post_init__(self) -> None:
         checks.at_least(FIRST_CONSUMER, consumer=self.consumer)
         checks.at_least(0, incarnation=self.incarnation, epoch=self.epoch)
         checks.at_least(1, sequence=self.sequence)
-        checks.some(partitions=self.partitions)
-        object.__setattr__(self, "partitions", checks.in_order(self.partitions))
+        checks.not_empty(partitions=self.partitions)
+        object.__setattr__(self, "partitions", checks.sorted_partitions(self.partitions))
 
 
 @dataclass(frozen=True, slots=True)
 class ConsumerReady:
-    """Sent on every start; its own offset is the number of the incarnation that sent it."""
+    """A consumer's process has started. The offset of this record is the number of the incarnation."""
 
     consumer: ConsumerId
     clean: bool
-    """Whether the process before it ended as it should, or was the first."""
+    """Whether the previous process shut down cleanly, or there was none."""
     partitions: tuple[TopicPartition, ...]
-    """Those it goes on with."""
+    """The partitions that it resumes from its checkpoint."""
     definitions: Digests
-    """Of each topic among them: the digest of the definition it works by."""
+    """The digest of the definition that it runs, for each topic among the partitions."""
     versions: SortedMapping[str, int]
     """The highest version of each message that it can read."""
 
     def __post_init__(self) -> None:
         checks.at_least(FIRST_CONSUMER, consumer=self.consumer)
-        object.__setattr__(self, "partitions", checks.in_order(self.partitions))
+        object.__setattr__(self, "partitions", checks.sorted_partitions(self.partitions))
         for name, version in self.versions.items():
             if version < 1:
                 raise InvalidInput(f"versions.{name} is {version}; it must be 1 or more")
@@ -272,12 +276,12 @@ class ConsumerReady:
 
 @dataclass(frozen=True, slots=True)
 class StateQuery:
-    """What do you hold? Asked by a controller that starts. The consumer applies the commands before it, then answers
-    with StateQueryResponse."""
+    """A starting controller asks a consumer what it holds. The consumer applies all earlier commands, then answers with
+    StateQueryResponse."""
 
     epoch: int
     query: int
-    """Its number within the epoch, which the answer repeats."""
+    """The number of the query within its epoch, which the answer repeats."""
 
     def __post_init__(self) -> None:
         checks.at_least(0, epoch=self.epoch)
@@ -286,19 +290,19 @@ class StateQuery:
 
 @dataclass(frozen=True, slots=True)
 class StateQueryResponse:
-    """What a consumer holds, after all commands that came before the question."""
+    """What a consumer holds after all commands that preceded the query."""
 
     consumer: ConsumerId
     incarnation: int
     epoch: int
     query: int
-    """The number of the question."""
+    """The number of the answered query."""
     partitions: Offsets
-    """What it holds, and the next offset of each."""
+    """The partitions that it holds, with the next offset of each."""
     definitions: Digests
-    """Of each topic among them: the digest of the definition it works by."""
+    """The digest of the definition that it runs, for each topic among the partitions."""
     last_sequence: int
-    """The last command of this epoch that it applied; 0: none."""
+    """The last command of this epoch that it applied; 0 if none."""
 
     def __post_init__(self) -> None:
         checks.at_least(FIRST_CONSUMER, consumer=self.consumer)
@@ -309,14 +313,14 @@ class StateQueryResponse:
 
 @dataclass(frozen=True, slots=True)
 class Gap:
-    """Records of a partition that were deleted before they were read."""
+    """Records of a partition that Kafka deleted before they were read."""
 
     partition: TopicPartition
-    """Whose they were."""
+    """The partition."""
     first: int
-    """The offset of the first of them."""
+    """The first missing offset."""
     next: int
-    """The offset after the last: where reading goes on."""
+    """The offset after the last missing one, where reading resumes."""
 
     def __post_init__(self) -> None:
         checks.at_least(0, first=self.first)
@@ -324,7 +328,7 @@ class Gap:
 
     @property
     def records(self) -> int:
-        """At most: a log may have had holes."""
+        """An upper bound: offsets of a log may have had holes."""
         return self.next - self.first
 
     def __str__(self) -> str:
@@ -336,26 +340,26 @@ class Gap:
 
 @dataclass(frozen=True, slots=True)
 class ConsumerReport:
-    """Sent every few seconds: how a consumer is doing, since its last report."""
+    """A consumer's lag and throughput since its last report, sent every few seconds; also its heartbeat."""
 
     consumer: ConsumerId
     incarnation: int
     lag_records: Offsets
-    """Of each partition that it holds: records that are there and not yet stored."""
+    """Records that are not yet stored, for each partition that it holds."""
     definitions: Digests
-    """Of each topic among them: the digest of the definition it works by."""
+    """The digest of the definition that it runs, for each topic among the partitions."""
     records_per_s: float
-    """What it read and stored."""
+    """Throughput: records read and stored."""
     bytes_per_s: float
-    """The same in bytes, as they are in Kafka's log."""
+    """The same in bytes of Kafka's log."""
     saturated: bool
-    """Whether it works without a pause, so that its speed is its capacity."""
+    """Whether it worked without idling, so that its throughput is its capacity."""
     cycle_s_mean: float
-    """How long a cycle took, from reading to stored."""
+    """Mean duration of a cycle, from reading to stored."""
     cycle_s_max: float
-    """How long the slowest one took."""
+    """Duration of the slowest cycle."""
     gaps: tuple[Gap, ...] = field(default=(), metadata=ADDED)
-    """What was passed over, since it was deleted before it was read."""
+    """Records that it skipped because they were deleted before it read them."""
 
     def __post_init__(self) -> None:
         checks.at_least(FIRST_CONSUMER, consumer=self.consumer)
@@ -374,18 +378,18 @@ Action = Literal["add", "change", "remove", "reset", "consumers"]
 
 @dataclass(frozen=True, slots=True)
 class ServiceUpdate:
-    """What the group consumes, or what its consumers run as. The topic is compacted: the newest word on a topic is the
-    one that counts, so `add` and `change` both say what is wanted now. `reset` takes back all that was said of a topic:
-    it is as restow.toml says. So does a record without a value, which Kafka itself forgets in time."""
+    """The desired state of a topic that the group consumes, or of its consumers. The service topic is compacted: the
+    newest record of a key counts, so that `add` and `change` mean the same. `reset` returns a topic to its definition
+    in restow.toml; so does a tombstone, a record without a value."""
 
     action: Action
-    """What changes: a topic of interest, or the consumers."""
+    """The change: `add`, `change`, `remove` or `reset` a topic, or set what `consumers` run as."""
     topic: str | None = None
-    """Of all but `consumers`; also the record's key."""
+    """The topic, unless the action is `consumers`; also the record's key."""
     service: TopicService | None = None
-    """Of `add` and `change`."""
+    """The definition, for `add` and `change`."""
     consumers: ConsumerSettings | None = None
-    """Of `consumers`."""
+    """The settings, for `consumers`."""
 
     def __post_init__(self) -> None:
         wanted = {

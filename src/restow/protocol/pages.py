@@ -1,6 +1,6 @@
-"""What the pages of docs/ that are made from the code have in common: meanings from docstrings, and tables.
+"""Docstrings and Markdown tables for the pages of docs/ that are generated from the code.
 
-protocol/reference.py and controller/diagram.py write a page each with it.
+protocol/reference.py and controller/diagram.py generate a page each.
 """
 
 import ast
@@ -10,15 +10,15 @@ from dataclasses import dataclass
 
 @dataclass(frozen=True, slots=True)
 class Docs:
-    """What the source says of a class."""
+    """The docstrings of a class and its fields."""
 
     text: str
     of_field: Mapping[str, str]
-    """By the name of a field, or of a member of an enum: the text below it."""
+    """The docstring below each field, or member of an enum, by its name."""
 
 
 def docs_of(source: str) -> Iterator[tuple[str, Docs]]:
-    """Of each class in the text of a module."""
+    """The docstrings of each class in the text of a module."""
     for node in ast.parse(source).body:
         if isinstance(node, ast.ClassDef):
             of_field = {

@@ -1,4 +1,4 @@
-"""Partitions in JSON, gathered by topic as people think of them: {"orders": [0, 1]} and {"orders": {"0": 81240}}."""
+"""The JSON form of partitions, grouped by topic: {"orders": [0, 1]} and {"orders": {"0": 81240}}."""
 
 from collections.abc import Iterable, Iterator, Mapping
 from typing import Any, Final
@@ -11,10 +11,10 @@ from restow.protocol.forms import (
     GREATEST_PARTITION,
     SPEED,
     Form,
-    Wrong,
+    Mismatch,
     key_shown,
+    mismatch,
     read_consumer_key,
-    wrong,
 )
 
 TOPIC_WORDS: Final = "a topic's name: letters, digits, dots, dashes, underscores"
@@ -29,15 +29,15 @@ def _read_partition(plain: object) -> TopicPartition:
                 return partition
     except InvalidInput:
         pass
-    raise wrong(plain, PARTITION.words)
+    raise mismatch(plain, PARTITION.words)
 
 
-def _topics_of(plain: object, wanted: str) -> Iterator[tuple[str, Any]]:
+def _topics_of(plain: object, expected: str) -> Iterator[tuple[str, Any]]:
     if type(plain) is not dict:
-        raise wrong(plain, wanted)
+        raise mismatch(plain, expected)
     for topic, inner in plain.items():
         if not TOPIC.fullmatch(topic):
-            raise Wrong(f"is no topic; it must be {TOPIC_WORDS}", key_shown(topic))
+            raise Mismatch(f"is no topic; it must be {TOPIC_WORDS}", key_shown(topic))
         yield topic, inner
 
 
@@ -52,19 +52,19 @@ def _read_partitions(plain: object) -> tuple[TopicPartition, ...]:
     found: list[TopicPartition] = []
     for topic, numbers in _topics_of(plain, PARTITIONS.words):
         if type(numbers) is not list:
-            raise Wrong(wrong(numbers, "an array of numbers, like [0, 1]").says, topic)
+            raise Mismatch(mismatch(numbers, "an array of numbers, like [0, 1]").message, topic)
         for index, number in enumerate(numbers):
             if type(number) is not int or not 0 <= number <= GREATEST_PARTITION:
-                raise Wrong(wrong(number, PARTITION_NUMBER).says, f"{topic}[{index}]")
+                raise Mismatch(mismatch(number, PARTITION_NUMBER).message, f"{topic}[{index}]")
             found.append(TopicPartition(topic, number))
         if len(set(numbers)) < len(numbers):
-            raise Wrong("has a partition twice; each must be there once", topic)
+            raise Mismatch("has a partition twice; each must be there once", topic)
     return tuple(sorted(found))
 
 
 def by_partition(inner: Form) -> Form:
     """A mapping whose keys are partitions."""
-    words = f"for each partition {inner.words}"
+    words = f"an object: {inner.words} for each partition"
     read_inner, write_inner = inner.read, inner.write
 
     def write(values: Mapping[TopicPartition, Any]) -> dict[str, dict[str, Any]]:
@@ -78,13 +78,13 @@ def by_partition(inner: Form) -> Form:
         found: dict[TopicPartition, Any] = {}
         for topic, numbers in _topics_of(plain, f"{words}, like {{topic: {{number: …}}}}"):
             if type(numbers) is not dict:
-                raise Wrong(wrong(numbers, f"an object: {words}").says, topic)
+                raise Mismatch(mismatch(numbers, words).message, topic)
             for number, value in numbers.items():
                 if not CANONICAL_NUMBER.fullmatch(number) or int(number) > GREATEST_PARTITION:
-                    raise Wrong(f"is no partition; it must be {PARTITION_NUMBER}", topic, key_shown(number))
+                    raise Mismatch(f"is no partition; it must be {PARTITION_NUMBER}", topic, key_shown(number))
                 try:
                     found[TopicPartition(topic, int(number))] = read_inner(value)
-                except Wrong as inside:
+                except Mismatch as inside:
                     inside.place[:0] = (topic, number)
                     raise
         return SortedMapping(found)
@@ -94,18 +94,18 @@ def by_partition(inner: Form) -> Form:
 
 def _read_assignment(plain: object) -> Assignment:
     if type(plain) is not dict:
-        raise wrong(plain, ASSIGNMENT.words)
+        raise mismatch(plain, ASSIGNMENT.words)
     held: dict[ConsumerId, tuple[TopicPartition, ...]] = {}
     for consumer, partitions in plain.items():
         try:
             held[read_consumer_key(consumer)] = _read_partitions(partitions)
-        except Wrong as inside:
+        except Mismatch as inside:
             inside.place.insert(0, key_shown(consumer))
             raise
     try:
         return Assignment.of_consumers(held)
     except InvalidInput as error:
-        raise Wrong(f"can't be: {error}") from None
+        raise Mismatch(f"can't be: {error}") from None
 
 
 def _write_assignment(assignment: Assignment) -> dict[str, dict[str, list[int]]]:
@@ -116,4 +116,4 @@ PARTITION: Final = Form(str, _read_partition, "a partition, like orders-7")
 PARTITIONS: Final = Form(_write_partitions, _read_partitions, 'partitions by topic, like {"orders": [0, 1]}')
 _SPEEDS = by_partition(SPEED)
 SPEEDS: Final = Form(_SPEEDS.write, lambda plain: Speeds(_SPEEDS.read(plain)), _SPEEDS.words)
-ASSIGNMENT: Final = Form(_write_assignment, _read_assignment, "for each consumer its partitions by topic")
+ASSIGNMENT: Final = Form(_write_assignment, _read_assignment, "an object: partitions by topic for each consumer")

@@ -1,11 +1,11 @@
-"""A message <-> a Kafka record: headers, key and value. Every process sends and reads with it.
+"""Encodes messages as Kafka records and decodes them: headers, key and value.
 
-    headers  type, version, sender: a reader can pass over a record without decoding it
-    key      on the service topic, which is compacted: the topic it is about
+    headers  type, version, sender: a reader can skip a record without decoding it
+    key      on the service topic, which is compacted: the name of the topic that an update is about
     value    {"type": "StopConsumingCommand", "version": 1, "epoch": 8, …}
 
-People may write records by hand, so the headers may be missing; those that are there must say what the value says.
-`decode` never raises: what can't be read is an `Undecodable`, which `PassedOver` counts and has reported once.
+Headers may be missing, as in records written by hand, but must not contradict the value. `decode` never raises: it
+returns an `Undecodable` for an invalid record, which `SkippedRecords` counts and reports once.
 """
 
 from collections.abc import Collection, Iterable, Mapping
@@ -23,11 +23,11 @@ from restow.protocol.versions import CURRENT, Versions
 VERSION: Final = "version"
 SENDER: Final = "sender"
 CONSUMERS_KEY: Final = ":consumers"
-"""The key of an update that is about the consumers and no topic; no topic has such a name."""
+"""The key of an update of the consumers' settings; no topic can have this name."""
 LONGEST_REASON: Final = 300
 
 Headers = Iterable[tuple[str, Any]] | None
-"""As clients hand them out: values may be None or text, and there may be none at all."""
+"""As Kafka clients return them: values may be None or text, and there may be no headers at all."""
 
 VERSIONS: Final[Mapping[type[Message], int]] = CURRENT.highest
 """The highest version of each message that this program knows."""
@@ -35,7 +35,7 @@ VERSIONS: Final[Mapping[type[Message], int]] = CURRENT.highest
 
 @dataclass(frozen=True, slots=True)
 class Undecodable:
-    """A record that was passed over, and why; one line."""
+    """A record that was skipped, and the reason, in one line."""
 
     topic: str
     partition: int
@@ -48,7 +48,7 @@ class Undecodable:
         return cls(topic, partition, offset, words)
 
     def __str__(self) -> str:
-        return f"{self.topic}-{self.partition} at offset {self.offset} was passed over: {self.reason}"
+        return f"{self.topic}-{self.partition} at offset {self.offset} was skipped: {self.reason}"
 
 
 def known_versions() -> SortedMapping[str, int]:
@@ -56,14 +56,14 @@ def known_versions() -> SortedMapping[str, int]:
 
 
 def common_version(kind: type[Message], theirs: Mapping[str, int]) -> int | None:
-    """The highest version that both sides know; None: there is none, and such a message can't be sent to them."""
+    """The highest version that both sides know. Returns None if there is none: the message can't be sent."""
     return CURRENT.common(kind, theirs)
 
 
 def encode(
     message: Message, sender: str, version: int | None = None, *, versions: Versions = CURRENT
 ) -> tuple[tuple[tuple[str, bytes], ...], bytes]:
-    """Headers and value. The version is the highest that is known, or one that `common_version` gave."""
+    """Returns headers and value. `version` is by default the highest known one; `common_version` returns others."""
     kind = type(message)
     number = versions.highest[kind] if version is None else version
     form = versions.get(kind, number)
@@ -81,7 +81,7 @@ def key_of(message: Message) -> bytes | None:
 
 
 def type_of(headers: Headers) -> str | None:
-    """What a record's headers say it is, so that it can be passed over unread; None: they don't say."""
+    """The message's type by a record's headers, so that it can be skipped unread. Returns None without that header."""
     try:
         return _texts_of(headers).get(TAG)
     except InvalidInput:
@@ -99,7 +99,7 @@ def decode(
     expected: Collection[type] | None = None,
     versions: Versions = CURRENT,
 ) -> Message | Undecodable:
-    """`expected` are the messages that may stand here (channels.py knows); any, if it is left out."""
+    """`expected` are the messages allowed here (see channels.py); by default any."""
     try:
         message = _tombstone(key) if value is None else _message(headers, value, versions)
         if expected is not None and type(message) not in expected:
@@ -112,7 +112,7 @@ def decode(
 
 
 def _message(headers: Headers, value: bytes, versions: Versions) -> Message:
-    said = _texts_of(headers)
+    given = _texts_of(headers)
     plain = parse_json(value)
     if type(plain) is not dict:
         raise InvalidInput(f"the value is {shown(plain)}; it must be an object, a message")
@@ -124,8 +124,8 @@ def _message(headers: Headers, value: bytes, versions: Versions) -> Message:
     if form is None:
         raise InvalidInput(f"{VERSION} of {kind.__name__} is {shown(number)}; it must be {_known(kind, versions)}")
     for header, wanted in ((TAG, kind.__name__), (VERSION, str(number))):
-        if said.get(header, wanted) != wanted:
-            raise InvalidInput(f"the header {header} is {shown(said[header])}; it must be {wanted}, as in the value")
+        if given.get(header, wanted) != wanted:
+            raise InvalidInput(f"the header {header} is {shown(given[header])}; it must be {wanted}, as in the value")
     message: Message = form.read(plain)
     return message
 
@@ -135,7 +135,7 @@ def _known(kind: type[Message], versions: Versions) -> str:
 
 
 def _tombstone(key: bytes | None) -> ServiceUpdate:
-    """Kafka's way to take a key away: the topic, or the consumers, are as restow.toml says."""
+    """A record without a value deletes its key: the topic, or the consumers, are as in restow.toml."""
     if not key:
         raise InvalidInput("there is no value; it must be a message")
     if key == CONSUMERS_KEY.encode():
@@ -144,7 +144,7 @@ def _tombstone(key: bytes | None) -> ServiceUpdate:
 
 
 def _texts_of(headers: Headers) -> dict[str, str]:
-    """Our own headers; others may have added theirs (a tracing library, a proxy), which are not ours to judge."""
+    """restow's own headers. Headers that a tracing library or a proxy added are ignored."""
     texts: dict[str, str] = {}
     for name, value in headers or ():
         if name not in (TAG, VERSION, SENDER):
@@ -164,18 +164,18 @@ def _text(content: bytes) -> str:
         raise InvalidInput(f"{content[:40]!r} is not UTF-8; it must be text in UTF-8") from None
 
 
-class PassedOver:
-    """Counts the records that could not be read, by topic. Each is counted and reported once, however often it is read.
+class SkippedRecords:
+    """Counts undecodable records by topic, each once, however often it is read.
 
-    It remembers one offset for each partition: records are read in order, so that what is below it was reported.
+    It remembers one offset per partition: records are read in order, so that all below it were counted.
     """
 
     def __init__(self) -> None:
         self._counts: dict[str, int] = {}
         self._last: dict[tuple[str, int], int] = {}
 
-    def is_news(self, record: Undecodable) -> bool:
-        """Whether it is to be reported now."""
+    def is_new(self, record: Undecodable) -> bool:
+        """Returns whether the record was not counted before: it should be logged."""
         place = (record.topic, record.partition)
         if record.offset <= self._last.get(place, -1):
             return False

@@ -1,7 +1,7 @@
-"""docs/protocol.md, written from the code: every topic, every message with its fields, and an example of each.
+"""Generates docs/protocol.md: every topic, every message with its fields, and an example of each.
 
-Names, types and defaults come from the dataclasses, meanings from the docstrings in their sources, examples from
-examples.py. `make docs` (scripts/docs.py) writes the page; a test fails when the page and the code differ.
+Names, types and defaults come from the dataclasses, descriptions from their docstrings, examples from examples.py.
+`make docs` (scripts/docs.py) writes the page; a test fails if it is out of date.
 """
 
 import json
@@ -19,56 +19,56 @@ from restow.protocol.pages import Docs, docs_of, table
 from restow.protocol.records import CONSUMERS_KEY, VERSIONS, encode
 
 PARTS: Final[tuple[type, ...]] = (TopicService, ConsumerSettings, Gap)
-"""What stands inside messages and is told once."""
+"""Dataclasses inside messages, each described once."""
 
 REPEATED: Final = {
-    "consumer": "The number of the consumer that sends it.",
-    "incarnation": "The start of the consumer's process that sends it: the offset of its ConsumerReady.",
-    "epoch": "The controller that commands or asks: the offset of its ControllerStarted.",
-    "sequence": "The number of the command, counted for each consumer within an epoch. A repeated command keeps its "
-    "number, and an answer has that of its command.",
+    "consumer": "The number of the sender.",
+    "incarnation": "The incarnation of the sender: the offset of its ConsumerReady.",
+    "epoch": "The epoch of the controller: the offset of its ControllerStarted.",
+    "sequence": "The number of the command, counted per consumer and epoch. A command that is sent again keeps its "
+    "number; an answer has that of its command.",
 }
-"""Fields of many messages; a message that means something else by one says so itself."""
+"""Descriptions of fields that many messages have; a field's own docstring takes precedence."""
 
 MEASURED: Final = {
-    "bytes_per_s": ("a number, 0 or more", "Written in the window, as it is in Kafka's log."),
+    "bytes_per_s": ("a number, 0 or more", "The mean write speed over the window, in bytes of Kafka's log."),
     "filtered_bytes_per_s": (
         "a number, 0 or more",
-        "The same, filtered: calmer, and as soon. Groups are packed by it.",
+        "The same, filtered: it follows a step within seconds and varies less. The controller packs by it.",
     ),
-    "records_per_s": ("a number, 0 or more", "Records written in the window."),
-    "end_offset": ("a whole number, 0 or more", "The offset that the next record will get."),
-    "size_bytes": ("a whole number, 0 or more, or null", "What the partition has on disk; null: it can't be read."),
-    "estimated": ("true or false; left out: false", "Whether its bytes were estimated from its records."),
+    "records_per_s": ("a number, 0 or more", "The mean number of records written per second of the window."),
+    "end_offset": ("a whole number, 0 or more", "The offset of the next record to be written."),
+    "size_bytes": ("a whole number, 0 or more, or null", "Bytes of the leader's log; null if they can't be read."),
+    "estimated": ("true or false; default: `false`", "Whether speeds in bytes are estimated from records."),
 }
 
 INTRODUCTION: Final = """\
 # Topics and messages
 
-*Written from the code by `make docs`; don't edit it.*
+*Generated from the code by `make docs`; don't edit it.*
 
-The parts of restow speak over four Kafka topics. Names below have the default prefix, `{prefix}`, which is a
-setting. Consumers are numbered from 1 on, and partition i belongs to consumer i; partition 0 belongs to the controller.
-All readers read committed records only.
+The monitor, the controller and the consumers communicate over four Kafka topics. Their names start with a prefix, by
+default `{prefix}` (`[topics] prefix` in restow.toml). Consumers are numbered from 1, and partition i belongs to
+consumer i; partition 0 belongs to the controller. All readers use `read_committed`.
 """
 
 RECORDS: Final = """\
 ## Records
 
-The value of a record is one JSON object in UTF-8 on one line; the examples below are spread over lines to be read. It
-has the message's `type` and `version` beside its fields. The headers `type`, `version` and `sender` let a reader pass
-over a record without decoding it; they may be missing, as in a record written by hand, but must not contradict the
-value. A reader passes over keys that it doesn't know. A sender uses the highest version of a message that both sides
-know: consumers tell theirs in ConsumerReady.
+The value of a record is one JSON object in UTF-8, on one line; the examples below are wrapped for reading. It has the
+message's `type` and `version` beside its fields. The headers `type`, `version` and `sender` let a reader skip a record
+without decoding it. They may be missing, as in a record written by hand, but must not contradict the value. Readers
+ignore unknown keys. A sender uses the highest version of a message that both sides know; consumers list theirs in
+ConsumerReady.
 
-Partitions are gathered by topic: `{{"orders": [0, 1]}}` is orders-0 and orders-1, `{{"orders": {{"0": 81240}}}}` is
-something about orders-0.
+Partitions are grouped by topic: `{{"orders": [0, 1]}}` means orders-0 and orders-1, and `{{"orders": {{"0": 81240}}}}`
+has a value for orders-0.
 
-A record that can't be decoded, is of an unknown version or doesn't belong where it stands is reported once with its
-topic, partition, offset and the reason, counted, and passed over.
+A reader skips a record that it can't decode, that has an unknown version, or that is not allowed on its partition. It
+counts the record and logs its topic, partition, offset and the reason once.
 
-On the service topic, the key is the name of the topic that an update is about, or `{consumers_key}`. A record without a
-value takes back what was said under its key.
+On the service topic, the key is the name of the topic that an update is about, or `{consumers_key}` for an update of
+the consumers' settings. A tombstone (a record without a value) deletes the update: restow.toml applies again.
 """
 
 
@@ -127,7 +127,7 @@ def _measurement(docs: Mapping[str, Docs], lane: Lane) -> Iterator[str]:
     whole = (
         ("`time`", "text", own.of_field["time"]),
         ("`window_s`", "a number", own.of_field["window_s"]),
-        ("`topics`", "by topic and partition an object", "The fields below, for each partition."),
+        ("`topics`", "an object: an object for each partition", "The fields below, for each partition."),
     )
     inner = ((f"`{name}`", *MEASURED[name]) for name in PartitionSpeed._fields)
     yield table(("field", "type", "meaning"), (*whole, *inner))
@@ -144,7 +144,7 @@ def _fields_table(kind: Any, docs: Docs) -> str:
             words = words.replace(f"a {part.__name__}", f"a [{part.__name__}](#{part.__name__.lower()})")
         default = field.default if field.default_factory is MISSING else field.default_factory()
         if default is not MISSING:
-            words += f"; left out: {_compact(to_plain(default, hint))}"
+            words += f"; default: {_compact(to_plain(default, hint))}"
         rows.append((f"`{field.name}`", words, docs.of_field.get(field.name) or REPEATED[field.name]))
     return table(("field", "type", "meaning"), rows)
 
@@ -158,7 +158,7 @@ def _example(value: bytes) -> str:
 
 
 def _spread(plain: Any, indent: str = "") -> str:
-    """JSON over as few lines as can be read: what is short enough stays on one."""
+    """JSON wrapped at 100 characters: what fits on a line stays on it."""
     line = json.dumps(plain, ensure_ascii=False)
     if not isinstance(plain, dict) or len(indent) + len(line) <= 100:
         return line

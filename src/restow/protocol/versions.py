@@ -1,8 +1,8 @@
-"""Which versions of each message exist, and how each stands in JSON. A sender uses the highest that both sides know.
+"""The versions of each message, and how each is encoded. A sender uses the highest version that both sides know.
 
-A new version is one more entry, with its own way to write and to read: messages in this program are always the newest,
-so an old version's `read` fills in what it didn't have, and its `write` leaves out what its readers don't know.
-Keys that may be passed over need no new version.
+A new version is one more entry with its own `write` and `read`. Messages in this program always have the newest form:
+an old version's `read` fills in the fields it lacks, and its `write` leaves out the fields its readers don't know. A
+key that old readers may ignore needs no new version.
 """
 
 from collections.abc import Callable, Mapping
@@ -19,15 +19,15 @@ MESSAGES: Final[tuple[type[Message], ...]] = get_args(Message)
 
 @dataclass(frozen=True, slots=True)
 class Version:
-    """One version of one message: its fields as plain JSON, without name and number."""
+    """How one version of a message writes and reads its fields as plain JSON."""
 
     write: Callable[[Any], dict[str, Any]]
     read: Callable[[dict[str, Any]], Any]
-    """Refuses with InvalidInput."""
+    """Raises InvalidInput if they are invalid."""
 
 
 class Versions:
-    """Immutable. `with_version` gives another one that knows more."""
+    """All known versions. Immutable: `with_version` returns a larger one."""
 
     def __init__(self, known: Mapping[type[Message], Mapping[int, Version]]) -> None:
         self._known = {kind: dict(sorted(versions.items())) for kind, versions in known.items()}
@@ -47,11 +47,11 @@ class Versions:
         return self._known[kind].get(number)
 
     def known(self) -> SortedMapping[str, int]:
-        """As a ConsumerReady tells it."""
+        """The highest version of each message, as ConsumerReady has it."""
         return SortedMapping({kind.__name__: number for kind, number in self.highest.items()})
 
     def common(self, kind: type[Message], theirs: Mapping[str, int]) -> int | None:
-        """The highest that both know; None: there is none, and such a message can't be sent to them."""
+        """The highest version that both sides know. Returns None if there is none: the message can't be sent."""
         return max((number for number in self._known[kind] if number <= theirs.get(kind.__name__, 0)), default=None)
 
 

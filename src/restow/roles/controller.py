@@ -48,7 +48,7 @@ from restow.protocol.messages import (
     ServiceUpdate,
     StateQuery,
 )
-from restow.protocol.records import PassedOver, Undecodable, common_version
+from restow.protocol.records import SkippedRecords, Undecodable, common_version
 from restow.settings import Settings
 
 ROUND_S: Final = 0.2
@@ -67,7 +67,7 @@ class ControllerProcess:
         self._admin = Admin(settings.kafka)
         self._channel = ControllerChannel(settings, f"{socket.gethostname()}-{os.getpid()}", signs.alive)
         self._state: State = begin(Rules(settings.controller, settings.consumer, settings.consume))
-        self._passed_over = PassedOver()
+        self._skipped = SkippedRecords()
         self._waiting: deque[Event] = deque()
         self._room = 0
         self._committed_s = 0.0
@@ -135,7 +135,7 @@ class ControllerProcess:
     def _event(self, offset: int, message: object) -> Event | Heard | None:
         match message:
             case Undecodable():
-                if self._passed_over.is_news(message):
+                if self._skipped.is_new(message):
                     self._say(str(message))
             case Measurement():
                 return SpeedsMeasured.from_measurement(message)

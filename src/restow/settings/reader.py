@@ -184,7 +184,7 @@ def _unfold(hint: Any) -> tuple[Any, tuple[Check, ...]]:
 def _wanted(hint: Any) -> str:
     kind, checks = _unfold(hint)
     if get_origin(kind) is tuple:
-        return f"a list, each of it {_wanted(get_args(kind)[0])}"
+        return f"a list, each element {_wanted(get_args(kind)[0])}"
     words = [check.wanted for check in checks]
     return ", ".join(words if words and kind is str else [IN_WORDS[kind], *words])
 

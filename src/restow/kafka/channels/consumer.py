@@ -22,7 +22,7 @@ from restow.kafka.errors import NoAnswer, cause, explained
 from restow.model import ConsumerId
 from restow.protocol.channels import CONTROLLER, QUERY, decode_on
 from restow.protocol.messages import FromConsumer, StartConsumingCommand, StateQuery, StopConsumingCommand
-from restow.protocol.records import PassedOver, Undecodable, encode
+from restow.protocol.records import SkippedRecords, Undecodable, encode
 from restow.settings import Settings
 
 log = logging.getLogger(__name__)
@@ -40,7 +40,7 @@ class Mailbox:
         self._sender = sender
         self._commands = Place(settings.topics.controller, consumer)
         self._queries = Place(settings.topics.query, consumer)
-        self._passed_over = PassedOver()
+        self._skipped = SkippedRecords()
         self._reader = make_consumer(
             settings.kafka,
             {
@@ -112,7 +112,7 @@ class Mailbox:
         read = decode_on(channel, self._topics.prefix, int(message.partition() or 0), offset, headers, message.value())
         match read:
             case Undecodable():
-                if self._passed_over.is_news(read):
+                if self._skipped.is_new(read):
                     log.warning(str(read))
                 return None
             case StartConsumingCommand() | StopConsumingCommand():

@@ -13,7 +13,7 @@ from confluent_kafka import TopicPartition as Place
 from restow.kafka.clients import make_consumer
 from restow.protocol.channels import SERVICE, decode_on
 from restow.protocol.messages import ServiceUpdate
-from restow.protocol.records import PassedOver, Undecodable
+from restow.protocol.records import SkippedRecords, Undecodable
 from restow.settings import Settings
 
 log = logging.getLogger(__name__)
@@ -24,7 +24,7 @@ MOST_AT_ONCE: Final = 500
 class Services:
     def __init__(self, settings: Settings) -> None:
         self._prefix = settings.topics.prefix
-        self._passed_over = PassedOver()
+        self._skipped = SkippedRecords()
         own = {"group.id": settings.group.name, "enable.auto.commit": False, "auto.offset.reset": "earliest"}
         self._reader = make_consumer(settings.kafka, own)
         self._reader.assign([Place(settings.topics.service, 0, OFFSET_BEGINNING)])
@@ -40,6 +40,6 @@ class Services:
         if record.error() is not None:
             return []  # librdkafka retries by itself
         message = decode_on(SERVICE, self._prefix, 0, record.offset(), record.headers(), record.value(), record.key())
-        if isinstance(message, Undecodable) and self._passed_over.is_news(message):
+        if isinstance(message, Undecodable) and self._skipped.is_new(message):
             log.warning(str(message))
         return [message] if isinstance(message, ServiceUpdate) else []
