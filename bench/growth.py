@@ -1,7 +1,7 @@
-"""How the simulator grows: one simulated hour with 10,000 partitions, beside the same hour with a tenth of them.
+"""How the simulator scales: one simulated hour with 10,000 partitions, beside the same hour with a tenth of them.
 
-`make bench` runs it. A line for each kind of load: the processor time and wall time of both runs, their ratio, and how
-large the group was. The exit code is 1 where the hour took more than two minutes of one core, or a checker spoke up.
+`make bench` runs it. Prints for each workload the CPU and wall time of both runs, their ratio, and the size of the
+group. The exit code is 1 if the hour took more than two minutes of one core, or a checker found a violation.
 """
 
 import argparse
@@ -21,23 +21,23 @@ LONGEST_S = 120.0
 def main() -> int:
     options = arguments()
     warm_up()
-    say(f"{'load':8}  {'partitions':>10}  {'consumers':>9}  {'moves':>6}  {'cpu s':>6}  {'wall s':>6}")
+    print_line(f"{'load':8}  {'partitions':>10}  {'consumers':>9}  {'moves':>6}  {'cpu s':>6}  {'wall s':>6}")
     well = True
     for workload in options.workloads:
         fewer_s, _ = measured(workload, FEWER, options)
         cpu_s, found = measured(workload, PARTITIONS, options)
         well &= cpu_s <= LONGEST_S * options.hours and not found.violations
-        say(f"{'':8}  {PARTITIONS / FEWER:.0f} times the partitions: {cpu_s / fewer_s:.1f} times the processor time")
+        print_line(f"{'':8}  {PARTITIONS / FEWER:.0f} times the partitions: {cpu_s / fewer_s:.1f} times the CPU time")
     return 0 if well else 1
 
 
 def measured(workload: str, partitions: int, options: argparse.Namespace) -> tuple[float, Summary]:
-    """The processor time of a run, and what came of it."""
+    """CPU time and summary of a run."""
     chosen = scenario(options.seed, options.hours, partitions, workload)
     began_s, cpu_began_s = time.perf_counter(), time.process_time()
     found = summary(run(chosen))
     wall_s, cpu_s = time.perf_counter() - began_s, time.process_time() - cpu_began_s
-    say(
+    print_line(
         f"{workload:8}  {partitions:10,}  {found.consumers_mean:9.0f}  {found.moves:6,}  {cpu_s:6.1f}  {wall_s:6.1f}"
         + "".join(f"\n          VIOLATION of {violation}" for violation in found.violations)
     )
@@ -47,12 +47,12 @@ def measured(workload: str, partitions: int, options: argparse.Namespace) -> tup
 def arguments() -> argparse.Namespace:
     parser = argparse.ArgumentParser(description="Time the simulator with 10,000 partitions, and with a tenth of them.")
     parser.add_argument("workloads", nargs="*", default=list(GENERATORS), help=f"of {', '.join(GENERATORS)}")
-    parser.add_argument("--hours", type=float, default=1.0, help="simulated (default: 1)")
+    parser.add_argument("--hours", type=float, default=1.0, help="simulated hours (default: 1)")
     parser.add_argument("--seed", type=int, default=1)
     return parser.parse_args()
 
 
-def say(line: str) -> None:
+def print_line(line: str) -> None:
     sys.stdout.write(f"{line}\n")
     sys.stdout.flush()
 

@@ -1,7 +1,7 @@
-"""Checks restow's packer against its targets over the whole packing study: `make bench` runs it.
+"""Checks restow's packer against its targets over the whole packing study. `make bench` runs it.
 
-One line for each target; the exit code is 1 where one is missed. The packer's constants were chosen while looking at
-seeds 1 to 3, so other seeds tell more of it: `--seeds 101,102,103 --into docs/packing.md` wrote the table there.
+Prints one line per target; the exit code is 1 if one is missed. The packer's constants were tuned on seeds 1 to 3, so
+other seeds are the better test: `--seeds 101,102,103 --into docs/packing.md` wrote the table there.
 """
 
 import argparse
@@ -39,9 +39,13 @@ def main() -> int:
 
 def arguments() -> argparse.Namespace:
     parser = argparse.ArgumentParser(description="Check restow's packer against its targets.")
-    parser.add_argument("d", nargs="*", type=int, default=[5, 10, 15, 20, 25], help="steps of the walk (default: all)")
+    parser.add_argument(
+        "d", nargs="*", type=int, default=[5, 10, 15, 20, 25], help="largest changes per step (default: all)"
+    )
     parser.add_argument("--seeds", type=whole_numbers, default=[1, 2, 3], help="like 101,102,103 (default: 1,2,3)")
-    parser.add_argument("--into", type=Path, metavar="FILE", help="Markdown with marks: write the table between them")
+    parser.add_argument(
+        "--into", type=Path, metavar="FILE", help="write the table between the marks of this Markdown file"
+    )
     return parser.parse_args()
 
 

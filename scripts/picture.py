@@ -1,7 +1,7 @@
-"""Draws docs/system.svg and docs/system-dark.svg: the whole system in one picture, for README. `make docs` runs it.
+"""Draws docs/system.svg and docs/system-dark.svg, the README's picture of the whole system. `make docs` runs it.
 
-Above is what decides, below is what the data goes through. The partitions are those of the demonstration under its high
-load, each as high as it is fast: the bins of the consumers are filled as restow fills them.
+The deciding roles are above, the data flow below. The partitions are the demonstration's under high load, each as high
+as it is fast, so the consumers' bins are filled as restow fills them.
 """
 
 import sys
@@ -67,9 +67,9 @@ class Block:
 
 
 SCALE: Final = 155.0
-"""Of a consumer's capacity, in the picture's units."""
+"""Height of a consumer's capacity, in the picture's units."""
 APART: Final = 108.0
-"""From one consumer to the next."""
+"""Distance from one consumer to the next."""
 SPEEDS: Final = {"orders": (0.48, 0.29, 0.19, 0.1), "clicks": (0.48, 0.29, 0.19, 0.1)}
 BINS: Final = (
     (("orders", 0), ("orders", 1)),
@@ -155,12 +155,12 @@ class Pen:
 
 
 def _control(pen: Pen) -> list[str]:
-    """Who decides."""
+    """The roles that decide."""
     accent = pen.colours.accent
     return [
         pen.box(40, 40, 188, 104),
         pen.text(56, 68, "Monitor", TITLE, bold=True),
-        *pen.lines(56, 90, ("how fast is every", "partition written,", "each second?")),
+        *pen.lines(56, 90, ("measures each second", "how fast every", "partition is written")),
         pen.box(330, 24, 340, 136, accent),
         pen.text(348, 54, "Controller", TITLE, accent, bold=True),
         *pen.lines(
@@ -169,7 +169,7 @@ def _control(pen: Pen) -> list[str]:
             (
                 "packs the partitions onto as few consumers as can",
                 "carry them; moves one only when that pays;",
-                "says why. Survives its own death, and theirs.",
+                "logs why. Recovers from its own crash and theirs.",
             ),
         ),
         pen.text(348, 144, "Synchronize → Sentinel → Reassign → Manage", SMALL, bold=True),
@@ -202,7 +202,7 @@ def _consumers(pen: Pen, x: float, y: float) -> list[str]:
     found = [
         pen.box(x, y, 340, 250),
         pen.text(x + 18, y + 28, "Consumers", TITLE, bold=True),
-        *pen.lines(x + 18, y + 48, ("each a Spark of its own, with your transforms",)),
+        *pen.lines(x + 18, y + 48, ("each with its own Spark and your transforms",)),
     ]
     floor, width = y + 226, 88
     for column, names in enumerate(BINS):
@@ -225,7 +225,7 @@ def _consumers(pen: Pen, x: float, y: float) -> list[str]:
 
 
 def _move(pen: Pen, left: float, floor: float, width: float) -> list[str]:
-    """Where the framed partition was, and its way."""
+    """The moved partition's old place, and an arrow to the new one."""
     level = floor - SCALE * sum(SPEEDS[topic][number] for topic, number in BINS[1])
     height = SPEEDS[MOVING[0]][MOVING[1]] * SCALE - 2
     target = floor - SCALE * sum(SPEEDS[topic][number] for topic, number in BINS[2])

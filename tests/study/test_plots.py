@@ -81,7 +81,7 @@ def test_the_same_rows_give_the_same_svg(tmp_path: Path) -> None:
         ("picture.pdf", "can't draw into a '.pdf' file; its name must end in .png or .svg"),
         ("picture", "can't draw into a '' file; its name must end in .png or .svg"),
         ("a-file/picture.png", "can't be written (file exists); name a file in a directory you may write to"),
-        ("a-directory.png", "is a directory; name the picture's file"),
+        ("a-directory.png", "is a directory; name a file"),
     ],
 )
 def test_a_file_that_cannot_be_written_is_refused(tmp_path: Path, name: str, complaint: str) -> None:

@@ -1,6 +1,21 @@
 """Packing: speeds and the current assignment in, the next assignment out. Pure.
 
-`PACKERS` has every packer under the name by which commands and settings call it; `restow` is the default.
+problem.py         a packer's input: speeds, assignment, capacities, worth, margins
+plan.py            a packer's answer, and what follows from it
+reasons.py         why a plan changes what it changes
+published.py       the twelve published packers
+open_consumers.py  their fitting rules: next, first, worst and best fit
+ours.py            restow's packer
+ship.py            a problem as arrays
+stowage.py         where each partition is, and what that costs, as arrays for compiled code
+room.py            finds consumers by their free room
+moving.py          moves partitions in a stowage and takes moves back
+placing.py         places one partition where it costs least
+search.py          builds a stowage
+exchange.py        improves a stowage by exact exchanges between a few consumers
+compiler.py        compiles these with numba and caches the result
+
+`PACKERS` has every packer by the name used in commands and settings; `restow` is the default.
 """
 
 from restow.model import Assignment, Capacities, ConsumerId, Speeds, TopicPartition
@@ -10,25 +25,25 @@ from restow.packing.published import PUBLISHED
 
 
 def restow(problem: Problem) -> PackingPlan:
-    """Our own packer."""
+    """restow's packer."""
     from restow.packing.ours import pack
 
     return pack(problem)
 
 
 def restow_polish(problem: Problem) -> PackingPlan:
-    """The same, looking harder: fewer moves for more time."""
+    """restow's packer with more effort: fewer moves, more time."""
     from restow.packing.ours import polish
 
     return polish(problem)
 
 
 def warm_up() -> None:
-    """Make restow's compiled code ready, so that no live decision waits for it. Call it as a process starts.
+    """Loads restow's compiled code, so that no live decision waits for it. Call it as a process starts.
 
-    It takes 0.6 s, for loading what was compiled before and is kept beside the source, in __pycache__. The first time
-    on a machine, and after an update, it compiles: 31 s of one core (measured on 2 cores at 2.5 GHz). `make` does that
-    when it sets up. From then on a decision about a few partitions takes a millisecond.
+    Loading takes 0.6 s, from a cache in __pycache__ beside the source. On a new machine or after an update it compiles
+    first: 31 s of one core (measured on 2 cores at 2.5 GHz). `make` does that during set-up. After that, a decision
+    about a few partitions takes a millisecond.
     """
     one, other = (TopicPartition("warm-up", number) for number in range(2))
     apart = Assignment({one: ConsumerId(1), other: ConsumerId(2)})

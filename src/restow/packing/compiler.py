@@ -1,7 +1,7 @@
-"""Compiles hot functions with numba and keeps the result beside their source. `packing.stowage` calls it.
+"""Compiles functions with numba and caches the result beside their source. Used by `stowage`.
 
-Numba keeps a compiled function as long as the file that defines it is unchanged, and doesn't see that a function it
-calls, in another file, has changed. So the result is kept in a folder named after all the sources together.
+Numba invalidates a cached function when its own file changes, but not when a function that it calls in another file
+does. So the cache folder is named after a fingerprint of all sources together.
 """
 
 import atexit
@@ -22,8 +22,8 @@ def fingerprint(sources: Iterable[Path]) -> str:
 
 
 def writable(kept: Path) -> Path:
-    """Numba passes over what is kept where it can't write, as in a container whose file system is read-only: there each
-    process gets a copy of its own, in place of half a minute of compiling."""
+    """Numba ignores a cache that it can't write to, as on a container's read-only file system. There each process gets
+    a copy of the cache, which beats half a minute of compiling."""
     try:
         kept.mkdir(parents=True, exist_ok=True)
         tempfile.TemporaryFile(dir=kept).close()
@@ -39,7 +39,7 @@ def writable(kept: Path) -> Path:
 
 
 def compiler(module_file: str, modules: Iterable[str]) -> Callable[[Function], Function]:
-    """A decorator for the functions of these modules, which lie beside the one that asks."""
+    """A decorator for the functions of these modules, which lie beside `module_file`."""
     package = Path(module_file).parent
     kept = package / "__pycache__" / f"compiled-{fingerprint(package / f'{module}.py' for module in modules)}"
     cache = writable(kept)
@@ -47,7 +47,7 @@ def compiler(module_file: str, modules: Iterable[str]) -> Callable[[Function], F
     def compiled(function: Function) -> Function:
         settings: Any = numba.config
         elsewhere = settings.CACHE_DIR
-        settings.CACHE_DIR = str(cache)  # read when a function is decorated; others' functions are left alone
+        settings.CACHE_DIR = str(cache)  # read as a function is decorated; other users of numba keep theirs
         try:
             return cast("Function", numba.njit(cache=True, nogil=True)(function))
         finally:

@@ -1,6 +1,6 @@
-"""Restows a few consumers at a time: the best way to spread their partitions over just these, found exactly.
+"""Exchanges partitions between a few consumers at a time, in the best way for just these, found exactly.
 
-Branch and bound over the partitions, heaviest first. Each exchange that lowers the cost is kept. `ours` calls
+Branch and bound over their partitions, heaviest first. An exchange that lowers the cost is kept. `ours` calls
 `exchange_some` after `search` has built a stowage.
 """
 
@@ -11,16 +11,16 @@ from restow.packing.search import partitions_of, sort_few
 from restow.packing.stowage import NOWHERE, OPEN, SLACK, Floats, Ints, Stowage, compiled
 
 MOST_PARTITIONS = 14
-"""Consumers that have more between them are left alone: the search would take too long."""
+"""Consumers with more partitions between them don't exchange: the search would take too long."""
 CONSUMERS = 3
-"""So many exchange in one round. With 4, a round takes four times as long and gains little more."""
+"""Consumers in an exchange. With 4, a round takes four times as long and gains little."""
 MOST_STEPS = 2000
-"""Where an exchange is given up, with the best found until then."""
+"""Limit of the search in one exchange; the best result so far counts."""
 
 
 @compiled
 def may_take(stowage: Stowage, consumer: int, partition: int, load: float, count: int, foreign: int) -> bool:
-    """As `moving.fits`, for a load that is only being considered."""
+    """Like `moving.fits`, for a hypothetical load."""
     if count == 0:
         return True
     home = stowage.partitions[partition].home
@@ -36,7 +36,7 @@ def may_take(stowage: Stowage, consumer: int, partition: int, load: float, count
 def burdens(
     stowage: Stowage, consumers: Ints, size: int, partitions: Ints, held: int, choice: Ints, loads: Floats
 ) -> float:
-    """Risk and excess of all these consumers, were the partitions spread as chosen."""
+    """Risk and excess of these consumers if the partitions were spread as chosen."""
     total = 0.0
     for place in range(size):
         lightest = second = np.inf
@@ -71,7 +71,8 @@ def present_cost(stowage: Stowage, consumers: Ints, size: int, partitions: Ints,
 def best_spread(
     stowage: Stowage, consumers: Ints, size: int, partitions: Ints, held: int, steps: int, best_choice: Ints
 ) -> bool:
-    """Whether there is a cheaper way to spread the partitions over the consumers; if so, it is in `best_choice`."""
+    """Finds the cheapest way to spread the partitions over the consumers. Returns whether it beats the present one; it
+    is then in `best_choice`."""
     choice = np.full(held, NOWHERE, np.int64)
     loads, counts, foreign = np.zeros(size), np.zeros(size, np.int64), np.zeros(size, np.int64)
     best = present_cost(stowage, consumers, size, partitions, held) - 1e-9 * stowage.consumers[0].capacity
@@ -82,7 +83,7 @@ def best_spread(
         partition = partitions[depth]
         speed, home = stowage.partitions[partition].speed, stowage.partitions[partition].home
         place = choice[depth]
-        if place != NOWHERE:  # take the last choice back
+        if place != NOWHERE:  # undo the last choice
             counts[place] -= 1
             loads[place] -= speed
             if home != consumers[place]:
@@ -122,7 +123,7 @@ def best_spread(
 
 @compiled
 def is_overdrained(stowage: Stowage, partition: int) -> bool:
-    """Whether its home is closed, and the consumer that has it now holds more than it may be given in that case."""
+    """Whether the partition's home is closed and its present consumer is above `drain_to`."""
     home, consumer = stowage.partitions[partition].home, stowage.partitions[partition].at
     if home in (consumer, NOWHERE) or consumer == NOWHERE or stowage.consumers[home].count > 0:
         return False
@@ -137,7 +138,7 @@ def drains_too_much(stowage: Stowage, consumers: Ints, size: int, partitions: In
     for number in range(held):
         if is_overdrained(stowage, partitions[number]):
             return True
-    for place in range(size):  # what left a consumer before may be what only now closes it
+    for place in range(size):  # this exchange may have closed a consumer that other partitions had left before
         consumer = consumers[place]
         if (
             stowage.consumers[consumer].count == 0
@@ -151,7 +152,7 @@ def drains_too_much(stowage: Stowage, consumers: Ints, size: int, partitions: In
 
 @compiled
 def exchange(stowage: Stowage, consumers: Ints, size: int, partitions: Ints, choice: Ints) -> bool:
-    """Spread the partitions of these consumers over them in the best way. False where nothing was to be gained."""
+    """Spreads the partitions of these consumers in the best way. Returns False if that gains nothing."""
     held = 0
     for place in range(size):
         held = partitions_of(stowage, consumers[place], partitions, held)
@@ -180,7 +181,7 @@ def exchange(stowage: Stowage, consumers: Ints, size: int, partitions: Ints, cho
 
 @compiled
 def some_partition(stowage: Stowage) -> int:
-    """Any partition, rather one that has been moved: bringing it home again is what pays most."""
+    """A random partition, preferably one that has moved: bringing it home pays most."""
     partition = 0
     for _ in range(6):
         partition = next_random(stowage, len(stowage.partitions))
@@ -202,7 +203,7 @@ def add_unless_there(consumers: Ints, size: int, consumer: int) -> int:
 
 @compiled
 def exchange_some(stowage: Stowage, rounds: int) -> None:
-    """In each round a partition's consumer and its home, and others at random, exchange what they hold."""
+    """In each round a partition's consumer, its home, and random others exchange partitions."""
     consumers = np.empty(CONSUMERS, np.int64)
     partitions, choice = np.empty(MOST_PARTITIONS, np.int64), np.empty(MOST_PARTITIONS, np.int64)
     for _ in range(rounds):

@@ -1,4 +1,4 @@
-"""Changes the stowage one partition at a time, keeps its cost, and takes changes back for `search` and `exchange`."""
+"""Moves partitions in a stowage one at a time, keeps its cost up to date, and takes moves back."""
 
 from math import sqrt
 
@@ -19,7 +19,7 @@ from restow.packing.stowage import (
 
 @compiled
 def q_of(z: float) -> float:
-    """About the chance that a normal variable is above z; a parabola, since every machine must get the same bits."""
+    """Approximate probability that a normal variable exceeds z: a parabola, for the same bits on every machine."""
     if z < 0:
         return 1 - q_of(-z)
     if z >= 2.5:
@@ -47,7 +47,7 @@ def burden(stowage: Stowage, consumer: int, load: float, count: int, lightest: f
 
 @compiled
 def burden_with(stowage: Stowage, consumer: int, speed: float) -> float:
-    """The consumer's burden if a partition of this speed were added."""
+    """The consumer's burden with an additional partition of this speed."""
     lightest = stowage.consumers[consumer].lightest
     second = stowage.consumers[consumer].second_lightest
     if speed < lightest:
@@ -134,7 +134,7 @@ def attach(stowage: Stowage, partition: int, consumer: int) -> None:
 
 @compiled
 def settle(stowage: Stowage, consumer: int) -> None:
-    """After a change: the consumer's burden and its place in the index."""
+    """Updates the consumer's burden and its index entry after a change."""
     following = burden(
         stowage,
         consumer,
@@ -162,7 +162,7 @@ def shift(stowage: Stowage, partition: int, target: int) -> None:
 
 @compiled
 def move(stowage: Stowage, partition: int, target: int) -> None:
-    """Put the partition on the target (or NOWHERE), and remember it."""
+    """Moves the partition to the target (or NOWHERE) and records that in the journal."""
     place = stowage.counters[JOURNAL]
     stowage.journal[2 * place] = partition
     stowage.journal[2 * place + 1] = stowage.partitions[partition].at
@@ -172,7 +172,7 @@ def move(stowage: Stowage, partition: int, target: int) -> None:
 
 @compiled
 def take_back(stowage: Stowage, mark: int) -> None:
-    """Undo every move since the journal had this length."""
+    """Undoes the moves after this length of the journal."""
     while stowage.counters[JOURNAL] > mark:
         stowage.counters[JOURNAL] -= 1
         place = stowage.counters[JOURNAL]
@@ -181,13 +181,13 @@ def take_back(stowage: Stowage, mark: int) -> None:
 
 @compiled
 def commit(stowage: Stowage) -> None:
-    """What was moved stays moved."""
+    """Makes all moves final."""
     stowage.counters[JOURNAL] = 0
 
 
 @compiled
 def load_current(stowage: Stowage) -> None:
-    """Everything at home: the stowage as the decision finds it. The arrays must be as new."""
+    """Fills new arrays with the current assignment."""
     for partition in range(len(stowage.partitions)):
         stowage.cost[0] += stowage.partitions[partition].speed if stowage.partitions[partition].home >= 0 else 0.0
     for partition in range(len(stowage.partitions)):
@@ -201,7 +201,7 @@ def load_current(stowage: Stowage) -> None:
 
 @compiled
 def fits(stowage: Stowage, partition: int, consumer: int, draining: bool) -> bool:
-    """Whether a consumer in use may take the partition. (An empty one may take any.)"""
+    """Whether a consumer in use may take the partition. An empty one may take any."""
     load = stowage.consumers[consumer].load + stowage.partitions[partition].speed
     if stowage.partitions[partition].home == consumer and stowage.consumers[consumer].foreign == 0:
         return load <= stowage.consumers[consumer].hold * SLACK

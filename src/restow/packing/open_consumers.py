@@ -1,8 +1,7 @@
-"""The consumers that a packing has opened so far, kept so that the next partition's place is found fast.
+"""Fitting rules: the open consumers of a packing, indexed so that the next partition's place is found fast.
 
-One class for each fitting rule, all of the form `OpenConsumers`; `published.py` builds the twelve algorithms on them.
-`place` gives a partition to a consumer with room and answers which one, or None where no open consumer has room.
-Consumers with equal room are taken in the order in which they were opened.
+One class per rule, all with the interface `OpenConsumers`; `published.py` builds the twelve packers on them. Consumers
+with equal room are taken in the order in which they were opened.
 """
 
 from bisect import bisect_left, insort
@@ -19,11 +18,12 @@ class OpenConsumers(Protocol):
     def open(self, consumer: ConsumerId, room: float) -> None: ...
 
     def place(self, speed: float, needed: float) -> ConsumerId | None:
-        """`needed` is the room a consumer must have: the speed, less what is forgiven for rounding."""
+        """Places a partition and returns its consumer, or None if no open consumer has room. `needed` is the speed less
+        a tolerance for rounding."""
 
 
 class NextFit:
-    """Only the consumer that was opened last is looked at."""
+    """The consumer that was opened last, or none."""
 
     def __init__(self) -> None:
         self.last: ConsumerId | None = None
@@ -42,8 +42,8 @@ class NextFit:
 class FirstFit:
     """The consumer that was opened first among those with room.
 
-    A tournament: leaf i is the room of the i-th consumer opened, every node above holds the larger of its two
-    children, so the first leaf with enough room is found by going down, left where that suffices.
+    A tournament tree: leaf i is the room of the i-th opened consumer, and each inner node the larger of its children.
+    The first leaf with enough room is found by descending, to the left where that suffices.
     """
 
     def __init__(self) -> None:
@@ -90,11 +90,11 @@ class FirstFit:
 
 
 class WorstFit:
-    """The consumer with the most room: the top of a heap."""
+    """The consumer with the most room: a heap."""
 
     def __init__(self) -> None:
         self.heap: list[tuple[float, int, ConsumerId]] = []
-        """The room with its sign changed, the turn in which the consumer was opened, the consumer."""
+        """Negated room, order of opening, consumer."""
 
     def open(self, consumer: ConsumerId, room: float) -> None:
         heappush(self.heap, (-room, len(self.heap), consumer))
@@ -110,11 +110,11 @@ class WorstFit:
 
 
 class BestFit:
-    """The consumer with the least room that suffices: a search in a sorted list."""
+    """The consumer with the least sufficient room: a sorted list."""
 
     def __init__(self) -> None:
         self.by_room: list[tuple[float, int, ConsumerId]] = []
-        """The room, the turn in which the consumer was opened, the consumer."""
+        """Room, order of opening, consumer."""
 
     def open(self, consumer: ConsumerId, room: float) -> None:
         insort(self.by_room, (room, len(self.by_room), consumer))

@@ -1,12 +1,12 @@
-"""restow's own packer: stays where it can, gives up the least, and knows what a consumer is worth.
+"""restow's packer: keeps partitions in place, moves the least it must, and weighs consumers against moves.
 
-A look in three steps: build a stowage by several recipes (`search`), improve the cheapest by exact exchanges between a
-few consumers (`exchange`), and take it only if it is better than what is. docs/packing.md tells the idea and its
-figures; docs/decisions/003-search.md what was tried.
+A look has three steps: build a stowage by several recipes (`search`), improve the cheapest by exact exchanges between a
+few consumers (`exchange`), and take it only if it is better than the current one. docs/packing.md explains the idea and
+its figures; docs/decisions/003-search.md what was tried.
 
-The same assignment in, the same out. Where something had to move and all could be carried, one look decides. In any
-other case it goes on looking at its own result until it would leave that as it is, so that asking again moves nothing
-but what makes for fewer consumers at a price below their worth.
+Deterministic. If something had to move and everything fits afterwards, one look decides. Otherwise it looks again at
+its own result until it would leave that unchanged, so that repeating a decision only ever saves consumers for less than
+they are worth.
 """
 
 from dataclasses import dataclass, replace
@@ -23,16 +23,16 @@ from restow.packing.ship import Excess, Ship, ships
 from restow.packing.stowage import Ints, Stowage
 
 EAGERNESS: Final = 1.25
-"""While something has to move anyway, a consumer counts for so much more: one that is opened outlives the decision."""
+"""While something has to move anyway, a consumer counts this many times its worth: an opened one stays."""
 TOLERANCE: Final = 1e-9
 RELIEF: Final = 0.01
-"""Consumers that stay crowded are restowed only to lower what they hold too much by this share of it."""
+"""Consumers that stay crowded are restowed only if that lowers their excess by at least this share."""
 PATIENCE: Final = 64
-"""So many consumers in a row that could not be emptied, and the others, which hold more, are not tried."""
+"""After this many consumers in a row that couldn't be emptied, the others, which hold more, are not tried."""
 MOST_LOOKS: Final = 64
-"""Far more than it takes: each look but the last has less above the limits than the one before, or fewer consumers."""
+"""Far more than needed: each look but the last lowers the excess or the number of consumers."""
 NOTHING: Final = -1.0
-"""No partition is slower: none is unpacked, not even those that stand still."""
+"""Below any speed: no partition is unpacked, not even one with speed 0."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -40,29 +40,29 @@ class Recipe:
     """One way to build a stowage."""
 
     unpacked: float
-    """Partitions up to this share of a capacity are all taken out and stowed anew."""
+    """Partitions up to this share of a capacity are taken out and stowed again."""
     room_price: float
-    """What a unit of room left on a consumer costs, in moved speed: the dearer, the tighter the packing."""
+    """Cost of a unit of room left on a consumer, in moved speed. A higher price packs tighter."""
 
 
 AS_IT_IS: Final = Recipe(unpacked=0.0, room_price=0.05)
 TIGHT: Final = Recipe(unpacked=0.35, room_price=3.0)
 RECIPES: Final = (AS_IT_IS, Recipe(0.0, 1.0), Recipe(0.1, 0.3), TIGHT, Recipe(1.0, 1.0), Recipe(1.0, 30.0))
-"""Floats throughout, as everything that goes to compiled code: an int there would have it compiled a second time."""
+"""All floats, like everything passed to compiled code: an int would compile it a second time."""
 
 
 @dataclass(frozen=True, slots=True)
 class Effort:
-    """How hard to look. More finds plans that move less; the time grows with it."""
+    """How hard to search: more effort finds plans that move less, and takes longer."""
 
     rounds: int
-    """Exchanges that are tried where something has to move."""
+    """Exchanges to try if something has to move."""
     rounds_when_feasible: int
-    """And where nothing has to."""
+    """Exchanges to try if nothing has to."""
     small_group: int
-    """Up to this many partitions all recipes are tried; larger groups have the one that suits the worth."""
+    """Up to this many partitions all recipes are tried; larger groups get the one that suits the worth."""
     rounds_per_partition: float
-    """What a larger group has on top of half the rounds, since time is dearer there."""
+    """Added to half the rounds for a larger group."""
 
     def recipes(self, partitions: int, worth: float) -> tuple[Recipe, ...]:
         if partitions <= self.small_group:
@@ -94,13 +94,13 @@ def polish(problem: Problem) -> PackingPlan:
 
 
 def _look(problem: Problem, effort: Effort) -> tuple[Assignment, bool]:
-    """What to do next, and whether that is to stand."""
+    """The next assignment, and whether it is final."""
     for ship in ships(problem):
         at, is_settled = _decide(ship, effort)
         if len(np.unique(at)) < len(ship.number):
             break
     following = ship.assignment(at)
-    # Without the idle consumers that go, another consumer would be opened next: that has to be looked at too.
+    # Once idle consumers are closed, another number would be opened next: that needs another look.
     return following, is_settled and (at is not ship.current or following.consumers == problem.current.consumers)
 
 
@@ -119,7 +119,7 @@ def _decide(ship: Ship, effort: Effort) -> tuple[Ints, bool]:
 
 
 def _relieves(excess: Excess, remaining: Excess) -> bool:
-    """Where a group has too few consumers, small gains could be had without end, at the price of many moves."""
+    """A group with too few consumers could be improved endlessly by tiny gains, at the price of many moves."""
     is_less = remaining.total < excess.total * (1 - TOLERANCE)
     return is_less and (remaining.crowded <= excess.crowded * (1 - RELIEF) or remaining.alone < excess.alone)
 
@@ -130,7 +130,7 @@ def _pays(ship: Ship, at: Ints) -> bool:
 
 
 def _tightened(ship: Ship, effort: Effort) -> Ints:
-    """Nothing has to move: look for consumers that can be closed for less than they are worth."""
+    """Nothing has to move: looks for consumers that can be closed for less than they are worth."""
     stowage = ship.stowage(ship.problem.worth)
     drain(stowage, PATIENCE, AS_IT_IS.room_price)
     exchange_some(stowage, min(len(ship.current), effort.rounds_when_feasible))
@@ -138,9 +138,9 @@ def _tightened(ship: Ship, effort: Effort) -> Ints:
 
 
 def _repaired(ship: Ship, effort: Effort) -> Ints:
-    """Something has to move: the cheapest of what the recipes give, improved."""
+    """Something has to move: the cheapest recipe's result, improved by exchanges."""
     unit, worth = ship.problem.capacities.default, ship.problem.worth
-    # What is unpacked forgets that it may leave a consumer to be closed, for which there can be less room.
+    # An unpacked partition is placed by `fill_to`, even if its consumer is closed and `drain_to` should apply.
     may_unpack = ship.problem.margins.drain_to >= ship.problem.margins.fill_to
     best: Stowage | None = None
     for recipe in effort.recipes(len(ship.current), worth):

@@ -1,4 +1,4 @@
-"""Puts one partition where it costs least: on a consumer with room, on one that ejects something lighter, on a new one.
+"""Places one partition where it costs least: on a consumer with room, one that ejects something lighter, or a new one.
 
 `search` calls `stow` for everything that it has taken out.
 """
@@ -10,27 +10,27 @@ from restow.packing.room import bucket_of, first_empty
 from restow.packing.stowage import BLOCK, EJECTIONS, JOURNAL, NOWHERE, OPEN, SLACK, Stowage, compiled
 
 LOOKS = 8
-"""Consumers with room that are compared for a partition."""
+"""Number of consumers with room to compare."""
 EJECT_LOOKS = 24
-"""Consumers without room, and partitions of each, that are looked at for something lighter to eject."""
+"""Number of consumers without room, and of partitions on each, to search for something lighter to eject."""
 LEAST_BAD_LOOKS = 64
-"""Consumers that are compared for a partition where there is room nowhere."""
+"""Number of consumers to compare if none has room."""
 EJECT_DEPTH = 10
-"""How many partitions may be ejected one after the other for one."""
+"""Longest chain of ejections for one partition."""
 EJECT_PRICE = 0.2
-"""What it takes to find another place for what is ejected, by experience, as a share of its speed."""
+"""Empirical cost of placing what was ejected, as a share of its speed."""
 
 
 @compiled
 def home_price(stowage: Stowage, partition: int, consumer: int) -> float:
-    """What being on this consumer costs in moved speed, against being at home."""
+    """Moved speed of the partition on this consumer: 0 at home."""
     home = stowage.partitions[partition].home
     return 0.0 if home in (consumer, NOWHERE) else stowage.partitions[partition].speed
 
 
 @compiled
 def price(stowage: Stowage, partition: int, consumer: int, room_price: float) -> float:
-    """What it costs to put the partition on a consumer in use: its move, the risk it adds, the room that it leaves."""
+    """Cost of placing the partition on a consumer in use: its move, the added risk, and the room left over."""
     speed = stowage.partitions[partition].speed
     room_left = stowage.consumers[consumer].fill - stowage.consumers[consumer].load - speed
     return (
@@ -45,7 +45,7 @@ def price(stowage: Stowage, partition: int, consumer: int, room_price: float) ->
 def look_for_room(
     stowage: Stowage, partition: int, barred: int, draining: bool, room_price: float
 ) -> tuple[int, float]:
-    """The cheapest of the consumers in use that can take the partition, best fits first, and its price."""
+    """The cheapest consumer in use with room for the partition, best fits first, and its price."""
     best, best_price = NOWHERE, np.inf
     home = stowage.partitions[partition].home
     if home >= 0 and home != barred and stowage.consumers[home].count > 0 and fits(stowage, partition, home, draining):
@@ -72,7 +72,7 @@ def look_for_room(
 
 @compiled
 def look_for_empty(stowage: Stowage, partition: int) -> tuple[int, float]:
-    """The consumer to open for the partition (its home, if that is empty and large enough), and the price."""
+    """The consumer to open for the partition (its home, if empty and large enough), and its price."""
     if stowage.counters[OPEN] >= stowage.most:
         return NOWHERE, np.inf
     speed, consumer = stowage.partitions[partition].speed, stowage.partitions[partition].home
@@ -86,9 +86,9 @@ def look_for_empty(stowage: Stowage, partition: int) -> tuple[int, float]:
 
 @compiled
 def least_bad(stowage: Stowage, partition: int) -> int:
-    """Where the partition does the least harm when there is room nowhere and nothing more may be opened.
+    """The consumer where the partition does the least harm, if none has room and no more may be opened.
 
-    Of the consumers that have the most room, or lack the least, it is the one with the lowest share of its capacity.
+    Among the consumers with the most room or the least overload, the one with the lowest load relative to its capacity.
     """
     speed, home = stowage.partitions[partition].speed, stowage.partitions[partition].home
     best, best_share = NOWHERE, np.inf
@@ -113,7 +113,7 @@ def least_bad(stowage: Stowage, partition: int) -> int:
 
 @compiled
 def lightest_to_eject(stowage: Stowage, partition: int, consumer: int, draining: bool) -> tuple[int, float]:
-    """Of this consumer's partitions that are lighter than the given one and make room for it, the cheapest to eject."""
+    """The cheapest partition to eject from this consumer: lighter than the given one, and enough to make room."""
     speed = stowage.partitions[partition].speed
     limit = stowage.consumers[consumer].drain if draining else stowage.consumers[consumer].fill
     if stowage.partitions[partition].home == consumer and stowage.consumers[consumer].foreign == 0:
@@ -137,7 +137,7 @@ def lightest_to_eject(stowage: Stowage, partition: int, consumer: int, draining:
 def look_for_ejection(
     stowage: Stowage, partition: int, barred: int, draining: bool, everywhere: bool
 ) -> tuple[int, int, float]:
-    """The cheapest ejection: at home, or anywhere, from the consumers on that lack the least room."""
+    """The cheapest ejection: at home, or everywhere, starting with the consumers that lack the least room."""
     best, victim, best_price = NOWHERE, NOWHERE, np.inf
     home = stowage.partitions[partition].home
     if home >= 0 and home != barred and stowage.consumers[home].count > 0:
@@ -163,7 +163,8 @@ def look_for_ejection(
 
 @compiled
 def stow(stowage: Stowage, partition: int, barred: int, draining: bool, room_price: float) -> bool:
-    """Put the partition where it costs least; what it ejects, lighter each time, is stowed in turn."""
+    """Places the partition where it costs least; what it ejects, lighter each time, is placed in turn. Returns False if
+    there is no place."""
     depth = 0
     while partition != NOWHERE:
         target, target_price = look_for_room(stowage, partition, barred, draining, room_price)

@@ -1,4 +1,4 @@
-"""What a packer answers: the next assignment, and everything that follows from it, derived when it is asked for."""
+"""A packer's answer: the next assignment, and its moves, R-score, overloads and reasons, derived on demand."""
 
 import math
 from collections.abc import Callable
@@ -21,31 +21,31 @@ class PackingPlan:
 
     @cached_property
     def r_score(self) -> float:
-        """The speed of the partitions that change consumer, in default capacities."""
+        """Speed of the partitions that change consumer, in default capacities."""
         speeds = self.problem.speeds
         return math.fsum(speeds[move.partition] for move in self.moves) / self.problem.capacities.default
 
     @cached_property
     def over_limit(self) -> tuple[ConsumerId, ...]:
-        """Consumers above their trigger: a partition is infeasible, or more consumers are needed than allowed."""
+        """Consumers above their trigger: they hold an infeasible partition, or too few consumers are allowed."""
         capacities, trigger = self.problem.capacities, self.problem.margins.trigger
         loads = self.assignment.loads(self.problem.speeds)
         return tuple(consumer for consumer, load in loads.items() if load > capacities[consumer] * trigger * (1 + 1e-9))
 
     @cached_property
     def infeasible(self) -> tuple[TopicPartition, ...]:
-        """Partitions faster than the consumer that each of them has for itself."""
+        """Partitions faster than the consumer that each has for itself."""
         held = (self.assignment.by_consumer[consumer] for consumer in self.over_limit)
         return tuple(sorted(partitions[0] for partitions in held if len(partitions) == 1))
 
     @cached_property
     def overloaded(self) -> tuple[ConsumerId, ...]:
-        """Consumers that carry too many partitions because more consumers were needed than are allowed."""
+        """Consumers with too many partitions, because too few consumers are allowed."""
         return tuple(consumer for consumer in self.over_limit if len(self.assignment.by_consumer[consumer]) > 1)
 
     @cached_property
     def reasons(self) -> tuple[Reason, ...]:
-        """One for every partition that gets or loses a consumer, every consumer opened and every consumer closed."""
+        """One for each partition that gets or loses a consumer, and each consumer opened or closed."""
         return explain(self.problem, self.assignment)
 
 

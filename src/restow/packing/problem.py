@@ -1,4 +1,4 @@
-"""What a packer is asked: speeds, who reads what now, what a consumer can carry, and what it is worth."""
+"""A packer's input: speeds, the current assignment, capacities, the worth of a consumer, and margins."""
 
 import math
 from collections.abc import Mapping
@@ -11,20 +11,20 @@ from restow.model import Assignment, Capacities, Speeds
 
 @dataclass(frozen=True, slots=True)
 class Margins:
-    """Shares of a consumer's capacity. All 1: every consumer may be filled to the brim, and none above it.
+    """Limits as shares of a consumer's capacity. By default all are 1: consumers are filled to the brim, never above.
 
-    None may be above the one before it: what was just relieved or filled must not have to be relieved again, nobody is
-    filled higher than another was relieved to, and closing a consumer, which can wait, leaves the most room.
+    Each is at most the one before it. So a consumer that was just relieved or filled isn't relieved again, no consumer
+    is filled higher than another was relieved to, and closing a consumer, which can wait, leaves the most room.
     """
 
     trigger: float = 1.0
-    """A consumer is relieved only when its load is above this share."""
+    """A consumer above this share is relieved."""
     evict_to: float = 1.0
-    """A consumer that is relieved gives up partitions until it is at or below this share."""
+    """A relieved consumer gives up partitions until it is at or below this share."""
     fill_to: float = 1.0
-    """A partition is put on a consumer only if that consumer stays at or below this share."""
+    """A consumer takes a partition only if it stays at or below this share."""
     drain_to: float = 1.0
-    """The same, where the partition comes from a consumer that is emptied to be closed."""
+    """The same, if the partition comes from a consumer that is being emptied."""
 
     def __post_init__(self) -> None:
         for name in MARGINS:
@@ -43,7 +43,7 @@ class Margins:
 
     @classmethod
     def given(cls, shares: Mapping[str, float]) -> "Margins":
-        """Some are given. Any other is 1, or as near to that as those beside it allow."""
+        """Fills in the margins that are not given: 1, or as close to 1 as the given ones allow."""
         chosen = {"trigger": shares.get("trigger", 1.0)}
         for place, name in enumerate(MARGINS[1:], start=1):
             least = max((shares[lower] for lower in MARGINS[place:] if lower in shares), default=0.0)
@@ -58,17 +58,17 @@ MARGINS: Final = tuple(margin.name for margin in fields(Margins))
 @dataclass(frozen=True, slots=True)
 class Problem:
     speeds: Speeds
-    """The partitions to be placed, all of them and no others."""
+    """All partitions to place."""
     current: Assignment
-    """Who reads what now. Partitions without a speed here are no longer of interest and are given up."""
+    """The current assignment. Partitions without a speed are no longer of interest and are given up."""
     capacities: Capacities
     worth: float = 1.0
-    """What one consumer is worth, in (default) capacities of moved speed: closing one may move less than this."""
+    """Worth of one consumer, in default capacities of moved speed: closing one may move less than this."""
     margins: Margins = field(default_factory=Margins)
     least_consumers: int = 0
     most_consumers: int | None = None
     previous: Speeds | None = None
-    """The speeds of the decision before, if there was one. They tell how restless the partitions are."""
+    """Speeds at the previous decision, if any. They show how much speeds change."""
 
     def __post_init__(self) -> None:
         if not 0 <= self.worth < math.inf:

@@ -1,13 +1,13 @@
-"""The twelve published packers, as functions in one table: the yardstick of the studies and of the benchmark.
+"""The twelve published packers, in one table: the baseline of the studies and of the benchmark.
 
     nf ff wf bf           next, first, worst and best fit, in the order of the partitions
     nfd ffd wfd bfd       the same, fastest partition first
-    mwf mbf               modified worst and best fit: consumer after consumer, the one with the highest speed first
+    mwf mbf               modified worst and best fit: consumer after consumer, highest total speed first
     mwfp mbfp             the same, the consumer with the fastest partition first
 
-All of them fill a consumer to `fill_to` of its own capacity and no further; a partition that is faster than that has
-a consumer for itself. They know nothing of the worth of a consumer, the other margins, the least and most consumers
-and earlier speeds. Among equals, the lower partition and the lower consumer come first.
+All fill a consumer up to `fill_to` of its own capacity; a faster partition gets a consumer for itself. They ignore the
+worth of a consumer, the other margins, the least and most consumers, and earlier speeds. Ties go to the lower partition
+and the lower consumer.
 """
 
 from collections.abc import Callable, Iterable, Iterator
@@ -19,7 +19,7 @@ from restow.packing.plan import Packer, PackingPlan
 from restow.packing.problem import Problem
 
 ROUNDING = 1e-9
-"""How far above its limit a consumer may come, in default limits, so that 0.1 + 0.2 fits into 0.3."""
+"""How far a load may exceed its limit, in default limits, so that 0.1 + 0.2 fits into 0.3."""
 
 Load = tuple[TopicPartition, float]
 """A partition and its speed."""
@@ -28,7 +28,7 @@ speed_of: Callable[[Load], float] = itemgetter(1)
 
 
 class Packing:
-    """An assignment in the making: which consumers are open, and who got which partition."""
+    """An assignment under construction: open consumers, and the owner of each partition so far."""
 
     def __init__(self, problem: Problem, consumers: OpenConsumers) -> None:
         self.problem = problem
@@ -50,7 +50,7 @@ class Packing:
         return speed - self.forgiven <= room
 
     def place(self, load: Load) -> bool:
-        """On an open consumer, if one has room."""
+        """Places the partition on an open consumer. Returns False if none has room."""
         partition, speed = load
         consumer = self.consumers.place(speed, speed - self.forgiven)
         if consumer is None:
@@ -63,9 +63,9 @@ class Packing:
             self.open(self.consumer_to_open(load), [load])
 
     def open(self, consumer: ConsumerId, loads: list[Load]) -> list[Load]:
-        """With the first of its loads, whatever its speed, and with the next ones up to the first that doesn't fit.
+        """Opens a consumer with the first load, whatever its speed, and the next ones up to the first that doesn't fit.
 
-        Answers those that are left.
+        Returns the loads that are left.
         """
         taken, room = 0, self.limit(consumer)
         for partition, speed in loads:
@@ -79,9 +79,9 @@ class Packing:
         return loads[taken:]
 
     def consumer_to_open(self, load: Load) -> ConsumerId:
-        """The one that holds the partition now, if it isn't open yet, else the lowest free number.
+        """The partition's current consumer, if it isn't open yet; otherwise the lowest free number.
 
-        Where capacities differ, one that is too small for the partition is passed over if there is a larger one.
+        If capacities differ, a consumer too small for the partition is skipped in favour of a larger one.
         """
         partition, speed = load
         candidates = self._free_consumers(self.problem.current.get(partition))
@@ -91,7 +91,7 @@ class Packing:
         return next((other for other in candidates if self.fits(speed, self.limit(other))), first)
 
     def _free_consumers(self, home: ConsumerId | None) -> Iterator[ConsumerId]:
-        """Ends with the first one that has the default capacity: those after it differ in nothing but their number."""
+        """Ends with the first consumer of default capacity: the following ones differ only in their number."""
         if home is not None and home not in self.opened:
             yield home
         while self.lowest_free in self.opened:
@@ -112,7 +112,7 @@ def in_order(loads: Iterable[Load]) -> list[Load]:
 
 
 def fastest_first(loads: Iterable[Load]) -> list[Load]:
-    return sorted(sorted(loads), key=speed_of, reverse=True)  # stable: equally fast ones stay in order
+    return sorted(sorted(loads), key=speed_of, reverse=True)  # stable: ties keep their order
 
 
 def total_speed(loads: list[Load]) -> float:
@@ -124,7 +124,7 @@ def fastest_speed(loads: list[Load]) -> float:
 
 
 def any_fit(rule: Callable[[], OpenConsumers], arranged: Callable[[Iterable[Load]], list[Load]]) -> Packer:
-    """The classic ones: partition after partition goes to an open consumer with room, or opens one."""
+    """The classic packers: each partition in turn goes to an open consumer with room, or opens one."""
 
     def pack(problem: Problem) -> PackingPlan:
         packing = Packing(problem, rule())
@@ -136,7 +136,7 @@ def any_fit(rule: Callable[[], OpenConsumers], arranged: Callable[[Iterable[Load
 
 
 def modified_any_fit(rule: Callable[[], OpenConsumers], rank: Callable[[list[Load]], float]) -> Packer:
-    """Consumer after consumer, highest rank first, is emptied into open ones or opened; what is left over goes last."""
+    """Each consumer in turn, highest rank first, is emptied into open ones or opened; leftovers are placed last."""
 
     def pack(problem: Problem) -> PackingPlan:
         packing = Packing(problem, rule())
@@ -163,10 +163,10 @@ def _held_and_unassigned(problem: Problem) -> tuple[dict[ConsumerId, list[Load]]
 
 
 def _empty_or_open(packing: Packing, consumer: ConsumerId, loads: list[Load]) -> list[Load]:
-    """Slowest first into open consumers, until one doesn't fit; the rest, fastest first, into the consumer itself.
+    """Moves the consumer's loads into open consumers, slowest first, until one doesn't fit; then opens the consumer
+    with the rest, fastest first.
 
-    Answers those that find no room there either. A partition that should leave its consumer, because that is too
-    small for it and others are not, is left over as well.
+    Returns the loads that don't fit there either, and those too fast for this consumer but not for others.
     """
     remaining = fastest_first(loads)
     while remaining and packing.place(remaining[-1]):

@@ -1,12 +1,12 @@
-"""Why a plan does what it does: facts with their numbers, put into words when somebody asks.
+"""Why a plan changes what it changes: facts with their numbers, put into words on demand.
 
-`explain` reads them off the difference between what is and what is planned, so they hold for every packer and can't
-drift from what it did. `restow plan`, the controller's log and the dashboard show them.
+`explain` derives them from the difference between the current and the planned assignment, so they hold for every packer
+and can't drift from its plan. `restow plan` and the controller show them.
 
-    PartitionPlaced     a partition gets another consumer (or its first): why it left, and why it went where it goes
-    PartitionGivenUp    nobody reads it any more
-    ConsumerOpened      and what for
-    ConsumerClosed      and why that pays
+    PartitionPlaced     a partition gets another consumer (or its first): why it left, and why it goes where it goes
+    PartitionGivenUp    a partition is no longer read
+    ConsumerOpened      what for
+    ConsumerClosed      why that pays
 """
 
 from dataclasses import dataclass
@@ -19,7 +19,7 @@ from restow.text import listed, percent
 SLACK = 1 + 1e-9
 
 
-# Why a partition left the consumer it was on.
+# Why a partition leaves its consumer.
 
 
 @dataclass(frozen=True, slots=True)
@@ -33,14 +33,14 @@ class WasUnassigned:
 class WasAboveTrigger:
     consumer: ConsumerId
     share: float
-    """The load of the consumer, of its capacity."""
+    """The consumer's load, as a share of its capacity."""
     trigger: float
     partition: TopicPartition
     partition_share: float
     lightest: bool
     """Nothing lighter would have relieved the consumer."""
     others: int
-    """Partitions that left it besides this one."""
+    """Other partitions that leave it too."""
 
     @property
     def words(self) -> str:
@@ -97,7 +97,7 @@ class HadRoom:
     before: float
     after: float
     left: tuple[TopicPartition, ...]
-    """What had to leave that consumer first."""
+    """Partitions that have to leave that consumer first."""
 
     @property
     def words(self) -> str:
@@ -187,7 +187,7 @@ class ConsumerOpened:
 class ConsumerClosed:
     consumer: ConsumerId
     moved: float
-    """The speed that had to move for it, in default capacities."""
+    """Speed that moves for it, in default capacities."""
     worth: float
 
     @property
@@ -205,7 +205,7 @@ Reason = PartitionPlaced | PartitionGivenUp | ConsumerOpened | ConsumerClosed
 
 @dataclass(frozen=True)
 class Change:
-    """The two assignments side by side, with what the reasons are read from."""
+    """The current and the planned assignment, with the differences that reasons are derived from."""
 
     problem: Problem
     following: Assignment
@@ -224,7 +224,7 @@ class Change:
 
     @cached_property
     def left(self) -> dict[ConsumerId, tuple[TopicPartition, ...]]:
-        """Of each consumer: the partitions that leave it, those given up included."""
+        """The partitions that leave each consumer, including those given up."""
         return dict(self.difference.stop)
 
     @cached_property
@@ -287,7 +287,7 @@ class Change:
 
 
 def explain(problem: Problem, following: Assignment) -> tuple[Reason, ...]:
-    """One reason for every partition that gets or loses a consumer, every consumer opened and every one closed."""
+    """One reason for each partition that gets or loses a consumer, and each consumer opened or closed."""
     change = Change(problem, following)
     placed = sorted(partition for _, partitions in change.difference.start for partition in partitions)
     return (

@@ -1,6 +1,6 @@
-"""Finds consumers: those in use by the room they have (buckets), those not in use by who is to be opened next (a heap).
+"""Finds consumers: those in use by their free room (buckets), the next one to open from a heap.
 
-`moving` keeps both up to date; `search` asks.
+`moving` keeps both up to date; `placing` queries them.
 """
 
 from restow.packing.stowage import BLOCK, EMPTIES, NOWHERE, SLACK, Stowage, compiled
@@ -24,7 +24,7 @@ def unlist(stowage: Stowage, consumer: int) -> None:
 
 @compiled
 def bucket_of(stowage: Stowage, room: float) -> int:
-    """More room, higher bucket. Below `no_room` buckets are the wider the more is lacking, so that any load has one."""
+    """More room, higher bucket. Below `no_room`, buckets get wider with the overload, so that every load has one."""
     place = room * stowage.buckets_per_speed
     if place <= -1:
         return int(stowage.no_room * stowage.no_room / (stowage.no_room - place))
@@ -33,7 +33,7 @@ def bucket_of(stowage: Stowage, room: float) -> int:
 
 @compiled
 def enlist(stowage: Stowage, consumer: int) -> None:
-    """Put the consumer where searches look for it: by its room when it is in use, among the empties otherwise."""
+    """Updates the consumer's index entry: a bucket by its room if it is in use, otherwise the heap of empties."""
     if stowage.consumers[consumer].count == 0:
         unlist(stowage, consumer)
         push_empty(stowage, consumer)
@@ -92,7 +92,7 @@ def pop_empty(stowage: Stowage) -> None:
 
 @compiled
 def first_empty(stowage: Stowage, speed: float) -> int:
-    """The consumer to open next for this speed, or NOWHERE. Those that were filled meanwhile are dropped on the way."""
+    """The consumer to open next for this speed, or NOWHERE. Drops consumers that are in use by now from the heap."""
     while stowage.counters[EMPTIES] > 0:
         consumer = stowage.empties[0]
         if stowage.consumers[consumer].count == 0:

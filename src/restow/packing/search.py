@@ -1,6 +1,6 @@
-"""How restow builds a stowage: what has to go is taken out and put back heaviest first, then consumers are emptied.
+"""Builds a stowage: takes out what has to go, places it again heaviest first, then empties consumers where that pays.
 
-`ours` calls `place_all`, `close_surplus` and `drain`, compares what several recipes give, and hands the best to
+`ours` calls `place_all`, `close_surplus` and `drain` for each recipe, compares the results, and hands the best to
 `exchange`.
 """
 
@@ -11,12 +11,12 @@ from restow.packing.placing import stow
 from restow.packing.stowage import NOWHERE, OPEN, SLACK, Floats, Ints, Stowage, compiled
 
 SUBSET = 10
-"""Up to this many partitions of an overfull consumer all subsets are tried."""
+"""Up to this many partitions on an overfull consumer, all subsets are tried."""
 
 
 @compiled
 def partitions_of(stowage: Stowage, consumer: int, into: Ints, size: int) -> int:
-    """Write the consumer's partitions behind the first `size` entries; the new size, or more than there is room for."""
+    """Appends the consumer's partitions after the first `size` entries. Returns the new size, or more than fits."""
     partition = stowage.consumers[consumer].first
     while partition >= 0:
         if size == len(into):
@@ -29,7 +29,7 @@ def partitions_of(stowage: Stowage, consumer: int, into: Ints, size: int) -> int
 
 @compiled
 def sort_few(stowage: Stowage, partitions: Ints, size: int) -> None:
-    """Heaviest first, then by number: the order must not depend on how the partitions came to be listed."""
+    """Heaviest first, then by number, so that the order doesn't depend on the input's."""
     for end in range(1, size):
         partition = partitions[end]
         speed = stowage.partitions[partition].speed
@@ -59,9 +59,9 @@ def sort_heaviest_first(stowage: Stowage, partitions: Ints, size: int) -> None:
 
 @compiled
 def lightest_sufficient(stowage: Stowage, consumer: int, partitions: Ints, size: int) -> int:
-    """Of an overfull consumer's few partitions, the lightest subset that relieves it, as bits.
+    """The lightest subset of an overfull consumer's few partitions that relieves it, as bits.
 
-    One partition that is too fast by itself may stay, alone, unless there are consumers that could carry it.
+    A partition that is too fast by itself may stay, alone, unless another consumer could carry it.
     """
     best, best_sum = 0, np.inf
     for bits in range(1, 1 << size):
@@ -82,9 +82,9 @@ def lightest_sufficient(stowage: Stowage, consumer: int, partitions: Ints, size:
 
 @compiled
 def some_sufficient(stowage: Stowage, consumer: int, partitions: Ints, size: int) -> int:
-    """The same for many: heavy to light whatever doesn't overshoot, then the lightest that closes the gap.
+    """The same for many partitions: heavy to light whatever doesn't overshoot, then the lightest that closes the gap.
 
-    What is chosen is moved to the front of `partitions`; the answer is how many.
+    Moves the chosen ones to the front of `partitions` and returns their number.
     """
     excess = stowage.consumers[consumer].load - stowage.consumers[consumer].hold * SLACK
     taken, closing = 0, NOWHERE
@@ -104,7 +104,7 @@ def some_sufficient(stowage: Stowage, consumer: int, partitions: Ints, size: int
 
 @compiled
 def relieve(stowage: Stowage, consumer: int, partitions: Ints) -> int:
-    """Take from an overfull consumer what it has to give up; those partitions are then the first of `partitions`."""
+    """Takes out what an overfull consumer has to give up: the first of `partitions`. Returns their number."""
     size = partitions_of(stowage, consumer, partitions, 0)
     sort_heaviest_first(stowage, partitions, size)
     taken = 0
@@ -123,7 +123,7 @@ def relieve(stowage: Stowage, consumer: int, partitions: Ints) -> int:
 
 @compiled
 def is_overfull(stowage: Stowage, consumer: int) -> bool:
-    """Above its trigger, and something can be done about it."""
+    """Whether it is above its trigger and could be relieved."""
     if stowage.consumers[consumer].load <= stowage.consumers[consumer].trigger * SLACK:
         return False
     return stowage.consumers[consumer].count > 1 or stowage.consumers[consumer].trigger < stowage.largest
@@ -131,7 +131,7 @@ def is_overfull(stowage: Stowage, consumer: int) -> bool:
 
 @compiled
 def place_all(stowage: Stowage, unpacked: float, room_price: float) -> None:
-    """Take out what overfull consumers must give up and all that is no faster than `unpacked`; stow it and the rest."""
+    """Takes out what overfull consumers must give up and everything up to speed `unpacked`, and places all of it."""
     scratch = np.empty(len(stowage.partitions), np.int64)
     pool = np.empty(len(stowage.partitions), np.int64)
     for consumer in range(len(stowage.consumers)):
@@ -154,7 +154,7 @@ def place_all(stowage: Stowage, unpacked: float, room_price: float) -> None:
 
 @compiled
 def home_speeds(stowage: Stowage) -> Floats:
-    """The speed that emptying each consumer would move. What has moved already may move on for nothing."""
+    """The speed that emptying each consumer would move. Partitions that have left home move again for free."""
     result = np.zeros(len(stowage.consumers))
     for partition in range(len(stowage.partitions)):
         at = stowage.partitions[partition].at
@@ -165,7 +165,8 @@ def home_speeds(stowage: Stowage) -> Floats:
 
 @compiled
 def empty_out(stowage: Stowage, consumer: int, partitions: Ints, room_price: float) -> bool:
-    """Put everything of the consumer elsewhere, heaviest first. False, and nothing changed, where that doesn't pay."""
+    """Places all of the consumer's partitions elsewhere, heaviest first. If that doesn't pay, changes nothing and
+    returns False."""
     before = stowage.cost[0]
     size = partitions_of(stowage, consumer, partitions, 0)
     sort_heaviest_first(stowage, partitions, size)
@@ -185,7 +186,7 @@ def empty_out(stowage: Stowage, consumer: int, partitions: Ints, room_price: flo
 
 @compiled
 def close_surplus(stowage: Stowage, room_price: float) -> None:
-    """Where more consumers are in use than allowed, close those with the least speed to move, whatever it costs."""
+    """Closes consumers down to the number allowed, starting with the least speed to move, whatever it costs."""
     at_home = home_speeds(stowage)
     scratch = np.empty(len(stowage.partitions), np.int64)
     for consumer in np.argsort(at_home, kind="mergesort"):
@@ -203,7 +204,7 @@ def close_surplus(stowage: Stowage, room_price: float) -> None:
 
 @compiled
 def drain(stowage: Stowage, patience: int, room_price: float) -> None:
-    """Close consumers, those with the least speed to move first, until `patience` tries in a row did not pay."""
+    """Closes consumers, starting with the least speed to move, until `patience` tries in a row didn't pay."""
     at_home = home_speeds(stowage)
     scratch = np.empty(len(stowage.partitions), np.int64)
     failed = 0

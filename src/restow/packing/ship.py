@@ -1,6 +1,6 @@
-"""The problem as arrays: what `ours` asks about an assignment, and the stowage it hands to compiled code.
+"""A problem as arrays: answers `ours`'s questions about an assignment, and builds the stowage for compiled code.
 
-A ship follows from its problem alone, so that a call about an assignment sees what the call that made it saw last.
+A ship depends on its problem alone, so that repeating a decision sees exactly what the last look saw.
 """
 
 import math
@@ -17,18 +17,18 @@ from restow.packing.problem import Problem
 from restow.packing.stowage import BLOCK, CONSUMER, EJECTIONS, NOWHERE, PARTITION, SLACK, Floats, Ints, Stowage
 
 CAUTION: Final = 0.25
-"""Risk counts this much where a consumer is worth 1, more where it is worth less: room is bought with consumers."""
+"""Weight of risk for a consumer worth 1, and more for a lower worth: room is bought with consumers."""
 SEED: Final = 88172645463325252
 UNASSIGNED: Final = ConsumerId(0)
 
 
 class Excess(NamedTuple):
-    """Load above the triggers, where something could be done about it."""
+    """Load above the triggers that could be avoided."""
 
     crowded: float
-    """Of consumers with several partitions."""
+    """On consumers with several partitions."""
     alone: float
-    """Of consumers with one, where others are larger."""
+    """On consumers with one partition that a larger consumer could carry."""
 
     @property
     def total(self) -> float:
@@ -37,24 +37,24 @@ class Excess(NamedTuple):
 
 @dataclass(frozen=True, slots=True)
 class Ship:
-    """The partitions of a problem, and its consumers with numbers to open more."""
+    """The partitions of a problem, its consumers, and the numbers of consumers that could be opened."""
 
     problem: Problem
     speed: Floats
     number: Ints
-    """Of each consumer: its number, ascending."""
+    """The consumers' numbers, ascending."""
     exists: NDArray[np.bool_]
     capacity: Floats
     current: Ints
-    """Of each partition: the place of its consumer among `number`, or NOWHERE."""
+    """For each partition, the index of its consumer in `number`, or NOWHERE."""
     restlessness: float
 
     @classmethod
     def of(cls, problem: Problem, spare: int) -> "Ship":
-        """With so many consumers to open, besides those that exist and those that have a capacity of their own."""
+        """`spare` is how many consumers could be opened besides those that exist or have a capacity of their own."""
         speed = np.fromiter(problem.speeds.values(), np.float64, len(problem.speeds))
         existing = np.array(problem.current.consumers, np.int64)
-        named = np.fromiter(problem.capacities.of_consumer, np.int64)  # one that isn't there may be the only large one
+        named = np.fromiter(problem.capacities.of_consumer, np.int64)  # may include a large one that isn't open
         known = np.union1d(existing, named)
         numbers = np.arange(FIRST_CONSUMER, FIRST_CONSUMER + len(known) + spare)
         number = np.union1d(known, np.setdiff1d(numbers, known, assume_unique=True)[:spare])
@@ -74,7 +74,7 @@ class Ship:
 
     @property
     def must_change(self) -> bool:
-        """A partition has no consumer, or more consumers are in use than allowed: the bound was lowered."""
+        """Whether a partition has no consumer, or more consumers are in use than allowed."""
         most, placed = self.problem.most_consumers, self.current[self.current != NOWHERE]
         return len(placed) < len(self.current) or (most is not None and len(np.unique(placed)) > most)
 
@@ -97,7 +97,7 @@ class Ship:
         return Assignment(dict(zip(self.problem.speeds, owners, strict=True)), idle[:missing])
 
     def stowage(self, worth: float) -> Stowage:
-        """Everything at home."""
+        """The current assignment as a stowage."""
         unit, most = self.problem.capacities.default, self.problem.most_consumers
         partitions, consumers = self._partitions(), self._consumers()
         buckets = max(BLOCK, min(8192, len(partitions)))
@@ -123,7 +123,7 @@ class Ship:
         return stowage
 
     def _excess_of_each(self, at: Ints) -> tuple[Floats, Floats]:
-        """Of each consumer, as `Excess` has it of all."""
+        """`Excess`, per consumer."""
         placed = at != NOWHERE
         loads = np.bincount(at[placed], self.speed[placed], len(self.number))
         counts = np.bincount(at[placed], minlength=len(self.number))
@@ -162,9 +162,9 @@ class Ship:
 
 
 def ships(problem: Problem) -> Iterator[Ship]:
-    """First with as many consumers to open as are likely to do, then with enough for whatever happens.
+    """First with as many spare consumers as probably suffice, then with enough for any case.
 
-    First fit never needs more than twice the total; what is there already mostly serves, and few numbers are faster.
+    First fit never needs more than twice the total speed, existing consumers mostly suffice, and fewer are faster.
     """
     existing = len(problem.current.consumers)
     enough = len(problem.speeds) + problem.least_consumers
@@ -176,7 +176,7 @@ def ships(problem: Problem) -> Iterator[Ship]:
 
 
 def _restlessness(problem: Problem, speed: Floats) -> float:
-    """The standard deviation of the change since the decision before; 0 where that is unknown."""
+    """Standard deviation of the speeds' change since the previous decision; 0 if that is unknown."""
     if problem.previous is None:
         return 0.0
     before = np.fromiter(problem.previous.values_of(problem.speeds, math.nan), np.float64, len(speed))

@@ -1,13 +1,13 @@
-"""The stowage: which partition is where right now, and what that costs, as arrays.
+"""The stowage: where each partition is at the moment, and what that costs, as arrays.
 
-A decision tries thousands of changes, so what works on this is compiled by numba: `room` finds consumers by their room,
-`moving` changes the stowage and takes changes back, `placing` finds the best place for one partition, `search` and
-`exchange` decide what to try, `ours` makes the arrays from a problem and a plan from the arrays.
+A decision tries thousands of changes, so the code that works on a stowage is compiled by numba: `room` finds consumers
+by their free room, `moving` moves partitions and takes moves back, `placing` finds the best place for one partition,
+`search` and `exchange` decide what to try. `ship` makes the arrays from a problem.
 
     cost = moved speed + worth × consumers in use + caution × risk + PENALTY × excess
 
-The *risk* of a consumer is the speed that it is expected to have to give up at the next decision. The *excess* is load
-above the trigger, which no consumer has in the end unless more consumers are needed than are allowed.
+The *risk* of a consumer is the speed that it will probably have to give up at the next decision. The *excess* is load
+above the trigger; at the end there is none, unless too few consumers are allowed.
 """
 
 from typing import Any, NamedTuple
@@ -19,33 +19,33 @@ from restow.packing.compiler import compiler
 
 NOWHERE = -1
 PENALTY = 1e4
-"""Above any worth of a consumer that makes sense, so that no consumer is saved by overloading another."""
+"""Above any sensible worth of a consumer, so that no consumer is saved by overloading another."""
 SLACK = 1 + 1e-9
-"""Loads are sums of floats: a consumer that is full to the last digit is full, not overfull."""
+"""Tolerance for rounding: a consumer filled exactly to its limit is not overfull."""
 BLOCK = 64
-"""Buckets of the index that are passed over at once where all of them are empty."""
+"""Number of index buckets that are skipped at once if all are empty."""
 
 EJECTIONS = 4096
-"""How many moves may be under way before nothing more is ejected; beyond that each partition moves at most once."""
+"""After this many uncommitted moves nothing more is ejected; from then on each partition moves at most once."""
 
 OPEN, JOURNAL, EMPTIES, RANDOM = range(4)
-"""The counters: consumers in use, moves in the journal, entries of the heap of empties, the state of the generator."""
+"""Indices of the counters: consumers in use, moves in the journal, size of the heap of empties, random state."""
 
 Floats = NDArray[np.float64]
 Ints = NDArray[np.int64]
 Records = Any
-"""An array of records: numpy's types can't tell its fields."""
+"""A record array: numpy's types can't describe its fields."""
 
 
 compiled = compiler(__file__, ("stowage", "room", "moving", "placing", "search", "exchange"))
-"""All modules that use it: together they are one program."""
+"""Names all modules that use it: they are compiled as one program."""
 
 PARTITION = np.dtype(
     [
         ("speed", np.float64),
-        ("home", np.int64),  # where it is now, before anything moves, or NOWHERE
-        ("at", np.int64),  # where it would be
-        ("after", np.int64),  # the next and the previous one on the same consumer
+        ("home", np.int64),  # its consumer before anything moves, or NOWHERE
+        ("at", np.int64),  # its consumer now, or NOWHERE
+        ("after", np.int64),  # next and previous partition on the same consumer
         ("before", np.int64),
     ]
 )
@@ -53,21 +53,21 @@ CONSUMER = np.dtype(
     [
         ("capacity", np.float64),
         ("trigger", np.float64),
-        ("hold", np.float64),  # may keep of its own: the trigger or, where it was above that, what it is relieved to
-        ("fill", np.float64),  # may be filled to with partitions of others
-        ("drain", np.float64),  # the same, where those come from a consumer to be closed
+        ("hold", np.float64),  # limit for its own partitions: the trigger, or evict_to if it was above
+        ("fill", np.float64),  # limit for partitions of others
+        ("drain", np.float64),  # the same, if they come from a consumer being emptied
         ("load", np.float64),
         ("lightest", np.float64),
         ("second_lightest", np.float64),
-        ("burden", np.float64),  # its own part of the cost: caution × risk + PENALTY × excess
+        ("burden", np.float64),  # its part of the cost: caution × risk + PENALTY × excess
         ("count", np.int64),
-        ("foreign", np.int64),  # how many of its partitions are not at home
+        ("foreign", np.int64),  # number of its partitions that are not at home
         ("first", np.int64),  # its first partition
-        ("bucket", np.int64),  # its place in the index of those in use
+        ("bucket", np.int64),  # its bucket in the index by room, if it is in use
         ("bucket_after", np.int64),
         ("bucket_before", np.int64),
-        ("listed", np.int64),  # whether it is in the heap of those not in use
-        ("rank", np.int64),  # and in which order that gives them out
+        ("listed", np.int64),  # whether it is in the heap of empties
+        ("rank", np.int64),  # its order in that heap
     ]
 )
 
@@ -78,22 +78,22 @@ class Stowage(NamedTuple):
     restlessness: float
     """Standard deviation of the change of one partition's speed between two decisions."""
     largest: float
-    """The highest trigger of all: a partition above it is too fast for every consumer."""
+    """The highest trigger: a faster partition is too fast for every consumer."""
     least: int
     most: int
     buckets_per_speed: float
     no_room: int
-    """The bucket of consumers that are just full. Those below hold more than they may be filled to."""
+    """Bucket of consumers that are exactly full; lower buckets hold overfull ones."""
     partitions: Records
-    """Of PARTITION. Few arrays of records, not many arrays: each array of a tuple costs at every call."""
+    """Of PARTITION. Two record arrays instead of forty plain ones: each array in a tuple costs at every call."""
     consumers: Records
     """Of CONSUMER."""
     bucket_first: Ints
-    """Consumers in use, by the room they have."""
+    """First consumer of each bucket: consumers in use, indexed by free room."""
     block_count: Ints
     empties: Ints
-    """Consumers not in use: a heap."""
+    """Heap of consumers not in use."""
     journal: Ints
-    """What was moved since the last commit: partition, where it was."""
+    """Moves since the last commit: pairs of partition and previous consumer."""
     counters: Ints
     cost: Floats

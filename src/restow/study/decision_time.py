@@ -1,8 +1,8 @@
-"""How long a packer takes for a decision, and how that grows with the group. `restow bench packing` measures with it.
+"""Times packing decisions, and how that time grows with the group, for `restow bench packing`.
 
-A decision goes from a problem to a plan, the next assignment included; it is one of a run over the published walk
-(d = 5), where each decision starts from the one before. The first of a run, which places everything, is not timed.
-The packers run in one process, one after the other, on the same speeds.
+A decision goes from a problem to a plan. Decisions follow the published walk (d = 5), each starting from the previous
+assignment. The first of a run, which places everything, is not timed. All packers run in one process, one after the
+other, on the same speeds.
 """
 
 import time
@@ -23,9 +23,9 @@ SEED: Final = 1
 MOST_DECISIONS: Final = 21
 LEAST_DECISIONS: Final = 3
 PARTITIONS_TO_PLACE: Final = 200_000
-"""A run is as long as it takes to place about this many, between the two bounds above."""
+"""A run places about this many partitions in total, within the two bounds above."""
 LARGE: Final = 1_000
-"""From here on growth is told: restow looks harder at smaller groups, where time is cheap."""
+"""Growth counts from here on: restow searches smaller groups harder, because that is cheap."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -36,12 +36,12 @@ class Row:
 
 
 def decisions(partitions: int) -> int:
-    """How many are timed."""
+    """Number of timed decisions."""
     return max(LEAST_DECISIONS, min(MOST_DECISIONS, PARTITIONS_TO_PLACE // partitions))
 
 
 def measure(packers: Sequence[str], sizes: Sequence[int], advance: Callable[[], None] = lambda: None) -> list[Row]:
-    """One row for each packer and size. `advance` is called after each of `len(packers) * len(sizes)` runs."""
+    """One row per packer and size. Calls `advance` after each of the `len(packers) * len(sizes)` runs."""
     found: dict[tuple[str, int], Row] = {}
     for partitions in sizes:
         trace = Walk(D, SEED, decisions(partitions), partitions=partitions).speeds()
@@ -65,9 +65,9 @@ def decision_times_s(packer: str, trace: Sequence[Speeds]) -> Iterator[float]:
 
 
 def growth_exponent(rows: Sequence[Row]) -> float | None:
-    """Time grows as size to this power: the slope of the line through log time against log size of large groups.
+    """The power of size with which time grows: the slope of log time against log size, for large groups.
 
-    None for fewer than two sizes.
+    Returns None for fewer than two sizes.
     """
     large = [row for row in rows if row.partitions >= LARGE]
     if len(large) < 2:
@@ -77,7 +77,7 @@ def growth_exponent(rows: Sequence[Row]) -> float | None:
 
 
 def warm_up_time_s() -> float:
-    """What the first decision of a process would pay, were the compiled code not made ready before."""
+    """Time to load restow's compiled code, or to compile it."""
     began = time.perf_counter()
     warm_up()
     return time.perf_counter() - began

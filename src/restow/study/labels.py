@@ -1,6 +1,6 @@
-"""Names beside the points of a picture, placed so that they cover neither each other nor the points.
+"""Places labels beside the points of a plot so that they cover neither each other nor the points.
 
-packing_plot.py uses it. Points that lie on one another share a label.
+Points that lie on one another share a label. `packing_plot.py` uses it.
 """
 
 import math
@@ -18,10 +18,10 @@ FONT_SIZE: Final = 8.5
 POINT_SIZE: Final = 7.0
 LINE_WIDTH: Final = 4.0
 SHARED_WITHIN: Final = 6.0
-"""Points that are closer than this have one label."""
+"""Points closer than this share a label."""
 DISTANCES: Final = (5.0, 12.0, 20.0, 30.0, 42.0)
 DIRECTIONS: Final = ((1, 0), (-1, 0), (0, 1), (0, -1), (1, 1), (1, -1), (-1, 1), (-1, -1))
-"""The best come first: to the right, to the left, above, below, then the corners."""
+"""In order of preference: right, left, above, below, then the corners."""
 PARTS_OF_A_LINE: Final = 16
 
 Line = Sequence[tuple[float, float]]
@@ -48,17 +48,18 @@ class Box(NamedTuple):
 
 
 class Spot(NamedTuple):
-    """A place for a label: how far its middle is from its point, and the box it fills."""
+    """A candidate place for a label: the offset of its middle from its point, and its box."""
 
     dx: float
     dy: float
     box: Box
     is_far: bool
-    """So far from its point that a thin line has to lead there."""
+    """Needs a thin line to its point."""
 
 
 def place(axes: Axes, labels: Iterable[Label], lines: Iterable[Line] = ()) -> None:
-    """Call it when size and limits of the axes are final. `lines` are curves to be kept free, in the data's units."""
+    """Draws the labels. Call it when size and limits of the axes are final. `lines` are curves to keep free, in data
+    units."""
     labels = list(labels)
     obstacles = [_box(*_where(axes, label.x, label.y), POINT_SIZE, POINT_SIZE) for label in labels]
     obstacles += [box for line in lines for box in _boxes_along(axes, line)]
@@ -70,7 +71,7 @@ def place(axes: Axes, labels: Iterable[Label], lines: Iterable[Line] = ()) -> No
 
 
 def _shared(axes: Axes, labels: Sequence[Label]) -> Iterator[Label]:
-    """One label for those that lie on one another, at the place of the first."""
+    """Merges the labels of points that lie on one another, at the first one's place."""
     groups: list[list[Label]] = []
     for label in labels:
         for group in groups:
@@ -94,7 +95,7 @@ def _spots(label: Label, x: float, y: float) -> Iterator[Spot]:
 
 
 def _damage(box: Box, obstacles: Sequence[Box], panel: Box) -> float:
-    """How much a label there would hide, or lose beyond the edge."""
+    """Area that a label there would cover, or lose beyond the edge."""
     lost = box.shared_area(box) - box.shared_area(panel)
     return lost + sum(box.shared_area(obstacle) for obstacle in obstacles)
 
@@ -122,7 +123,7 @@ def _boxes_along(axes: Axes, line: Line) -> Iterator[Box]:
 
 
 def _where(axes: Axes, x: float, y: float) -> tuple[float, float]:
-    """Where on the paper a point of the data is."""
+    """A data point's place on the page, in points."""
     points_per_dot = 72 / axes.figure.dpi
     across, up = axes.transData.transform((x, y))
     return float(across) * points_per_dot, float(up) * points_per_dot

@@ -1,25 +1,24 @@
-"""The published latency study: how late records are read under a policy, calculated, not measured on a live system.
+"""The published latency study: how late records are read under a policy. Calculated, not measured on a live system.
 
-Time goes in steps of 30 s. In each step a policy (latency_policies.py) sees the speeds and says who reads what. Of
-every consumer, what it kept and what it has just received are two streams of records, each with 30 samples per unit
-of speed. Sample i of a stream is written i/w after the step began, w being the speed of the whole stream, and is read
-i/r after it began, r being what the consumer reads of this stream; so its latency is (1/r - 1/w) i, plus the latency
-the stream begins with, and not below 0:
+Time goes in steps of 30 s. In each step a policy (latency_policies.py) sees the speeds and assigns partitions. What a
+consumer kept and what it has just received are two streams of records, each with 30 samples per unit of speed. In a
+stream with speed w, sample i is written i/w after the start of the step; a consumer that reads the stream at rate r
+reads it i/r after that start. So its latency is (1/r - 1/w) i plus the stream's first latency, and at least 0:
 
-    kept       begins with the latency the consumer had reached at the end of the step before;
+    kept       starts with the latency that the consumer had at the end of the previous step;
                r = 133, the real capacity, or min(133, w) if the consumer also receives partitions
-    received   begins with 5 s, the time a move takes;  r = 133 - the r of what was kept
+    received   starts with 5 s, the time a move takes;  r = 133 - the r of the kept stream
 
-The first step costs nothing: a first placement is no move. Percentiles are over all samples of a run. A moved
-partition starts from 5 s wherever it comes from, and what is left at the end of a step stays with the consumer.
+The first step is free: a first placement is no move. Percentiles are over all samples of a run. A moved partition
+starts at 5 s wherever it comes from, and a backlog at the end of a step stays with the consumer.
 
-"Overloaded" is the share, in per cent, of consumer-steps (one consumer in one step) whose speed is above the real
-capacity; "stale" is the same run again with every decision seeing the speeds of the step before.
+"Overloaded" is the share, in per cent, of consumer-steps (one consumer in one step) with a speed above the real
+capacity. "Stale" is the same run with every decision seeing the speeds of the previous step.
 
-The procedure leaves out the monitor's lag (but for "stale"), the time to start a consumer, that a pause differs from
-move to move, a backlog that follows its partition, bursts and skew. The published trace is not known, but that it
-was a light one is: on traces that carry as much (1,325 in total, where the mean of all is 1,600) the published
-figures come out. `restow study latency` runs it.
+The procedure leaves out the monitor's delay (except in "stale"), the time to start a consumer, differences between
+pauses, backlogs that follow their partition, bursts and skew. The published trace is unknown, but it was a light one:
+on traces with as little speed (1,325 in total, where the average is 1,600) the published figures come out. `restow
+study latency` runs it.
 """
 
 import math
@@ -35,12 +34,12 @@ from restow.model import Assignment, ConsumerId, Speeds
 from restow.study.latency_policies import PACKING_LIMIT, REAL_CAPACITY, policy
 
 STEP_S: Final = 30
-"""How long a step takes. A unit of speed is one sample a second."""
+"""Duration of a step. A unit of speed is one sample a second."""
 MOVE_S: Final = 5.0
-"""How long a partition is not read while it moves."""
+"""How long a moving partition has no reader."""
 LEAST_READ_RATE: Final = 1.0
-"""What a received partition gets where the kept ones leave nothing. The procedure would divide by 0; no policy of the
-study comes there unless a recorded trace brings partitions faster than a consumer."""
+"""Read rate of received partitions if the kept ones leave nothing, where the procedure would divide by 0. Happens only
+if a recorded trace has partitions faster than a consumer."""
 
 Samples = npt.NDArray[np.float64]
 Trace = Sequence[Speeds]
@@ -49,9 +48,9 @@ Trace = Sequence[Speeds]
 
 @dataclass(frozen=True, slots=True)
 class Row:
-    """What a policy gives: means of a step, latencies in seconds, overloads in per cent.
+    """A policy's figures: means per step, latencies in seconds, overloads in per cent.
 
-    Moves and R (the speed that moves, in packing limits) are means without the first step, in which nothing can move.
+    Moves and R (moved speed, in packing limits) leave out the first step, in which nothing can move.
     """
 
     policy: str
@@ -93,14 +92,14 @@ def study(name: str, trace: Trace) -> Row:
 
 
 def mean(rows: Sequence[Row]) -> Row:
-    """Of one policy over several traces."""
+    """Mean of one policy over several traces."""
     [name] = {row.policy for row in rows}
     numbers = (field.name for field in fields(Row) if field.name != "policy")
     return Row(name, *(fmean(getattr(row, number) for row in rows) for number in numbers))
 
 
 def decided(name: str, trace: Trace, seen: Trace) -> Iterator[Step]:
-    """The run of a policy over a trace, where each decision sees the speeds in `seen` instead of the real ones."""
+    """Runs a policy over a trace; each decision sees the speeds in `seen` instead of the real ones."""
     decide = policy(name, {partition for speeds in trace for partition in speeds})
     current, previous = Assignment(), None
     for speeds, visible in zip(trace, seen, strict=True):
@@ -116,7 +115,7 @@ def overloaded_percent(steps: Sequence[Step]) -> float:
 
 @dataclass(frozen=True, slots=True)
 class Stream:
-    """Records written and read at these rates for one step, the first of them being `first_s` late."""
+    """Records written and read at these rates for one step; the first is `first_s` late."""
 
     written: float
     read: float
@@ -128,7 +127,7 @@ class Stream:
 
     @property
     def late_s(self) -> Samples:
-        """The latencies of the samples up to the last one that has to wait; those after it are read at once."""
+        """Latencies of the samples that have to wait; later ones are read at once."""
         if not self.samples:
             return np.empty(0)
         slope = 1 / self.read - 1 / self.written
@@ -137,13 +136,13 @@ class Stream:
 
     @property
     def last_s(self) -> float:
-        """How late a record is that is written as the step ends."""
+        """Latency of a record written at the end of the step."""
         share = self.written / self.read if self.written else 0.0
         return max((share - 1) * STEP_S + self.first_s, 0.0)
 
 
 def streams(steps: Iterable[Step]) -> Iterator[Stream]:
-    """Per step and consumer, what it kept and what it received."""
+    """For each step and consumer, the stream it kept and the one it received."""
     last_s: dict[ConsumerId, float] = {}
     for step in steps:
         received = {move.partition for move in step.before.moves_to(step.after)}
@@ -165,7 +164,7 @@ def streams(steps: Iterable[Step]) -> Iterator[Stream]:
 
 
 def percentiles_s(streams: Iterable[Stream], per_cents: Sequence[float]) -> tuple[float, ...]:
-    """Over all samples, interpolated between neighbours. Most are read at once: only the others are kept."""
+    """Percentiles over all samples, interpolated. Most samples are read at once, so only late ones are stored."""
     samples, parts = 0, [np.empty(0)]
     for stream in streams:
         samples += stream.samples

@@ -1,7 +1,5 @@
-"""The picture of the latency study: what each policy costs in lateness, in consumers and in moves, at one glance.
-
-`restow study latency --plot` draws it.
-"""
+"""The plot of the latency study: latency, consumers and moves of each policy. `restow study latency --plot` draws
+it."""
 
 from collections.abc import Sequence
 
@@ -16,11 +14,11 @@ PERCENTILES = (("p50", "|"), ("p90", "v"), ("p99", "o"), ("p999", "D"))
 PERCENTILE_NAMES = {"p50": "50 %", "p90": "90 %", "p99": "99 %", "p999": "99.9 %"}
 SECONDS = (0, 1, 5, 10, 30, 100, 300, 1000, 3000, 10_000, 100_000)
 LINEAR_UP_TO_S = 1.0
-"""The latency axis is logarithmic above this, and has a place for 0 s below it."""
+"""The latency axis is logarithmic above this and linear below, so that it has 0 s."""
 
 
 def picture(rows: Sequence[Row], subtitle: str) -> Figure:
-    """One line a policy, in the order of the rows, ours in colour."""
+    """One line per policy, in the order of the rows; restow's in colour."""
     figure = Figure(figsize=(11, 1.9 + 0.46 * len(rows)), layout="constrained")
     latency, consumers, moves = figure.subplots(1, 3, sharey=True, width_ratios=(2.2, 1, 1))
     figure.suptitle(f"How late records are read, and what it takes\n{subtitle}", fontsize=12)

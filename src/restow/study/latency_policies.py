@@ -1,11 +1,10 @@
-"""The policies of the latency study: who reads what in each step, given the speeds it sees.
+"""The policies of the latency study: each assigns partitions in each step, from the speeds it sees.
 
-    kafka-15, kafka-24, …   Kafka's own way: one round robin over that many consumers, which never changes
-    mwf, bfd, …             a published packer, filling consumers to the packing limit in every step
-    restow                  our packer with the margins it is meant to run with: consumers are filled to the packing
-                            limit, as the published packers do, but one is relieved only when it comes close to its
-                            real capacity
-    restow-brim             our packer without that margin: nobody is ever above the packing limit
+    kafka-15, kafka-24, …   Kafka's own: round robin over that many consumers, which never changes
+    mwf, bfd, …             a published packer, which fills consumers to the packing limit in every step
+    restow                  restow's packer with its margins: consumers are filled to the packing limit, as by the
+                            published packers, but relieved only close to their real capacity
+    restow-brim             restow's packer without that margin: no consumer is ever above the packing limit
 
 latency.py runs them; `restow study latency --policy` names them.
 """
@@ -19,13 +18,13 @@ from restow.model import FIRST_CONSUMER, Assignment, Capacities, ConsumerId, Spe
 from restow.packing import PACKERS, PUBLISHED, Margins, Problem
 
 PACKING_LIMIT: Final = 100.0
-"""What a packer may put on a consumer, in the study's units of speed."""
+"""What a packer may assign to a consumer, in the study's units of speed."""
 REAL_CAPACITY: Final = 133.0
-"""What a consumer can really read."""
+"""What a consumer can read."""
 TRIGGER: Final = 120.0
-"""`restow` relieves a consumer only above this: late enough to sit out small waves, a step before it is too late."""
+"""`restow` relieves a consumer only above this: late enough to ride out small waves, a step before overload."""
 EVICT_TO: Final = 110.0
-"""And only down to this: half way back, since what it gives up has to go to somebody who is filled to the limit."""
+"""And only down to this: half way back, because what it gives up goes to consumers filled to the limit."""
 WORTH: Final = PACKING_LIMIT / REAL_CAPACITY
 """A consumer is worth one packing limit of moved speed; packers count in capacities."""
 
@@ -38,7 +37,7 @@ DEFAULT_POLICIES: Final = ("kafka-15", "kafka-24", "mwf", "bfd", *OURS)
 KNOWN: Final = f"kafka-N (N consumers), {', '.join((*PUBLISHED, *OURS))}"
 
 Policy = Callable[[Speeds, Assignment, Speeds | None], Assignment]
-"""The speeds it sees, the current assignment and the speeds it saw before (if any) -> the next assignment."""
+"""(speeds, current assignment, previous speeds if any) -> next assignment."""
 
 
 def known(name: str) -> str:
@@ -48,7 +47,7 @@ def known(name: str) -> str:
 
 
 def policy(name: str, partitions: Iterable[TopicPartition]) -> Policy:
-    """The partitions are those of the whole run: a static assignment has a place for each from the start."""
+    """`partitions` are those of the whole run: a static assignment places all of them from the start."""
     if kafka := KAFKA.fullmatch(known(name)):
         static = round_robin(partitions, int(kafka[1]))
         return lambda _speeds, _current, _previous: static

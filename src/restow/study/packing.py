@@ -1,16 +1,16 @@
-"""The packing study: how many consumers a packer needs, and how much it moves, over a workload.
+"""The packing study: how many consumers a packer needs and how much it moves, over a workload.
 
-Packers run side by side, each on its own assignment of the step before. Of each contender (a packer, with a worth if
-it knows one) a row tells, as means over the steps of all workloads with the same d:
+Packers run side by side, each from its own previous assignment. A row has the figures of one contender (a packer, with
+a worth if it has one), as means over the steps of all workloads with the same d:
 
-    cbs          how many consumers more than zmin it needs, in per cent of zmin, where zmin is the least that any of
-                 the twelve published packers needs at that step; it is below 0 where a packer beats all twelve
-    r            the speed of the partitions that change consumer in a step, in capacities of one consumer
-    consumers    how many consumers it needs
-    moves        how many partitions change consumer in a step
+    cbs          consumers above zmin, in per cent of zmin, the least that any of the twelve published packers needs in
+                 that step; below 0 if a packer beats all twelve
+    r            speed of the partitions that change consumer in a step, in capacities of one consumer
+    consumers    number of consumers
+    moves        number of partitions that change consumer in a step
 
-At the first step every placement is a first one, so nothing can move: cbs and consumers are means over all steps, r
-and moves over all but the first. `restow study packing` calls `study`.
+In the first step everything is placed and nothing moves: cbs and consumers are means over all steps, r and moves over
+all but the first. `restow study packing` calls `study`.
 """
 
 import os
@@ -27,14 +27,14 @@ from restow.packing import PACKERS, PUBLISHED, Problem
 from restow.study.workload import Workload
 
 DECISIONS_FOR_A_POOL: Final = 5000
-"""Fewer are done in less time (about 2 s) than it takes to start further processes."""
+"""Fewer decisions (about 2 s) take less time than starting further processes."""
 
 
 @dataclass(frozen=True, slots=True)
 class Contender:
     packer: str
     worth: float | None = None
-    """None for the published packers, which don't know what a consumer is worth."""
+    """None for the published packers, which ignore it."""
 
 
 THE_TWELVE: Final = tuple(Contender(packer) for packer in PUBLISHED)
@@ -42,7 +42,7 @@ THE_TWELVE: Final = tuple(Contender(packer) for packer in PUBLISHED)
 
 @dataclass(frozen=True, slots=True)
 class Step:
-    """What a packer's answer to one step comes to."""
+    """The figures of one decision."""
 
     consumers: int
     moves: int
@@ -62,7 +62,7 @@ class Row:
 
 @dataclass(frozen=True, slots=True)
 class Job:
-    """What one process does in one go."""
+    """A unit of work for one process."""
 
     workload: Workload
     contenders: tuple[Contender, ...]
@@ -74,7 +74,7 @@ Courses = dict[Contender, Course]
 
 
 def contenders(packers: Iterable[str], worths: Sequence[float]) -> tuple[Contender, ...]:
-    """A published packer runs once, one of ours once for each worth."""
+    """A published packer runs once, restow's once for each worth."""
     return tuple(
         Contender(packer, worth) for packer in packers for worth in ((None,) if packer in PUBLISHED else worths)
     )
@@ -88,7 +88,7 @@ def study(
     processes: int | None = None,
     advance: Callable[[], None] = lambda: None,
 ) -> list[Row]:
-    """One row for each d and contender, in the order given. `advance` is called after each of `len(jobs(…))` jobs."""
+    """One row per d and contender, in the order given. Calls `advance` after each of the `len(jobs(…))` jobs."""
     courses: dict[Workload, Courses] = {workload: {} for workload in workloads}
     todo = jobs(workloads, contenders, capacity)
     for job, done in zip(todo, _run_all(todo, processes), strict=True):
@@ -102,7 +102,7 @@ def study(
 
 
 def jobs(workloads: Sequence[Workload], contenders: Sequence[Contender], capacity: float) -> list[Job]:
-    """The twelve always run, shown or not: they say what the least number of consumers is."""
+    """The twelve always run, shown or not: zmin is theirs."""
     ours = [contender for contender in contenders if contender not in THE_TWELVE]
     parts = [THE_TWELVE, *((contender,) for contender in ours)]
     return [Job(workload, part, capacity) for workload in workloads for part in parts]
@@ -124,7 +124,7 @@ def _steps(contender: Contender, trace: Sequence[Speeds], capacities: Capacities
 
 
 def _run_all(todo: Sequence[Job], processes: int | None) -> Iterator[Courses]:
-    """In the order of the jobs, whichever is done first."""
+    """In the order of the jobs."""
     decisions = sum(len(job.contenders) * len(job.workload) for job in todo)
     if processes is None:
         processes = (os.cpu_count() or 1) if decisions >= DECISIONS_FOR_A_POOL else 1
@@ -155,7 +155,7 @@ def _row(d: int | None, contender: Contender, runs: Sequence[Courses]) -> Row:
 
 def _cbs(course: Course, run: Courses) -> float:
     return 100 * fmean(
-        # Where there is nothing to read zmin is 0; a consumer kept for it would count as 100 %.
+        # With nothing to read zmin is 0; a consumer kept anyway counts as 100 %.
         (step.consumers - zmin) / max(zmin, 1)
         for step, zmin in zip(course, _least_consumers(run), strict=True)
     )

@@ -1,6 +1,6 @@
-"""The picture of the packing study: consumers against moves, one panel for each d; the lower left is better.
+"""The plot of the packing study: consumers against moved speed, one panel per d; the lower left is better.
 
-`restow study packing --plot` draws it: the published packers as points, each of ours as a curve over its worths.
+`restow study packing --plot` draws it: the published packers as points, restow's as curves over its worths.
 """
 
 from collections.abc import Sequence
@@ -22,7 +22,7 @@ HEADER_INCHES: Final = 0.9
 MOST_PANELS_A_LINE: Final = 3
 CBS_TICKS: Final = (-30, -10, -3, -1, 0, 1, 3, 10, 30, 100, 300)
 LINEAR_UP_TO: Final = 1.0
-"""The CBS axis is linear up to this many per cent and logarithmic beyond: what matters happens near 0."""
+"""The CBS axis is linear up to this many per cent and logarithmic beyond, to show what happens near 0."""
 COLOURS: Final = (OURS, OURS_POLISHED)
 
 
@@ -43,7 +43,7 @@ def picture(rows: Sequence[Row]) -> Figure:
         _name_axes(panel, is_left=index % across == 0, is_lowest=index + across >= len(groups))
     _scale(panels[0], rows)
     _head(figure, panels[0])
-    figure.draw_without_rendering()  # from here on sizes and limits are final
+    figure.draw_without_rendering()  # makes sizes and limits final
     for panel, group in zip(panels, groups.values(), strict=False):
         _labels(panel, group)
     return figure
@@ -54,7 +54,7 @@ def _published(rows: Sequence[Row]) -> list[Row]:
 
 
 def _curves(rows: Sequence[Row]) -> dict[str, list[Row]]:
-    """Our packers, each with its rows from the least worth to the most."""
+    """restow's packers, each with its rows by rising worth."""
     ours = sorted((row for row in rows if row.worth is not None), key=lambda row: row.worth or 0.0)
     return {name: [row for row in ours if row.packer == name] for name in dict.fromkeys(row.packer for row in ours)}
 
@@ -93,7 +93,7 @@ def _name_axes(panel: Axes, *, is_left: bool, is_lowest: bool) -> None:
 
 
 def _scale(panel: Axes, rows: Sequence[Row]) -> None:
-    """The panels share their axes, so one is enough."""
+    """Scales one panel; the others share its axes."""
     highest, lowest = max(row.cbs for row in rows), min(row.cbs for row in rows)
     panel.set_yscale("symlog", linthresh=LINEAR_UP_TO, linscale=0.8)
     panel.set_ylim(min(lowest * 1.3, -0.25), max(highest, LINEAR_UP_TO) * 1.45)

@@ -1,4 +1,4 @@
-"""The file that `restow plan` reads: what a group carries now, and what it may carry. JSON in, a `Problem` out.
+"""Reads the file of `restow plan`: a group's capacities, assignment and speeds as JSON become a `Problem`.
 
     {"capacity": 100,                                   or {"default": 100, "3": 150}: consumer 3 carries more
      "assignment": {"1": ["orders-0", "orders-1"], "2": []},
@@ -6,8 +6,8 @@
      "margins": {"trigger": 1.2, "evict_to": 1, "fill_to": 1, "drain_to": 0.9},      optional, as all below
      "worth": 1, "least_consumers": 1, "most_consumers": 20}
 
-A partition without a speed is given up; one without a consumer is new. Capacities and speeds are in the same unit.
-None of the margins may be above the one before it; one that is left out is 1, or as near to that as the others allow.
+A partition without a speed is given up; one without a consumer is new. Capacities and speeds have the same unit. Each
+margin is at most the one before it; one that is left out is 1, or as close to 1 as the others allow.
 """
 
 from collections.abc import Iterator
@@ -35,7 +35,7 @@ MARGIN_FORM: Final = "a share of the capacity above 0"
 
 
 def read_problem(file: Path, worth: float | None = None) -> Problem:
-    """A worth given here takes the place of the file's."""
+    """`worth` overrides the file's."""
     found = read(file).fields(PLAN_FORM, known=KEYS, required=REQUIRED)
     worth_in_file = found["worth"].number("a number, 0 or more") if "worth" in found else 1.0
     with _named(file):
@@ -52,7 +52,7 @@ def read_problem(file: Path, worth: float | None = None) -> Problem:
 
 @contextmanager
 def _named(file: Path) -> Iterator[None]:
-    """What only the model can see, such as two values that don't go together, is told with the file's name too."""
+    """Adds the file's name to errors that the model raises, such as two values that contradict each other."""
     try:
         yield
     except InvalidInput as error:
@@ -78,7 +78,7 @@ def _assignment(element: Element) -> Assignment:
 
 
 def _consumer(key: str, element: Element) -> ConsumerId:
-    """Written as it is printed: 03 would be another name for 3."""
+    """Only the printed form is accepted: 03 would be a second name for 3."""
     if not (key.isascii() and key.isdigit() and len(key) < 10 and key[0] != "0"):
         raise InvalidInput(
             f"{element.file}: {element.place} is no consumer; its key must be a whole number, {FIRST_CONSUMER} or more"

@@ -1,4 +1,4 @@
-"""The file a picture goes to, checked before a long run. Apart from plots.py, because that has to load matplotlib."""
+"""Checks a plot's file name before a long run. Apart from plots.py, which loads matplotlib."""
 
 import os
 from pathlib import Path
@@ -10,11 +10,11 @@ EXTENSIONS: Final = (".png", ".svg")
 
 
 def check_plot_file(file: Path) -> None:
-    """So that a long run doesn't end in a mistyped name. Makes the directory."""
+    """Raises InvalidInput if the file can't be written. Creates its directory."""
     if file.suffix.lower() not in EXTENSIONS:
         raise InvalidInput(f"{file}: can't draw into a '{file.suffix}' file; its name must end in .png or .svg")
     if file.is_dir():
-        raise InvalidInput(f"{file}: is a directory; name the picture's file")
+        raise InvalidInput(f"{file}: is a directory; name a file")
     try:
         file.parent.mkdir(parents=True, exist_ok=True)
     except OSError as error:

@@ -1,6 +1,6 @@
-"""What the pictures of the studies share: their colours, and how they get into a file.
+"""Colours of the plots, and writing a plot to a file.
 
-The pictures themselves are made in packing_plot.py and latency_plot.py; the commands of `restow study` write them.
+The `*_plot.py` modules draw; the commands save.
 """
 
 from pathlib import Path
@@ -15,13 +15,13 @@ from restow.study.plot_file import check_plot_file, unwritable
 DOTS_PER_INCH: Final = 150
 
 OURS, OURS_POLISHED, OTHERS = "#c8451b", "#1f6f8b", "#6b7785"
-"""The colours of restow's packers and of everybody else's."""
+"""Colours of restow's packers and of all others."""
 
 __all__ = ["OTHERS", "OURS", "OURS_POLISHED", "check_plot_file", "save"]
 
 
 def save(figure: Figure, file: Path) -> None:
-    """PNG or SVG, by the name's ending. The same rows give the same file: no date or random name is written into it."""
+    """Writes PNG or SVG, by the file's suffix. The same rows give the same bytes: no date, no random ids."""
     check_plot_file(file)
     FigureCanvasAgg(figure)
     date = {"Date": None} if file.suffix.lower() == ".svg" else {}

@@ -1,7 +1,5 @@
-"""The picture of a simulated run: load and consumers, moves, backlog and latency, all over time.
-
-`restow simulate --plot` draws it.
-"""
+"""The plot of a simulated run: load and consumers, moves, backlog and latency over time. `restow simulate --plot` draws
+it."""
 
 from collections.abc import Sequence
 from typing import Final
@@ -14,7 +12,7 @@ from restow.study.plots import OTHERS, OURS, OURS_POLISHED
 
 MEGA: Final = 1e6
 MINUTES_BELOW_S: Final = 3 * 3600.0
-"""Runs that are shorter than this are drawn in minutes."""
+"""Shorter runs are drawn in minutes, longer ones in hours."""
 
 
 def picture(series: Series, capacity_bytes_per_s: float, title: str) -> Figure:

@@ -1,8 +1,8 @@
-"""JSON files that people write, read strictly: whatever can't be used is named with its file and its place.
+"""Reads JSON files that people write, strictly: an error names the file, the place and what would be right.
 
 A file becomes an `Element`; its parts are elements too and know their place (`speeds.orders.7`, `[3].orders.7`).
-Twice the same key, NaN, Infinity and `true` for a number are refused, where Python's own reader lets them through.
-Traces (workload.py) and plans (plan_file.py) are read with it.
+Repeated keys, NaN, Infinity and `true` for a number are refused; Python's own reader accepts them. Used for traces
+(workload.py) and plans (plan_file.py).
 """
 
 import json
@@ -15,18 +15,18 @@ from typing import Final
 from restow.errors import InvalidInput
 
 WIDEST_VALUE: Final = 40
-"""How much of a wrong value a message shows, in characters."""
+"""Characters of a wrong value that a message shows."""
 
 
 @dataclass(frozen=True, slots=True)
 class Element:
     file: Path
     place: str
-    """Where it stands in the file; empty for the whole of it."""
+    """Its path in the file; empty for the whole file."""
     value: object
 
     def refused(self, wanted: str) -> InvalidInput:
-        """The error to raise when this value can't be used; `wanted` says what would be right."""
+        """The error for a value that can't be used; `wanted` is what would be right."""
         return InvalidInput(f"{self.file}: {self.place or 'the whole'} is {self.shown}; it must be {wanted}")
 
     @property
@@ -35,7 +35,7 @@ class Element:
         return text if len(text) <= WIDEST_VALUE else f"{text[: WIDEST_VALUE - 1]}…"
 
     def entries(self, wanted: str) -> Iterator[tuple[str, "Element"]]:
-        """The entries of an object, in the file's order."""
+        """Entries of an object, in the file's order."""
         if not isinstance(self.value, dict):
             raise self.refused(wanted)
         prefix = f"{self.place}." if self.place else ""
@@ -43,7 +43,7 @@ class Element:
             yield key, Element(self.file, f"{prefix}{key}", value)
 
     def fields(self, wanted: str, known: Collection[str], required: Collection[str] = ()) -> dict[str, "Element"]:
-        """The entries of an object whose keys are given. Others are refused, as are missing ones that are required."""
+        """Entries of an object with known keys. Refuses unknown keys and missing required ones."""
         found = dict(self.entries(wanted))
         for key, element in found.items():
             if key not in known:
@@ -55,7 +55,7 @@ class Element:
         return found
 
     def elements(self, wanted: str) -> Iterator["Element"]:
-        """The elements of an array."""
+        """Elements of an array."""
         if not isinstance(self.value, list):
             raise self.refused(wanted)
         for index, value in enumerate(self.value):
@@ -94,7 +94,7 @@ def read(file: Path) -> Element:
 
 
 def parse(file: Path, content: bytes) -> Element:
-    """`file` only gives the messages their name."""
+    """`file` is only for messages."""
     try:
         whole = Element(file, "", json.loads(content, object_pairs_hook=_object))
     except json.JSONDecodeError as error:
@@ -110,13 +110,13 @@ def parse(file: Path, content: bytes) -> Element:
 
 
 class _Repeating(dict[str, object]):
-    """An object in which a key came twice."""
+    """An object with a repeated key."""
 
     repeated: str
 
 
 def _object(pairs: list[tuple[str, object]]) -> dict[str, object]:
-    """The place of an object isn't known while it is read; so a repeated key is marked here and named later."""
+    """Marks a repeated key. Its place isn't known during parsing, so the error comes later."""
     entries = dict(pairs)
     if len(entries) == len(pairs):
         return entries

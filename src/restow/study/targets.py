@@ -1,7 +1,7 @@
-"""What restow's packer promises on the published workload (uniform start), as a table that can be checked.
+"""Targets of restow's packer on the published workload (uniform start), as a table that can be checked.
 
-Each target compares a figure of ours with that of a published packer in the same runs. `bench/targets.py` checks them
-over the whole study, the tests over a short one.
+Each compares a figure of restow with a published packer's in the same runs. `bench/targets.py` checks them over the
+whole study, the tests over a short one.
 """
 
 from collections.abc import Iterator, Mapping
@@ -18,7 +18,7 @@ CONTENDERS: Final = (MWF, BFD, HALF, ONE, THIRTY, POLISHED)
 
 @dataclass(frozen=True, slots=True)
 class Target:
-    """`measure` of ours is at most `factor` times that of the rival, plus `points`."""
+    """`measure` of `ours` is at most `factor` times the rival's, plus `points`."""
 
     ours: Contender
     measure: str

@@ -1,7 +1,7 @@
-"""What the studies run on: the published random walk, seeded, and traces that the monitor recorded.
+"""Workloads of the studies: the published random walk, seeded, and recorded traces.
 
-Both are workloads: `speeds()` gives the speeds of every partition, step by step, and `d` is how restless a walk is
-(None for a recording). `restow study packing` and `restow study latency` make them.
+`speeds()` returns the speeds of every partition, step by step; `d` is the largest change per step (None for a
+recording).
 """
 
 from collections.abc import Iterator
@@ -16,13 +16,13 @@ from restow.model import Speeds, TopicPartition
 from restow.study.strict_json import Element, read
 
 STARTS: Final[dict[str, int | None]] = {"uniform": None, "0": 0, "50": 50, "100": 100}
-"""The published ways to start a walk: every partition at a speed of its own, or all at the same."""
+"""The published starts of a walk: every partition at its own speed, or all at the same."""
 
 TOP_SPEED: Final = 100
-"""A walk stays between 0 and this, which is also the capacity of a consumer in the published studies."""
+"""Walks stay between 0 and this, which is also a consumer's capacity in the published studies."""
 
 FASTEST_RECORDED: Final = 1e18
-"""No partition is written at an exabyte/s; a speed above it is a mistake in the file."""
+"""An exabyte/s: a higher speed is a mistake in the file."""
 
 TRACE_FORM: Final = "an array with one object a step, [{topic: {partition: speed}}, …]"
 STEP_FORM: Final = 'an object of topics, {"orders": {"7": 1250.0}}'
@@ -32,13 +32,13 @@ SPEED_FORM: Final = f"a number of bytes/s from 0 to {FASTEST_RECORDED:g}"
 
 @dataclass(frozen=True, slots=True)
 class Walk:
-    """The published generator: every speed goes up or down by a whole number of at most d, `steps` times."""
+    """The published generator: in each step every speed changes by a random whole number from -d to d."""
 
     d: int
     seed: int
     steps: int
     start: int | None = None
-    """The first speed of all partitions; None: each has its own, uniform from 0 to 100."""
+    """First speed of all partitions; None: uniform from 0 to 100."""
     partitions: int = 200
     topics: int = 2
 
@@ -46,7 +46,7 @@ class Walk:
         return self.steps + 1
 
     def speeds(self) -> tuple[Speeds, ...]:
-        """The first speeds, and those after each step."""
+        """The first speeds, then those after each step."""
         names = [TopicPartition(f"topic-{n % self.topics}", n // self.topics) for n in range(self.partitions)]
         return tuple(Speeds(zip(names, row, strict=True)) for row in self._rows())
 
@@ -64,7 +64,7 @@ class Walk:
 
 @dataclass(frozen=True, slots=True)
 class Recording:
-    """A trace that was recorded. Partitions may come and go between its steps."""
+    """A recorded trace. Partitions may come and go between steps."""
 
     steps: tuple[Speeds, ...]
     d: None = None
@@ -80,7 +80,7 @@ Workload = Walk | Recording
 
 
 def read_trace(file: Path) -> Recording:
-    """The monitor's own form: a JSON array, one element a step, `{topic: {partition: speed}}`."""
+    """Reads a JSON array with one element per step, `{topic: {partition: speed}}`."""
     whole = read(file)
     steps = tuple(read_speeds(step) for step in whole.elements(TRACE_FORM))
     if not steps:
