@@ -119,7 +119,7 @@ def test_a_wrong_password_is_told_and_never_shown(secured: Secured) -> None:
             admin.cluster()
         with pytest.raises(NoAnswer) as other:
             admin.log_sizes(1)
-    assert str(caught.value).startswith(f"{wrong.bootstrap} doesn't let us in: ")
+    assert str(caught.value).startswith(f"{wrong.bootstrap} rejects our credentials: ")
     assert "open-barley" not in str(caught.value) + str(other.value) + repr(wrong)
 
 

@@ -58,12 +58,10 @@ def test_tls_verifies_the_brokers_name_and_certificate_unless_told_not_to() -> N
 
 
 def test_what_can_not_be_translated_is_told_rather_than_left_out() -> None:
-    with pytest.raises(
-        RequestRefused, match=r"^the sizes of logs can't be asked for with ssl.keystore.location; give the"
-    ):
+    with pytest.raises(RequestRefused, match=r"^the sizes of logs can't be read with ssl.keystore.location; give the"):
         options(ssl_keystore_location="x.p12")
     with pytest.raises(
-        RequestRefused, match=r"^the sizes of logs can't be asked for with sasl.mechanism=OAUTHBEARER; any of"
+        RequestRefused, match=r"^the sizes of logs can't be read with sasl.mechanism=OAUTHBEARER; use one of"
     ):
         options(sasl_mechanism="OAUTHBEARER")
 

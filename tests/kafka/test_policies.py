@@ -5,7 +5,7 @@ from dataclasses import dataclass, field
 
 from restow.errors import RestowError
 from restow.kafka.errors import NotAllowed
-from restow.kafka.policies import ASKED_AGAIN_AFTER_S, AT_ONCE, KNOWN_FOR_S, Policies
+from restow.kafka.policies import AT_ONCE, KNOWN_FOR_S, RETRY_AFTER_S, Policies
 
 REFUSED = NotAllowed("the right DescribeConfigs is missing")
 
@@ -65,7 +65,7 @@ def test_what_is_refused_is_told_and_asked_for_again_soon() -> None:
     policies = brokers.remembered()
     assert policies.compacted("ab", {}) == {"b"}
     assert policies.refused() == {"a": REFUSED}
-    brokers.now_s = ASKED_AGAIN_AFTER_S
+    brokers.now_s = RETRY_AFTER_S
     brokers.policies["a"] = "compact"
     assert policies.compacted("ab", {}) == {"a", "b"}
     assert policies.refused() == {}

@@ -1,18 +1,16 @@
-"""Kafka's edge: the clients, the administration of topics, and the embedded broker. Nothing else speaks to Kafka.
+"""Everything that talks to Kafka. No other package imports a Kafka client.
 
-clients.py    producers, consumers and administrators, made from the settings
-admin.py      what restow asks of a cluster: topics, end offsets, bytes on disk
-log_dirs.py   the one question librdkafka can't ask: bytes on disk
-topics.py     the four topics of restow: made when missing, grown when needed
-mailbox.py    a consumer's own partitions of these topics, and its voice
-reading.py    data, for the light consumer
-offsets.py    offsets of logs, and the group's committed ones
-errors.py     what can be wrong with a cluster, each a line that a person can act on
-broker.py     the embedded broker: real Apache Kafka, one to three nodes
-node.py       one node of it: a Java process that never outlives its owner
-keeper.py     the small process between the two, which sees to that
-data.py       the directory an embedded broker keeps its data in
-ports.py      free ports on the loopback interface
-java.py       finds Java
-jars.py       fetches jars once, into a cache
+clients.py       producers, consumers and admin clients, made from the settings
+errors.py        what can go wrong with a cluster, as errors that say what to do
+admin.py         topics, leaders, offsets and configurations of a cluster
+log_dirs.py      the bytes of each log on disk (DescribeLogDirs), which librdkafka can't ask for
+record_sizes.py  the mean size of records, by reading some
+policies.py      which topics are compacted, remembered for a while
+sampler.py       the monitor's samples of a cluster
+topics.py        restow's own topics: created when missing, grown when needed
+offsets.py       first and last stable offsets of logs, committed offsets of the group
+reading.py       records, for the light pipeline
+acls.py          the rights that each role needs
+channels/        how each role uses restow's topics
+embedded/        a real Kafka cluster as child processes, for tests and the demo
 """

@@ -1,7 +1,7 @@
-"""Which rights each role needs in Kafka, where an authorizer asks for them. Pure; `restow manifests` prints it.
+"""The ACLs that each role needs if the cluster has an authorizer. Pure; `restow manifests` prints them.
 
-A role needs to see all four topics of restow, since it looks whether they are there before it first sends. Read and
-Write include Describe. Where somebody makes the topics beforehand, large enough, the controller needs no Create and no
+Every role needs Describe on all topics of restow, because it checks that they exist before it sends. Read and Write
+include Describe. If the topics are created beforehand, with enough partitions, the controller needs neither Create nor
 Alter.
 """
 
@@ -20,7 +20,7 @@ ANY: Final = "*"
 
 @dataclass(frozen=True, slots=True)
 class Acl:
-    """Operations that a role is to be allowed on a thing."""
+    """Operations to allow a role on a resource."""
 
     role: Role
     kind: Kind
@@ -74,7 +74,7 @@ def _of_consumers(settings: Settings) -> tuple[Acl, ...]:
 
 
 def _on(wanted: tuple[str, ...], role: Role, operations: tuple[str, ...]) -> tuple[Acl, ...]:
-    """Topics by name; for an expression those that begin as it does, which is as near as Kafka's rights come to it."""
+    """ACLs by topic name. For a regular expression: by its literal prefix, the closest that Kafka's ACLs come to it."""
     found = []
     for name in wanted:
         start = literal_start(name) if name.startswith("^") else None
@@ -86,7 +86,7 @@ def _on(wanted: tuple[str, ...], role: Role, operations: tuple[str, ...]) -> tup
 
 
 def literal_start(expression: str) -> str:
-    """What each name that matches a regular expression begins with, as far as that is easily seen."""
+    """The prefix that all names matching the expression share, as far as simple expressions show it."""
     if "|" in expression:
         return ""
     found = re.match(r"\^((?:[A-Za-z0-9_-]|\\\.|\\-)*)([*?{])?", expression)

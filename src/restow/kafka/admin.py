@@ -1,8 +1,8 @@
-"""What restow asks of a cluster and does to it: topics, leaders, offsets, bytes on disk. The monitor samples with it,
-`topics.py` makes restow's topics with it.
+"""Topics, leaders, offsets, configurations and log sizes of a cluster. The monitor samples with it, and `topics.py`
+creates restow's topics with it.
 
-Each answer is of the moment it was asked; nothing is remembered. A failure is one of `errors.py`; where a question is
-about many partitions or nodes, those without an answer are left out, so that the others go on.
+Answers are never cached. Methods raise the errors in errors.py; those about many partitions or topics leave out the
+ones without an answer.
 """
 
 from collections.abc import Iterable, Mapping, Sequence
@@ -29,19 +29,19 @@ ANSWER_WITHIN_S = 10.0
 NO_LEADER = -1
 
 LEADERLESS = (KafkaError.LEADER_NOT_AVAILABLE, KafkaError.NOT_LEADER_FOR_PARTITION)
-"""A broker says so of a partition that is just being made, or whose leader is: that is no silence."""
+"""A broker answers so about a partition that is being created, or is electing a leader: a passing state, no error."""
 
 OFFSETS_AT_ONCE = 500
-"""Partitions in one request; several are under way together. In one single request librdkafka's time grows faster than
-their number: 5,000 took 0.2 s of CPU, in requests of 500 they took 0.1 s."""
+"""Partitions per request; requests run concurrently. librdkafka's time for one request grows faster than its number of
+partitions: 5,000 took 0.2 s of CPU in one request, and 0.1 s in requests of 500."""
 
 
 @dataclass(frozen=True, slots=True)
 class Cluster:
     nodes: tuple[int, ...]
     leaders: Mapping[str, tuple[int, ...]]
-    """By topic, for each of its partitions the node that leads it, or NO_LEADER. Topics that can't be described (they
-    are just being made or deleted) are left out."""
+    """The leader of each partition, or NO_LEADER, by topic. Topics that can't be described, because they are being
+    created or deleted, are left out."""
 
     def partitions_of(self, topics: Iterable[str]) -> list[TopicPartition]:
         return [TopicPartition(topic, number) for topic in topics for number in range(len(self.leaders.get(topic, ())))]
@@ -51,8 +51,8 @@ class Admin:
     def __init__(self, kafka: Kafka, answer_within_s: float = ANSWER_WITHIN_S) -> None:
         self._kafka = kafka
         self._within_s = answer_within_s
-        self._not_let_in: KafkaError | None = None
-        self._client = make_admin_client(kafka, self._note)
+        self._authentication_error: KafkaError | None = None
+        self._client = make_admin_client(kafka, self._on_error)
         self._log_dirs = LogDirs(kafka, answer_within_s)
         self._record_sizes = RecordSizes(kafka)
 
@@ -69,7 +69,7 @@ class Admin:
         self._record_sizes.close()
 
     def cluster(self) -> Cluster:
-        """All topics that we may describe. The others Kafka does not show."""
+        """The nodes, and all topics that we have the right to describe."""
         try:
             metadata = self._client.list_topics(timeout=self._within_s)
         except KafkaException as exception:
@@ -84,21 +84,21 @@ class Admin:
         )
 
     def topic_ids(self, topics: Iterable[str]) -> dict[str, str]:
-        """A topic that is deleted and made again has another id. Topics that aren't there are left out."""
+        """The ids of existing topics. A recreated topic has a new id."""
         asked = self._client.describe_topics(TopicCollection(sorted(topics)), request_timeout=self._within_s)
         answers, failures = self._answered(asked, "describe topics")
-        _raise_if_silent(answers, failures)
+        _raise_if_unreachable(answers, failures)
         return {name: str(topic.topic_id) for name, topic in answers.items()}
 
     def start_offsets(self, partitions: Iterable[TopicPartition]) -> dict[TopicPartition, int]:
         return self._offsets(partitions, OffsetSpec.earliest())
 
     def end_offsets(self, partitions: Iterable[TopicPartition]) -> dict[TopicPartition, int]:
-        """The offset that the next record gets. Partitions whose leader gives no answer are left out."""
+        """The offset of the next record. Partitions whose leader doesn't answer are left out."""
         return self._offsets(partitions, OffsetSpec.latest())
 
     def cleanup_policies(self, topics: Iterable[str]) -> dict[str, str | RestowError]:
-        """Each topic's cleanup.policy: delete, compact, or both with a comma; or why there is no answer."""
+        """Each topic's cleanup.policy ("delete", "compact" or "compact,delete"), or the error."""
         resources = [ConfigResource(ResourceType.TOPIC, name) for name in sorted(topics)]
         if not resources:
             return {}
@@ -106,11 +106,11 @@ class Admin:
         return {resource.name: self._policy(resource.name, future) for resource, future in asked.items()}
 
     def log_sizes(self, node: int, topics: Iterable[str] | None = None) -> dict[TopicPartition, int]:
-        """Bytes of the logs on one node, whether it leads or follows them."""
+        """The bytes of each log on a node, whether the node leads or follows it."""
         return self._log_dirs.sizes_on(node, topics)
 
     def record_sizes(self, extents: Mapping[TopicPartition, range]) -> Answers:
-        """Bytes of a record of each partition, by reading some of these offsets."""
+        """The mean bytes of a record of each partition, by reading some of these offsets."""
         return self._record_sizes.of(extents)
 
     def create_topic(
@@ -120,14 +120,14 @@ class Admin:
         replication_factor: int | None = None,
         settings: Mapping[str, str] | None = None,
     ) -> bool:
-        """False when somebody else has just made it. Brokers show it a moment later: `topics.wait_until_shown`."""
+        """Returns False if it exists already. Brokers show a new topic a moment later: `topics.wait_until_shown`."""
         topic = NewTopic(name, partitions, replication_factor or -1, config=dict(settings or {}))
         asked = self._client.create_topics([topic], operation_timeout=self._within_s, request_timeout=self._within_s)
         doing, right = f"create the topic {name}", f"Create on the topic {name}"
         return self._do(asked[name], doing, right, unless=KafkaError.TOPIC_ALREADY_EXISTS)
 
     def grow_topic(self, name: str, partitions: int) -> bool:
-        """False when it has as many already: somebody else was faster."""
+        """Returns False if it has as many partitions already."""
         asked = self._client.create_partitions(
             [NewPartitions(name, partitions)], operation_timeout=self._within_s, request_timeout=self._within_s
         )
@@ -135,7 +135,7 @@ class Admin:
         return self._do(asked[name], doing, right, unless=KafkaError.INVALID_PARTITIONS)
 
     def delete_topic(self, name: str) -> bool:
-        """False when it isn't there."""
+        """Returns False if it doesn't exist."""
         asked = self._client.delete_topics([name], operation_timeout=self._within_s, request_timeout=self._within_s)
         doing, right = f"delete the topic {name}", f"Delete on the topic {name}"
         return self._do(asked[name], doing, right, unless=KafkaError.UNKNOWN_TOPIC_OR_PART)
@@ -143,15 +143,15 @@ class Admin:
     def _offsets(self, partitions: Iterable[TopicPartition], which: OffsetSpec) -> dict[TopicPartition, int]:
         wanted = [KafkaTopicPartition(topic, number) for topic, number in partitions]
         answers, failures = self._asked_for_offsets(wanted, which)
-        # "No leaders found" is no better: librdkafka says so when it knows none of the partitions.
+        # RequestRefused too: librdkafka answers "No leaders found" if it knows none of the partitions.
         unknown = [place for place, error in failures.items() if isinstance(error, NoSuchTopic | RequestRefused)]
         if unknown:
-            # librdkafka remembers for long that a topic was not there. All topics are looked at anew, not these alone:
-            # to ask for a topic by its name may make it.
+            # librdkafka caches that a topic didn't exist. Refresh the metadata of all topics, because asking for one by
+            # name may create it.
             self.cluster()
             late, still = self._asked_for_offsets(unknown, which)
             answers, failures = answers | late, failures | still
-        _raise_if_silent(answers, failures)
+        _raise_if_unreachable(answers, failures)
         return {TopicPartition(place.topic, place.partition): answer.offset for place, answer in answers.items()}
 
     def _asked_for_offsets(
@@ -171,7 +171,7 @@ class Admin:
             return self._explained(exception, doing, right)
 
     def _answered(self, asked: Mapping[Key, Any], doing: str) -> tuple[dict[Key, Any], dict[Key, RestowError]]:
-        """The answers that came, and why others did not; neither where a partition has no leader for the moment."""
+        """The answers, and the errors of the keys without one. Leaderless partitions are in neither."""
         answers: dict[Key, Any] = {}
         failures: dict[Key, RestowError] = {}
         for key, future in asked.items():
@@ -183,7 +183,7 @@ class Admin:
         return answers, failures
 
     def _do(self, future: Any, doing: str, right: str, *, unless: int) -> bool:
-        """Whether it was done; not so when the brokers answer `unless`: it was done before."""
+        """Returns False if the brokers answer with the error `unless`: there was nothing to do. Raises RestowError."""
         try:
             future.result()
         except KafkaException as exception:
@@ -193,18 +193,18 @@ class Admin:
         return True
 
     def _explained(self, exception: KafkaException, doing: str, right: str) -> RestowError:
-        """A refused password reaches the callback alone, by a poll; the call itself only waits in vain."""
+        """Prefers an authentication error: librdkafka reports it only to the error callback, and the call times out."""
         self._client.poll(0)
-        error, self._not_let_in = self._not_let_in or cause(exception), None
+        error, self._authentication_error = self._authentication_error or cause(exception), None
         return explained(error, doing, right, self._kafka.bootstrap)
 
-    def _note(self, error: KafkaError) -> None:
+    def _on_error(self, error: KafkaError) -> None:
         if error.code() in UNAUTHENTICATED:
-            self._not_let_in = error
+            self._authentication_error = error
 
 
-def _raise_if_silent(answers: Mapping[Key, Any], failures: Mapping[Key, RestowError]) -> None:
-    """When no answer came for want of a broker, that is the answer."""
+def _raise_if_unreachable(answers: Mapping[Key, Any], failures: Mapping[Key, RestowError]) -> None:
+    """Raises NoAnswer if there is no answer at all because no broker could be reached."""
     first = next(iter(failures.values()), None)
     if not answers and isinstance(first, NoAnswer):
         raise first

@@ -1,10 +1,10 @@
-"""What can be wrong with a cluster, each in a line that a person can act on.
+"""What can go wrong with a cluster, as errors that say what to do.
 
 RestowError
-├── NoAnswer      no broker answers, or not in time: worth another try later
-├── NotAllowed    a right is missing, or the name and password are wrong: the message names the right
-├── NoSuchTopic   a topic isn't there (any more)
-└── RequestRefused       the brokers said no for any other reason, in their own words
+├── NoAnswer        no broker answers, or not in time: a retry may succeed
+├── NotAllowed      a right is missing, which the message names, or the credentials are wrong
+├── NoSuchTopic     a topic doesn't exist (any more)
+└── RequestRefused  the brokers refused for another reason, in their own words
 """
 
 from typing import Final
@@ -30,7 +30,7 @@ class RequestRefused(RestowError):
     pass
 
 
-SILENT: Final = frozenset(
+UNREACHABLE: Final = frozenset(
     [
         KafkaError._TRANSPORT,
         KafkaError._TIMED_OUT,
@@ -54,24 +54,27 @@ FORBIDDEN: Final = frozenset(
     ]
 )
 UNAUTHENTICATED: Final = frozenset([KafkaError._AUTHENTICATION, KafkaError.SASL_AUTHENTICATION_FAILED])
-UNKNOWN: Final = frozenset([KafkaError.UNKNOWN_TOPIC_OR_PART, KafkaError._UNKNOWN_TOPIC, KafkaError._UNKNOWN_PARTITION])
+UNKNOWN_TOPIC: Final = frozenset(
+    [KafkaError.UNKNOWN_TOPIC_OR_PART, KafkaError._UNKNOWN_TOPIC, KafkaError._UNKNOWN_PARTITION]
+)
 
 
 def cause(exception: KafkaException) -> KafkaError:
-    """What librdkafka's exceptions carry."""
+    """The KafkaError inside librdkafka's exception."""
     error: KafkaError = exception.args[0]
     return error
 
 
 def explained(error: KafkaError, doing: str, right: str, bootstrap: str) -> RestowError:
-    """`doing` follows "can't": "create the topic orders". `right` is what a principal needs for it: "Create on …"."""
+    """Turns librdkafka's error into one of ours. `doing` completes "can't …": "create the topic orders"; `right` is the
+    ACL that it needs: "Create on the topic orders"."""
     code = error.code()
     if code in UNAUTHENTICATED:
-        return NotAllowed(f"{bootstrap} doesn't let us in: {error.str()}; check sasl.* and ssl.* in [kafka]")
+        return NotAllowed(f"{bootstrap} rejects our credentials: {error.str()}; check sasl.* and ssl.* in [kafka]")
     if code in FORBIDDEN:
         return NotAllowed(f"can't {doing}: the right {right} is missing; grant it to the principal in [kafka]")
-    if code in UNKNOWN:
+    if code in UNKNOWN_TOPIC:
         return NoSuchTopic(f"can't {doing}: there is no such topic")
-    if code in SILENT:
+    if code in UNREACHABLE:
         return NoAnswer(f"can't {doing}: {bootstrap} doesn't answer ({error.str()})")
     return RequestRefused(f"can't {doing}: {error.str()}")

@@ -1,7 +1,7 @@
-"""Bytes on disk: asks brokers how large each partition's log is (DescribeLogDirs), which librdkafka can't.
+"""The bytes of each log on disk (DescribeLogDirs). librdkafka has no such request, so kafka-python sends it.
 
-kafka-python asks. Its client is made from the same `[kafka]` properties, translated by the table below; what has no
-counterpart there concerns producing and consuming alone. The one caller is admin.py.
+Its client gets the same `[kafka]` properties, translated by the table below; properties without a counterpart concern
+only producing and consuming. Only admin.py uses this.
 """
 
 import logging
@@ -39,16 +39,16 @@ TRANSLATION: Mapping[str, tuple[str, Callable[[str], object]]] = {
     "socket.send.buffer.bytes": ("send_buffer_bytes", int),
     "socket.timeout.ms": ("request_timeout_ms", int),
 }
-"""librdkafka's name -> kafka-python's, and how its text is read. TLS is not here: see `tls_of`."""
+"""librdkafka's name -> kafka-python's name, and how to read the value. `tls_of` translates TLS."""
 
 UNTRANSLATABLE = ("ssl.keystore.location", "ssl.certificate.pem", "ssl.key.pem", "ssl.engine.location")
-"""Python's TLS reads a certificate from PEM files alone."""
+"""Python's TLS reads certificates from PEM files only."""
 
 SASL_KNOWN = ("PLAIN", "SCRAM-SHA-256", "SCRAM-SHA-512", "GSSAPI")
 
 
 class LogDirs:
-    """Connects when it is first asked, and anew after a failure."""
+    """Connects on the first request, and again after a failure."""
 
     def __init__(self, kafka: Kafka, answer_within_s: float) -> None:
         self._kafka = kafka
@@ -56,7 +56,7 @@ class LogDirs:
         self._client: KafkaAdminClient | None = None
 
     def sizes_on(self, node: int, topics: Iterable[str] | None = None) -> dict[TopicPartition, int]:
-        """Bytes of every log on a node, of the named topics or of all. What an offline directory holds is missing."""
+        """The bytes of every log on a node, without those in offline directories. Raises the errors in errors.py."""
         asked = None if topics is None else sorted(topics)
         try:
             if self._client is None:
@@ -75,23 +75,23 @@ class LogDirs:
 
 
 def sizes_in(node: int, directories: Sequence[Mapping[str, Any]]) -> dict[TopicPartition, int]:
-    if not directories:  # a broker has one at least, unless it may not say so
+    if not directories:  # every broker has one; without the right it returns none
         raise NotAllowed(
             "can't read the sizes of logs: the right Describe on the cluster is missing; grant it to the principal "
             "in [kafka]"
         )
     readable = [directory for directory in directories if directory["error_code"] == 0]
     if not readable:
-        told = ", ".join(f"{directory['log_dir']}: error {directory['error_code']}" for directory in directories)
+        errors = ", ".join(f"{directory['log_dir']}: error {directory['error_code']}" for directory in directories)
         raise RequestRefused(
-            f"can't read the sizes of node {node}'s logs: it can't read its own log directories ({told})"
+            f"can't read the sizes of node {node}'s logs: it can't read its own log directories ({errors})"
         )
     return {
         TopicPartition(topic["name"], partition["partition_index"]): partition["partition_size"]
         for directory in readable
         for topic in directory["topics"]
         for partition in topic["partitions"]
-        if not partition["is_future_key"]  # a copy on its way to another disk
+        if not partition["is_future_key"]  # a copy that is being moved to another disk
     }
 
 
@@ -105,14 +105,14 @@ def client_options(kafka: Kafka, answer_within_s: float) -> dict[str, Any]:
     }
     for name, value in properties.items():
         if name in UNTRANSLATABLE:
-            raise RequestRefused(f"the sizes of logs can't be asked for with {name}; give the certificate as PEM files")
+            raise RequestRefused(f"the sizes of logs can't be read with {name}; give the certificate as PEM files")
         if name in TRANSLATION:
             translated, read = TRANSLATION[name]
             options[translated] = read(value)
     mechanism = options.get("sasl_mechanism", SASL_KNOWN[0])
     if mechanism not in SASL_KNOWN:
         raise RequestRefused(
-            f"the sizes of logs can't be asked for with sasl.mechanism={mechanism}; any of {SASL_KNOWN} can"
+            f"the sizes of logs can't be read with sasl.mechanism={mechanism}; use one of {SASL_KNOWN}"
         )
     if options.get("security_protocol", "").endswith("SSL"):
         options["ssl_context"] = tls_of(properties)
@@ -120,7 +120,7 @@ def client_options(kafka: Kafka, answer_within_s: float) -> dict[str, Any]:
 
 
 def tls_of(properties: Mapping[str, str]) -> ssl.SSLContext:
-    """As librdkafka would set it up."""
+    """The TLS context that librdkafka's properties describe."""
     context = ssl.create_default_context(cafile=properties.get("ssl.ca.location"), cadata=properties.get("ssl.ca.pem"))
     context.check_hostname = properties.get("ssl.endpoint.identification.algorithm", "https") != "none"
     if properties.get("enable.ssl.certificate.verification", "true") == "false":

@@ -1,8 +1,7 @@
-"""Remembers which topics are compacted, so that the sampler asks for it rarely: it seldom changes, and the answers are
-long.
+"""A cache of cleanup policies, so that the sampler knows which topics are compacted with few requests.
 
-A topic is asked for when it is first seen, when it was made again, and every few minutes, in case somebody changed it.
-Without an answer it counts as not compacted.
+A topic's policy is read when the topic is first seen, when it was recreated, and every few minutes. Until there is an
+answer, the topic counts as not compacted.
 """
 
 import time
@@ -13,11 +12,10 @@ from typing import Final
 from restow.errors import RestowError
 
 KNOWN_FOR_S: Final = 300.0
-ASKED_AGAIN_AFTER_S: Final = 30.0
-"""Where there was no answer."""
+RETRY_AFTER_S: Final = 30.0
 
 AT_ONCE: Final = 50
-"""Topics in one look, so that it need not wait: an answer has all settings of a topic, and 200 of them took 0.4 s."""
+"""Topics per sample, to keep samples short: an answer has the whole configuration, and 200 topics took 0.4 s."""
 
 COMPACT: Final = "compact"
 
@@ -37,18 +35,18 @@ class Policies:
         self._answers: dict[str, _Answer] = {}
 
     def compacted(self, topics: Iterable[str], topic_ids: Mapping[str, str]) -> frozenset[str]:
-        """Those of the topics whose cleanup.policy is compact, or compact and delete."""
+        """The topics whose cleanup.policy contains "compact"."""
         topics, now_s = sorted(topics), self._now_s()
         self._answers = {name: self._answers[name] for name in topics if name in self._answers}
         due = [name for name in topics if self._is_due(name, topic_ids.get(name), now_s)]
         asked = self._ask(due[:AT_ONCE]) if due else {}
         for name, policy in asked.items():
-            for_s = ASKED_AGAIN_AFTER_S if isinstance(policy, RestowError) else KNOWN_FOR_S
+            for_s = RETRY_AFTER_S if isinstance(policy, RestowError) else KNOWN_FOR_S
             self._answers[name] = _Answer(topic_ids.get(name), policy, now_s + for_s)
         return frozenset(name for name, answer in self._answers.items() if _is_compacting(answer.policy))
 
     def refused(self) -> dict[str, RestowError]:
-        """Why there is no answer, by topic."""
+        """The errors of the topics whose policy could not be read."""
         return {
             name: answer.policy
             for name, answer in sorted(self._answers.items())

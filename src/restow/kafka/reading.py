@@ -12,7 +12,7 @@ from confluent_kafka import TIMESTAMP_NOT_AVAILABLE, KafkaError, KafkaException,
 from confluent_kafka import TopicPartition as Place
 
 from restow.kafka.clients import make_consumer
-from restow.kafka.errors import UNKNOWN
+from restow.kafka.errors import UNKNOWN_TOPIC
 from restow.model import TopicPartition
 from restow.protocol.messages import Gap
 from restow.settings import Kafka
@@ -119,7 +119,7 @@ class Reader:
             self._ended.add(partition)
         elif code == KafkaError._AUTO_OFFSET_RESET:
             self._out_of_range(partition)
-        elif not error.retriable() and code not in UNKNOWN:
+        elif not error.retriable() and code not in UNKNOWN_TOPIC:
             log.warning("%s can't be read: %s; retrying", partition, error.str())
 
     def _out_of_range(self, partition: TopicPartition) -> None:

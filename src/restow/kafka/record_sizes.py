@@ -1,7 +1,7 @@
-"""How large a record is, learnt by reading some: for brokers that tell no log's size, as those that others run may not.
+"""The mean size of records, by reading some. For brokers that don't return the sizes of logs, as on managed clusters.
 
-The sampler asks. These are the bytes that a consumer gets. Where producers compress, a log grows by fewer: a speed that
-is reckoned with them is rather too high, and so is the number of consumers.
+The sampler uses it. Sizes are uncompressed, as a consumer receives them. If producers compress, a speed computed with
+them is higher than the log's growth, and so may be the number of consumers.
 """
 
 import math
@@ -21,17 +21,17 @@ from restow.settings import Kafka
 
 PARTITIONS_AT_ONCE: Final = 50
 RECORDS: Final = 20
-"""The newest ones of a partition."""
+"""How many of a partition's newest records are read."""
 AGAIN_AFTER_S: Final = 30.0
 WITHIN_S: Final = 2.0
-"""Nothing is measured meanwhile. What has not come by then is tried again with the next look at that partition."""
+"""A sample waits for this. Partitions that did not answer by then are read again with a later sample."""
 LISTEN_S: Final = 0.1
 HEAD_BYTES: Final = 12
-"""Of a record in the log: lengths, times, and its part of the batch's head."""
+"""A record's header in the log: lengths, timestamp, and its share of the batch header."""
 WEIGHT: Final = 0.5
-"""Of a new look against those before."""
+"""The weight of a new mean against the old one."""
 CLIENT: Final = {
-    "group.id": "restow-monitor",  # librdkafka asks for one; nothing is committed, and no group is joined
+    "group.id": "restow-monitor",  # librdkafka demands one; nothing is committed, and no group is joined
     "enable.auto.commit": False,
     "enable.partition.eof": True,
     "isolation.level": "read_uncommitted",
@@ -43,30 +43,30 @@ CLIENT: Final = {
 
 Sizes = dict[TopicPartition, list[int]]
 Answers = tuple[dict[TopicPartition, float], RestowError | None]
-"""Bytes of a record, and why the last look at some topic was refused."""
+"""The bytes of a record by partition, and the first error of a topic that could not be read."""
 
 
-class _Look(NamedTuple):
+class _Reading(NamedTuple):
     time_s: float
     end_offset: int
 
 
 class RecordSizes:
-    """Connects when it is first asked."""
+    """Connects on the first request."""
 
     def __init__(self, kafka: Kafka) -> None:
         self._kafka = kafka
         self._client: Any = None
-        self._looks: dict[TopicPartition, _Look] = {}
+        self._readings: dict[TopicPartition, _Reading] = {}
         self._bytes: dict[TopicPartition, float] = {}
-        self._troubles: dict[str, RestowError] = {}
-        """Of topics, as of the last look at each."""
+        self._errors: dict[str, RestowError] = {}
+        """By topic, from the last reading of it."""
 
     def of(self, extents: Mapping[TopicPartition, range]) -> Answers:
-        """Of the partitions with these offsets: as read there, or the mean of the topic. Unknown ones are left out."""
+        """The mean bytes of a record of each partition, else of its topic. Partitions of unread topics are left out."""
         due = self._due(extents)
         if due:
-            self._look({partition: extents[partition] for partition in due})
+            self._update({partition: extents[partition] for partition in due})
         known = {partition: self._bytes[partition] for partition in extents if partition in self._bytes}
         of_topics = _means_by_topic(known)
         found = {
@@ -74,7 +74,7 @@ class RecordSizes:
             for partition in extents
             if partition.topic in of_topics
         }
-        return found, next(iter(self._troubles.values()), None)
+        return found, next(iter(self._errors.values()), None)
 
     def close(self) -> None:
         client, self._client = self._client, None
@@ -82,26 +82,26 @@ class RecordSizes:
             client.close()
 
     def _due(self, extents: Mapping[TopicPartition, range]) -> list[TopicPartition]:
-        """Those with records of which none was read, and those with new ones since the last look some time ago."""
-        now_s, never = time.monotonic(), _Look(-math.inf, -1)
-        looks = {partition: self._looks.get(partition, never) for partition, extent in extents.items() if extent}
+        """Partitions with records that were never read, or were last read some time ago and have new ones since."""
+        now_s, never = time.monotonic(), _Reading(-math.inf, -1)
+        readings = {partition: self._readings.get(partition, never) for partition, extent in extents.items() if extent}
         due = [
             partition
-            for partition, look in looks.items()
-            if look.time_s <= now_s - AGAIN_AFTER_S and look.end_offset != extents[partition].stop
+            for partition, reading in readings.items()
+            if reading.time_s <= now_s - AGAIN_AFTER_S and reading.end_offset != extents[partition].stop
         ]
-        return sorted(due, key=lambda partition: looks[partition].time_s)[:PARTITIONS_AT_ONCE]
+        return sorted(due, key=lambda partition: readings[partition].time_s)[:PARTITIONS_AT_ONCE]
 
-    def _look(self, extents: Mapping[TopicPartition, range]) -> None:
-        self._looks |= {partition: _Look(time.monotonic(), extent.stop) for partition, extent in extents.items()}
+    def _update(self, extents: Mapping[TopicPartition, range]) -> None:
+        self._readings |= {partition: _Reading(time.monotonic(), extent.stop) for partition, extent in extents.items()}
         if self._client is None:
             self._client = make_consumer(self._kafka, CLIENT)
         self._client.assign([Place(*partition, extent[-RECORDS:].start) for partition, extent in extents.items()])
-        looked_at = {partition.topic for partition in extents}
-        sizes, troubles = self._read(extents)
+        read_topics = {partition.topic for partition in extents}
+        sizes, errors = self._read(extents)
         self._client.unassign()
-        others = {topic: trouble for topic, trouble in self._troubles.items() if topic not in looked_at}
-        self._troubles = others | troubles
+        others = {topic: error for topic, error in self._errors.items() if topic not in read_topics}
+        self._errors = others | errors
         for partition, found in sizes.items():
             mean = fmean(found)
             before = self._bytes.get(partition, mean)
@@ -109,20 +109,20 @@ class RecordSizes:
 
     def _read(self, extents: Mapping[TopicPartition, range]) -> tuple[Sizes, dict[str, RestowError]]:
         sizes: Sizes = {}
-        troubles: dict[str, RestowError] = {}
+        errors: dict[str, RestowError] = {}
         left, deadline_s = set(extents), time.monotonic() + WITHIN_S
         while left and (wait_s := deadline_s - time.monotonic()) > 0:
             for message in self._client.consume(RECORDS, timeout=min(wait_s, LISTEN_S)):
                 partition, error = TopicPartition(message.topic(), message.partition()), message.error()
                 if partition not in left:
-                    continue  # newer than we asked for, or about the group that we are in by name only
+                    continue  # beyond the offsets asked for
                 if error is None:
                     sizes.setdefault(partition, []).append(_size(message))
                 elif error.code() != KafkaError._PARTITION_EOF:
-                    troubles[partition.topic] = self._explained(partition.topic, error)
+                    errors[partition.topic] = self._explained(partition.topic, error)
                 if error is not None or message.offset() >= extents[partition].stop - 1:
                     left.discard(partition)
-        return sizes, troubles
+        return sizes, errors
 
     def _explained(self, topic: str, error: KafkaError) -> RestowError:
         doing, right = f"read records of {topic} to learn their size", f"Read on the topic {topic}"

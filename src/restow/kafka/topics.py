@@ -1,5 +1,6 @@
-"""The four topics of restow: made when they are missing, grown when they have too few partitions. Every process calls
-`ensure_topics` before it first sends; the controller calls `grow_topics` when its group outgrows them.
+"""Creates restow's topics when they are missing, and adds partitions when there are too few.
+
+Every role calls `ensure_topics` before it sends; the controller calls `grow_topics` when the group outgrows them.
 """
 
 import time
@@ -12,7 +13,7 @@ from restow.settings import Topics
 
 ASK_EVERY_S = 0.05
 LARGEST_RECORD_BYTES = 10 << 20
-"""One record has the speeds of all partitions: 6.6 MB of JSON for 50,000 of them, before compression."""
+"""A measurement has the speeds of all partitions: 6.6 MB of JSON for 50,000 of them, before compression."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -39,13 +40,13 @@ def wanted_topics(topics: Topics, most_consumers: int) -> dict[str, Wanted]:
 
 
 def ensure_topics(admin: Admin, topics: Topics) -> tuple[str, ...]:
-    """The names of those that were made or grown. What exists keeps its settings: they are its owner's."""
+    """Returns the names of the topics that were created or grown. Existing topics keep their configuration."""
     return _ensure(admin, topics, wanted_topics(topics, topics.most_consumers))
 
 
 def grow_topics(admin: Admin, topics: Topics, consumers: int) -> tuple[str, ...]:
-    """Makes room for this many consumers. Returns when the brokers' metadata shows it, so that the next send can go to
-    any of them."""
+    """Makes room for this many consumers. Returns when the brokers' metadata shows the new partitions, so that they can
+    be written to."""
     return _ensure(admin, topics, wanted_topics(topics, consumers))
 
 
@@ -67,11 +68,11 @@ def _ensure(admin: Admin, topics: Topics, wanted: Mapping[str, Wanted]) -> tuple
 
 
 def wait_until_shown(admin: Admin, partitions: Mapping[str, int]) -> None:
-    """Until the brokers show each topic with at least so many partitions, and a leader for each of them."""
+    """Waits until the brokers show at least this many partitions of each topic, all with a leader. Raises NoAnswer."""
     deadline = time.monotonic() + ANSWER_WITHIN_S
     while waiting := _not_shown(admin.cluster(), partitions):
         if time.monotonic() > deadline:
-            raise NoAnswer(f"the topic {waiting[0]} was made or grown, but the brokers don't show it yet")
+            raise NoAnswer(f"the topic {waiting[0]} was created or grown, but the brokers don't show it yet")
         time.sleep(ASK_EVERY_S)
 
 
