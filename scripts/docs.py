@@ -9,7 +9,8 @@ from typing import Final
 from restow.controller import diagram, effects, events, transitions
 from restow.platform import interface
 from restow.protocol import measurement, messages, reference
-from restow.settings import Topics
+from restow.settings import Topics, schema
+from restow.settings import reference as settings_reference
 
 DOCS: Final = Path(__file__).parent.parent / "docs"
 
@@ -22,7 +23,15 @@ def controller() -> str:
     return diagram.page(map(inspect.getsource, (transitions, events, interface, effects)))
 
 
-PAGES: Final[Mapping[str, Callable[[], str]]] = {"protocol.md": protocol, "controller.md": controller}
+def settings() -> str:
+    return settings_reference.page(map(inspect.getsource, (schema, messages)))
+
+
+PAGES: Final[Mapping[str, Callable[[], str]]] = {
+    "protocol.md": protocol,
+    "controller.md": controller,
+    "settings.md": settings,
+}
 
 
 def main() -> int:

@@ -6,6 +6,7 @@ reader.py       the reader, driven by the dataclasses of schema.py
 properties.py   Kafka client properties, with secrets redacted
 passthrough.py  a table that is handed on unread, such as a pod template
 exposure.py     whether a file can be published without giving a secret away
+reference.py    docs/settings.md, from the code
 """
 
 from restow.settings.passthrough import PassthroughTable

@@ -103,7 +103,7 @@ def _read_dataclass(kind: type, table: Table, place: Place) -> Any:
             raise InvalidInput(f"{place} there is no setting '{key}'; {_nearest(key, known)}")
     for name, setting in known.items():
         if name not in values and _is_required(setting):
-            raise InvalidInput(f"{place.at(name)} is missing; it must be {_wanted(hints[name])}")
+            raise InvalidInput(f"{place.at(name)} is missing; it must be {wanted(hints[name])}")
     try:
         return kind(**values)
     except InvalidInput as error:  # the dataclass itself finds settings that contradict each other
@@ -124,9 +124,9 @@ def _read(hint: Any, value: Any, place: Place) -> Any:
         item = get_args(kind)[0]
         return tuple(_read(item, each, place) for each in value)
     elif get_origin(kind) is tuple or type(value) is not kind:
-        raise place.wrong(value, _wanted(hint))
+        raise place.wrong(value, wanted(hint))
     if (isinstance(value, float) and not math.isfinite(value)) or not all(check.holds(value) for check in checks):
-        raise place.wrong(value, _wanted(hint))
+        raise place.wrong(value, wanted(hint))
     return value
 
 
@@ -181,10 +181,11 @@ def _unfold(hint: Any) -> tuple[Any, tuple[Check, ...]]:
     return hint, ()
 
 
-def _wanted(hint: Any) -> str:
+def wanted(hint: Any) -> str:
+    """The valid values of a field, in words that follow "it must be"."""
     kind, checks = _unfold(hint)
     if get_origin(kind) is tuple:
-        return f"a list, each element {_wanted(get_args(kind)[0])}"
+        return f"a list, each element {wanted(get_args(kind)[0])}"
     words = [check.wanted for check in checks]
     return ", ".join(words if words and kind is str else [IN_WORDS[kind], *words])
 

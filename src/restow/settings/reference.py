@@ -1,0 +1,93 @@
+"""docs/settings.md, written from the code: every key of restow.toml with its values, default, meaning and reason.
+
+schema.py has all of it. `make docs` (scripts/docs.py) writes the page; a test fails when the page and the code differ.
+"""
+
+from collections.abc import Iterable, Iterator, Mapping
+from dataclasses import MISSING, Field, fields
+from typing import Any, Final, get_args, get_origin, get_type_hints
+
+from restow.model import SortedMapping
+from restow.protocol.pages import Docs, docs_of, table
+from restow.settings.passthrough import PassthroughTable
+from restow.settings.properties import ClientProperties
+from restow.settings.reader import wanted
+from restow.settings.schema import Settings
+
+INTRODUCTION: Final = """\
+# Settings
+
+*Written from the code by `make docs`; don't edit it.*
+
+Every key of restow.toml. Only those marked **required** must be written. A number's unit is in its name: `_s` is
+seconds, `_ms` milliseconds, `_bytes` bytes; `_mb` and `_gb` are MB or MiB, GB or GiB, as the text says. `"${NAME}"` in
+a text is replaced by that environment variable, in each process that reads the file, so that secrets stay out of it.
+
+`restow check` checks the file. A key that restow doesn't know, or a value that it can't use, is an error that names the
+file, the key and what would be right.
+"""
+
+HEADS: Final = ("key", "value", "default", "meaning and reason")
+REQUIRED: Final = "**required**"
+UNSET: Final = "–"
+UNITS: Final = {"_bytes_per_s": "bytes per second", "_ms": "milliseconds", "_s": "seconds", "_bytes": "bytes"}
+"""By the end of a key; the first that fits."""
+
+
+def page(sources: Iterable[str]) -> str:
+    """`sources`: the texts of the modules that define the tables."""
+    docs = {name: doc for source in sources for name, doc in docs_of(source)}
+    hints = get_type_hints(Settings, include_extras=True)
+    sections = (_section(setting, hints[setting.name], docs) for setting in fields(Settings))
+    return "\n".join([INTRODUCTION, *sections])
+
+
+def _section(setting: "Field[Any]", hint: Any, docs: Mapping[str, Docs]) -> str:
+    """One table of restow.toml, or one of many that are alike, as [consume.NAME]."""
+    if get_origin(hint) is SortedMapping:
+        name, kind, text = f"{setting.name}.NAME", get_args(hint)[1], docs["Settings"].of_field[setting.name]
+    else:
+        name, kind, text = setting.name, hint, docs[hint.__name__].text
+    text = text.removeprefix(f"`[{name}]`: ")
+    rows = table(HEADS, _rows(kind, docs[kind.__name__]))
+    return f"## [{name}]\n\n{text[:1].upper()}{text[1:]}\n\n{rows}"
+
+
+def _rows(kind: Any, docs: Docs) -> Iterator[tuple[str, ...]]:
+    hints = get_type_hints(kind, include_extras=True)
+    for setting in fields(kind):
+        hint, meaning = hints[setting.name], docs.of_field[setting.name]
+        if hint is ClientProperties:
+            yield "any other key", "text, a number, true or false", UNSET, meaning
+        else:
+            yield f"`{setting.name}`", _values(setting.name, hint), _default(setting), meaning
+
+
+def _values(name: str, hint: Any) -> str:
+    words = wanted(hint)
+    unit = next((unit for end, unit in UNITS.items() if name.endswith(end)), None)
+    return words if unit is None else words.replace("a finite number", unit).replace("a whole number", f"whole {unit}")
+
+
+def _default(setting: "Field[Any]") -> str:
+    if setting.default is not MISSING:
+        value = setting.default
+    elif setting.default_factory is not MISSING:
+        value = setting.default_factory()
+    else:
+        return REQUIRED
+    return UNSET if value is None or isinstance(value, PassthroughTable) else f"`{_as_toml(value)}`"
+
+
+def _as_toml(value: object) -> str:
+    match value:
+        case bool():
+            return str(value).lower()
+        case str():
+            return f'"{value}"'
+        case float() if value.is_integer():
+            return str(int(value))
+        case tuple():
+            return f"[{', '.join(map(_as_toml, value))}]"
+        case _:
+            return str(value)
