@@ -63,7 +63,7 @@ def it_grows_though_its_controller_is_killed_meanwhile(group: PodGroup, orders: 
     process = group.running()[first]
     os.kill(process, signal.SIGSTOP)  # it lets go of nothing, so that the move is under way until it goes on
     group.measure(dict.fromkeys(orders, 0.4))
-    group.patiently(lambda: len(group.running()) == 2 and group.stage() == "Manage")
+    group.wait_until(lambda: len(group.running()) == 2 and group.stage() == "Manage")
     group.crash_controller()
     os.kill(process, signal.SIGCONT)
     group.produce(orders)
@@ -78,7 +78,7 @@ def consumers_have_names_and_claims(group: PodGroup) -> None:
     names = {number: f"{group.name}-consumer-{number}" for number in group.running()}
     assert {number: group.variable(number, "RESTOW_CONSUMER") for number in names} == names
     assert group.claims() == dict.fromkeys(names.values(), "Bound")
-    group.patiently(lambda: all(container(group.pod(number)).ready for number in names))
+    group.wait_until(lambda: all(container(group.pod(number)).ready for number in names))
 
 
 def it_rolls_one_consumer_at_a_time(group: PodGroup, orders: Partitions) -> None:
@@ -87,7 +87,7 @@ def it_rolls_one_consumer_at_a_time(group: PodGroup, orders: Partitions) -> None
     settings = ConsumerSettings(env=SortedMapping({"GREETING": "hello"}))
     group.update(ServiceUpdate("consumers", consumers=settings))
     group.produce(orders)
-    group.patiently(lambda: [group.variable(number, "GREETING") for number in before] == ["hello"] * 2)
+    group.wait_until(lambda: [group.variable(number, "GREETING") for number in before] == ["hello"] * 2)
     group.settle(orders, consumers=2)
     assert {number: sorted(positions) for number, positions in group.saved().items()} == held
     assert not set(before.values()) & {uid_of(group.pod(number)) for number in before}
@@ -103,11 +103,11 @@ def a_consumer_that_is_killed_goes_on_where_its_volume_says(group: PodGroup, ord
     pod, held, times = group.pod(first), sorted(group.saved()[first]), len(group.returns(first))
     os.kill(group.running()[first], signal.SIGKILL)
     group.produce(orders)
-    group.patiently(lambda: len(group.returns(first)) > times)
+    group.wait_until(lambda: len(group.returns(first)) > times)
     returned = group.returns(first)[-1]
     assert (returned.clean, sorted(returned.partitions)) == (False, held)
     group.settle(orders, consumers=2)
-    group.patiently(lambda: container(group.pod(first)).restartCount == 1)  # the kubelet tells it a little later
+    group.wait_until(lambda: container(group.pod(first)).restartCount == 1)  # the kubelet tells it a little later
     assert uid_of(group.pod(first)) == uid_of(pod)
 
 
@@ -115,13 +115,13 @@ def it_shrinks_and_who_goes_ends_cleanly(group: PodGroup, orders: Partitions) ->
     both = list(group.running())
     group.hold_pods(*both)
     group.measure(dict.fromkeys(orders, 0.1))
-    group.patiently(lambda: len(group.running()) == 1)
+    group.wait_until(lambda: len(group.running()) == 1)
     [gone] = set(both) - set(group.running())
-    group.patiently(lambda: ended(group.pod(gone)) is not None)
+    group.wait_until(lambda: ended(group.pod(gone)) is not None)
     assert ended(group.pod(gone)) == 0
     assert group.is_clean(gone)
-    assert group.told_gone() == []  # nobody is, while there is a pod
+    assert group.reported_gone() == []  # nobody is, while there is a pod
     group.release_pods()
-    group.patiently(lambda: group.told_gone() == [gone])
+    group.wait_until(lambda: group.reported_gone() == [gone])
     group.settle(orders, consumers=1)
     assert list(group.claims().values()) == ["Bound", "Bound"]

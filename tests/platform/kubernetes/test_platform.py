@@ -1,5 +1,6 @@
-"""What becomes of consumers and their claims in a cluster, what is refused and what is told, beyond the contract of all
-platforms. Where no node is asked for no pod runs: what the control plane does is all that is seen.
+"""What the Kubernetes platform adds to the contract: claims, refusals, failures, pod settings.
+
+Without the `node` fixture no pod runs, and only the control plane is tested.
 """
 
 from collections.abc import Iterator
@@ -66,24 +67,24 @@ def uid(client: Client, kind: type[Deployment] | type[PersistentVolumeClaim]) ->
     return meta.uid
 
 
-# When somebody is gone.
+# When a consumer is gone.
 
 
-def test_nobody_is_gone_while_a_pod_object_is_left(watched: Watched, nowhere: NowhereMaker) -> None:
+def test_a_consumer_is_not_gone_while_its_pod_object_is_left(watched: Watched, nowhere: NowhereMaker) -> None:
     watched.platform.create(ONE, WELL)
     nowhere.hold(ONE)
     watched.platform.delete(ONE)
     watched.platform.create(TWO, WELL)
     watched.platform.delete(TWO)
-    watched.until_told(ConsumerGone(TWO))
+    watched.until_reported(ConsumerGone(TWO))
     assert watched.listed() == (Listed(ONE, leaving=True),)
     nowhere.release(ONE)
-    watched.until_told(ConsumerGone(TWO), ConsumerGone(ONE))
+    watched.until_reported(ConsumerGone(TWO), ConsumerGone(ONE))
     assert watched.listed() == ()
 
 
 @pytest.mark.parametrize("cascade", [CascadeType.BACKGROUND, CascadeType.ORPHAN])
-def test_nor_when_another_has_deleted_the_deployment_above_it(
+def test_nor_when_its_deployment_was_deleted_by_someone_else(
     watched: Watched, nowhere: NowhereMaker, client: Client, cascade: CascadeType
 ) -> None:
     watched.platform.create(ONE, WELL)
@@ -95,24 +96,26 @@ def test_nor_when_another_has_deleted_the_deployment_above_it(
         watched.platform.create(ONE, WELL)
     assert str(refusal.value).startswith("consumer 1 is still leaving: ")
     assert f"Pod {NAME}" in str(refusal.value)
-    assert watched.told == []
+    assert watched.reported == []
     nowhere.release(ONE)
 
 
-def test_a_number_that_was_used_again_is_told_to_be_gone_first(watched: Watched, nowhere: NowhereMaker) -> None:
+def test_the_last_consumer_with_a_number_is_reported_gone_before_the_next(
+    watched: Watched, nowhere: NowhereMaker
+) -> None:
     watched.platform.create(ONE, WELL)
     nowhere.advance(lambda: nowhere.pods(ONE))
     watched.platform.delete(ONE)
     nowhere.advance(lambda: watched.listed() == ())
     watched.platform.create(ONE, WELL)
-    watched.until_told(ConsumerGone(ONE))
+    watched.until_reported(ConsumerGone(ONE))
     assert watched.listed() == (Listed(ONE),)
 
 
 # Claims.
 
 
-def test_a_claim_that_is_kept_is_used_again(watched: Watched, client: Client) -> None:
+def test_a_kept_claim_is_reused(watched: Watched, client: Client) -> None:
     claims = []
     for _ in range(2):
         watched.platform.create(ONE, WELL)
@@ -122,13 +125,13 @@ def test_a_claim_that_is_kept_is_used_again(watched: Watched, client: Client) ->
     assert claims[0] == claims[1] == uid(client, PersistentVolumeClaim)
 
 
-def test_a_claim_that_is_not_kept_goes_before_its_consumer_is_gone(nowhere: NowhereMaker, client: Client) -> None:
+def test_with_claims_delete_a_consumer_is_gone_after_its_claim(nowhere: NowhereMaker, client: Client) -> None:
     watched = Watched(nowhere)
     watched.platform = nowhere.make(more='claims = "delete"')
     for consumer in (ONE, TWO):
         watched.platform.create(consumer, WELL)
     watched.platform.delete(ONE)
-    watched.until_told(ConsumerGone(ONE))
+    watched.until_reported(ConsumerGone(ONE))
     assert nowhere.claims() == ["a-consumer-2"]
     watched.platform.create(ONE, WELL)
     assert watched.listed() == (Listed(ONE), Listed(TWO))
@@ -136,7 +139,7 @@ def test_a_claim_that_is_not_kept_goes_before_its_consumer_is_gone(nowhere: Nowh
     assert exists(client, PersistentVolumeClaim)
 
 
-def test_a_claim_that_somebody_made_for_a_consumer_is_used(watched: Watched, client: Client) -> None:
+def test_a_claim_that_an_operator_made_is_used(watched: Watched, client: Client) -> None:
     wanted = VolumeResourceRequirements(requests={"storage": "2Mi"})
     spec = PersistentVolumeClaimSpec(accessModes=["ReadWriteOnce"], resources=wanted)
     client.create(PersistentVolumeClaim(metadata=ObjectMeta(name=NAME), spec=spec))
@@ -144,10 +147,10 @@ def test_a_claim_that_somebody_made_for_a_consumer_is_used(watched: Watched, cli
     assert watched.listed() == (Listed(ONE),)
 
 
-# What isn't ours.
+# Objects of others.
 
 
-def test_a_deployment_of_somebody_else_is_left_alone(watched: Watched, client: Client) -> None:
+def test_a_foreign_deployment_is_left_alone(watched: Watched, client: Client) -> None:
     labels = {"app": "theirs"}
     pod = PodTemplateSpec(metadata=ObjectMeta(labels=labels), spec=PodSpec(containers=[Container("x", image="x")]))
     spec = DeploymentSpec(replicas=0, selector=LabelSelector(matchLabels=labels), template=pod)
@@ -161,53 +164,53 @@ def test_a_deployment_of_somebody_else_is_left_alone(watched: Watched, client: C
     assert uid(client, Deployment) == theirs
 
 
-# What is told of those that don't come up.
+# Consumers that don't come up.
 
 
 def test_a_consumer_whose_pod_is_refused_is_failing(watched: Watched, client: Client) -> None:
     client.create(ResourceQuota(metadata=ObjectMeta(name="none"), spec=ResourceQuotaSpec(hard={"pods": "0"})))
     watched.platform.create(ONE, WELL)
-    watched.until(lambda: watched.told)
-    [failing] = watched.told
+    watched.until(lambda: watched.reported)
+    [failing] = watched.reported
     assert isinstance(failing, ConsumerFailing)
     assert failing.consumer == ONE
     assert failing.reason.startswith("its pod is refused: ")
     assert "exceeded quota: none" in failing.reason
 
 
-def test_a_consumer_that_no_node_can_take_is_waited_for_and_people_are_told_once(
+def test_an_unschedulable_consumer_is_no_failure_and_is_logged_once(
     watched: Watched, caplog: pytest.LogCaptureFixture, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(change_tracker, "UNSCHEDULABLE_AFTER_S", 0.0)
     watched.platform.create(ONE, WELL)
     watched.until(lambda: caplog.messages)
-    assert watched.told == []
+    assert watched.reported == []
     assert caplog.messages[0].startswith("consumer 1 waits for a node: ")
     watched.platform.create(TWO, WELL)
     watched.until(lambda: len(caplog.messages) == 2)
     assert caplog.messages[1].startswith("consumer 2 waits for a node: ")
 
 
-def test_a_consumer_whose_image_is_not_to_be_had_is_failing(running: KubernetesMaker) -> None:
+def test_a_consumer_whose_image_is_missing_is_failing(running: KubernetesMaker) -> None:
     watched = Watched(running)
     watched.platform = running.make(container='imagePullPolicy = "Never"')
     watched.platform.create(ONE, behaving("well", image="restow.test/nothing:1"))
-    watched.until(lambda: watched.told)
-    [failing] = watched.told
+    watched.until(lambda: watched.reported)
+    [failing] = watched.reported
     assert isinstance(failing, ConsumerFailing)
     assert failing.reason.startswith("ErrImageNeverPull: ")
     assert "restow.test/nothing:1" in failing.reason
 
 
-def test_a_consumer_that_falls_is_told_with_the_end_of_its_log(running: KubernetesMaker) -> None:
+def test_a_crash_is_reported_with_the_end_of_the_log(running: KubernetesMaker) -> None:
     watched = Watched(running)
     watched.platform.create(ONE, running.failing)
-    watched.until(lambda: any(isinstance(change, ConsumerFailing) for change in watched.told))
-    words = "CrashLoopBackOff: it ended with code 3; its log ends: no table at hand"
-    assert watched.told[-1] == ConsumerFailing(ONE, words)
+    watched.until(lambda: any(isinstance(change, ConsumerFailing) for change in watched.reported))
+    reason = "CrashLoopBackOff: it ended with code 3; its log ends: no table at hand"
+    assert watched.reported[-1] == ConsumerFailing(ONE, reason)
 
 
-# What a pod is like.
+# Pods.
 
 QUICK_PROBES = """
 livenessProbe = { initialDelaySeconds = 1, periodSeconds = 1, failureThreshold = 1 }
@@ -220,7 +223,7 @@ def is_ready(pods: list[Pod]) -> bool:
     return any(each.type == "Ready" and each.status == "True" for each in conditions)
 
 
-def test_a_pod_knows_its_name_may_do_nothing_and_comes_back_on_its_volume_when_it_hangs(
+def test_a_pod_has_its_name_and_no_privileges_and_is_restarted_on_its_volume_when_it_hangs(
     running: KubernetesMaker, client: Client
 ) -> None:
     watched = Watched(running)
@@ -238,13 +241,13 @@ def test_a_pod_knows_its_name_may_do_nothing_and_comes_back_on_its_volume_when_i
     again = watched.until_works(ONE, instead_of=process)
     assert isinstance(again, str)
     assert again.split()[:2] == [name, creation], "the same consumer, on its own volume"
-    watched.until_told(ConsumerUp(ONE), ConsumerUp(ONE))
+    watched.until_reported(ConsumerUp(ONE), ConsumerUp(ONE))
 
 
 # Settings.
 
 
-def test_another_pod_template_than_they_run_by_is_seen_in_the_list(nowhere: NowhereMaker) -> None:
+def test_a_list_shows_that_pods_run_an_older_template(nowhere: NowhereMaker) -> None:
     nowhere.make().create(ONE, WELL)
     platform = nowhere.make(more="alive_within_s = 99.0")
     [listed] = platform.list()
@@ -253,9 +256,7 @@ def test_another_pod_template_than_they_run_by_is_seen_in_the_list(nowhere: Nowh
     assert platform.list() == (Listed(ONE, settings=WELL.fingerprint),)
 
 
-def test_extra_pod_settings_are_taken_by_the_server_and_wrong_ones_are_told_before_anybody_waits(
-    nowhere: NowhereMaker, client: Client
-) -> None:
+def test_pod_settings_that_the_server_rejects_are_refused_at_the_start(nowhere: NowhereMaker, client: Client) -> None:
     platform = nowhere.make(
         pod='tolerations = [{ key = "lake", operator = "Exists" }]\nnodeSelector = { disk = "ssd" }',
         container='env = [{ name = "P", valueFrom = { secretKeyRef = { name = "kafka", key = "p" } } }]',

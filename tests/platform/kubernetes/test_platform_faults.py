@@ -1,5 +1,5 @@
-"""An API server that throttles, conflicts, forgets, breaks off, stays silent or restarts: nothing is lost by it, and
-nothing is told that isn't so, and whoever waits is told why. No pod runs here: none has a node.
+"""An API server that throttles, conflicts, expires, breaks off, stays silent or restarts: no change is lost, none is
+reported falsely, and a refused request has its reason. No pod runs here: none has a node.
 """
 
 import logging
@@ -28,7 +28,7 @@ BOOKMARK = (
     b'{"type":"BOOKMARK","object":{"kind":"Pod","apiVersion":"v1","metadata":{"resourceVersion":"%s",'
     b'"creationTimestamp":null},"spec":{"containers":null},"status":{}}}\n'
 )
-"""As a server sends it after a minute or so."""
+"""As a server sends it about every minute."""
 
 
 @pytest.fixture
@@ -41,7 +41,7 @@ def door(control_plane: ControlPlane, tmp_path: Path) -> Iterator[Door]:
 def place(
     control_plane: ControlPlane, door: Door, namespace: str, client: Client, eventually: Eventually
 ) -> Iterator[NowhereMaker]:
-    """Platforms that are made there go through the door."""
+    """Platforms made here go through the door."""
     with ExitStack() as ending:
         place = NowhereMaker(control_plane, namespace, client, eventually, ending)
         place.kubeconfig = door.kubeconfig
@@ -63,11 +63,11 @@ def annotations(client: Client) -> dict[str, str]:
 
 
 def note(client: Client, word: str) -> None:
-    """Somebody else writes to the Deployment."""
-    client.patch(Deployment, NAME, {"metadata": {"annotations": {"somebody": word}}})
+    """Another client writes to the Deployment."""
+    client.patch(Deployment, NAME, {"metadata": {"annotations": {"another": word}}})
 
 
-def test_a_request_that_is_throttled_is_made_again_when_the_server_said(watched: Watched, door: Door) -> None:
+def test_a_throttled_request_is_retried_after_the_servers_retry_after(watched: Watched, door: Door) -> None:
     door.faults.append(
         Fault(lambda request: request.does("POST", "deployments"), code=429, headers={"Retry-After": "1"})
     )
@@ -78,30 +78,30 @@ def test_a_request_that_is_throttled_is_made_again_when_the_server_said(watched:
     assert watched.listed() == (Listed(ONE),)
 
 
-def test_a_wish_is_refused_when_that_lasts(watched: Watched, door: Door) -> None:
+def test_a_request_is_refused_when_throttling_lasts(watched: Watched, door: Door) -> None:
     door.faults.append(Fault(lambda request: request.does("POST", "deployments"), times=1000, code=429))
     with pytest.raises(PlatformRefusal) as refusal:
         watched.platform.create(ONE, WELL)
     assert str(refusal.value) == "the door is shut (429)"
-    assert 2 <= door.count("POST", "deployments") <= 10, "tried again, and not like a storm"
+    assert 2 <= door.count("POST", "deployments") <= 10, "retried, with backoff"
     assert watched.listed() == ()
     door.faults.clear()
     watched.platform.create(ONE, WELL)
     assert watched.listed() == (Listed(ONE),)
 
 
-def test_nothing_is_done_where_nobody_tells_what_is_there(watched: Watched, door: Door) -> None:
+def test_nothing_is_created_when_the_inventory_can_not_be_read(watched: Watched, door: Door) -> None:
     door.faults.append(Fault(lambda request: request.method == "GET" and not request.is_watch, times=1000, code=503))
-    wishes = (CreateConsumer(ONE, WELL), CreateConsumer(TWO, WELL))
-    assert watched.platform.take(wishes) == tuple(RefusedRequest(wish, "the door is shut (503)") for wish in wishes)
+    requests = (CreateConsumer(ONE, WELL), CreateConsumer(TWO, WELL))
+    assert watched.platform.take(requests) == tuple(
+        RefusedRequest(request, "the door is shut (503)") for request in requests
+    )
     assert door.count("POST", "deployments") == 0
     with pytest.raises(PlatformRefusal, match=r"^the door is shut \(503\)$"):
         watched.platform.list()
 
 
-def test_a_creation_that_was_accepted_and_nobody_heard_of_it_is_no_second_one(
-    watched: Watched, door: Door, client: Client
-) -> None:
+def test_a_creation_whose_answer_is_lost_is_not_made_twice(watched: Watched, door: Door, client: Client) -> None:
     door.faults.append(Fault(lambda request: request.does("POST", "deployments"), code=504, passed_on=True))
     watched.platform.create(ONE, WELL)
     assert door.count("POST", "deployments") == 2, "the second was answered with a conflict"
@@ -109,19 +109,21 @@ def test_a_creation_that_was_accepted_and_nobody_heard_of_it_is_no_second_one(
     assert watched.listed() == (Listed(ONE),)
 
 
-def test_a_restart_goes_through_though_others_write_meanwhile(watched: Watched, door: Door, client: Client) -> None:
+def test_a_restart_succeeds_despite_conflicting_writes(watched: Watched, door: Door, client: Client) -> None:
     watched.platform.create(ONE, WELL)
     words = iter(("one", "two"))
     door.faults.append(
         Fault(lambda request: request.does("PUT", "deployments"), times=2, before=lambda: note(client, next(words)))
     )
     watched.platform.restart(ONE, STUBBORN)
-    assert door.count("PUT", "deployments") >= 3, "two conflicts at least, and then it was taken"
-    assert annotations(client)["somebody"] == "two", "what others wrote stays"
+    assert door.count("PUT", "deployments") >= 3, "at least two conflicts, then success"
+    assert annotations(client)["another"] == "two", "what others wrote stays"
     assert watched.settings() == {ONE: STUBBORN.fingerprint}
 
 
-def test_a_restart_of_what_is_deleted_meanwhile_is_refused(watched: Watched, door: Door, place: NowhereMaker) -> None:
+def test_a_restart_is_refused_if_the_consumer_is_deleted_meanwhile(
+    watched: Watched, door: Door, place: NowhereMaker
+) -> None:
     watched.platform.create(ONE, WELL)
     place.hold(ONE)
     door.faults.append(
@@ -130,20 +132,20 @@ def test_a_restart_of_what_is_deleted_meanwhile_is_refused(watched: Watched, doo
     with pytest.raises(PlatformRefusal, match=r"^consumer 1 can't be restarted: it is leaving: Deployment "):
         watched.platform.restart(ONE, STUBBORN)
     place.release(ONE)
-    watched.until(lambda: ConsumerGone(ONE) in watched.told)
+    watched.until(lambda: ConsumerGone(ONE) in watched.reported)
 
 
-def test_a_watch_that_breaks_off_goes_on_where_it_was(watched: Watched, door: Door) -> None:
+def test_a_broken_watch_resumes_where_it_ended(watched: Watched, door: Door) -> None:
     watched.platform.create(ONE, WELL)
     lists = door.count("GET", "pods")
     door.cut_watches()
     watched.until(lambda: min(door.count("WATCH", kind) for kind in ("pods", "deployments")) >= 1)
-    assert door.count("GET", "pods") == lists, "without looking at everything again"
+    assert door.count("GET", "pods") == lists, "without a fresh list"
     watched.platform.delete(ONE)
-    watched.until_told(ConsumerGone(ONE))
+    watched.until_reported(ConsumerGone(ONE))
 
 
-def test_a_bookmark_is_where_a_watch_goes_on(
+def test_a_watch_resumes_from_its_last_bookmark(
     watched: Watched, door: Door, client: Client, caplog: pytest.LogCaptureFixture
 ) -> None:
     newer = client.create(ConfigMap(metadata=ObjectMeta(name="newer"))).metadata
@@ -151,15 +153,15 @@ def test_a_bookmark_is_where_a_watch_goes_on(
     version = str(newer.resourceVersion)
     door.faults.append(Fault(lambda request: request.does("WATCH", "pods"), line=BOOKMARK % version.encode()))
 
-    def goes_on_from_there() -> bool:
+    def resumes_from_there() -> bool:
         door.cut_watches()
         return any(f"resourceVersion={version}&" in request.query for request in [*door.passed])
 
-    watched.until(goes_on_from_there)
+    watched.until(resumes_from_there)
     assert not any("can't be read" in line for line in caplog.messages)
 
 
-def test_what_happened_while_a_watch_was_expired_is_found(
+def test_changes_during_an_expired_watch_are_found(
     watched: Watched, door: Door, client: Client, place: NowhereMaker
 ) -> None:
     watched.platform.create(ONE, WELL)
@@ -169,23 +171,21 @@ def test_what_happened_while_a_watch_was_expired_is_found(
     door.cut_watches()
     client.delete(Deployment, NAME)
     place.advance(lambda: not place.pods(ONE) and not list(client.list(Deployment)))
-    assert watched.told == []
+    assert watched.reported == []
     watching.code, watching.times = 410, 2
-    watched.until_told(ConsumerGone(ONE))
+    watched.until_reported(ConsumerGone(ONE))
 
 
-def test_a_watch_in_which_nothing_comes_any_more_is_given_up(
-    place: NowhereMaker, door: Door, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_a_silent_watch_is_reopened(place: NowhereMaker, door: Door, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(api, "SILENT_FOR_S", 0.5)
     door.faults.append(Fault(lambda request: request.is_watch, times=2, silent=True))
     watched = Watched(place)
     watched.platform.create(ONE, WELL)
     watched.platform.delete(ONE)
-    watched.until_told(ConsumerGone(ONE))
+    watched.until_reported(ConsumerGone(ONE))
 
 
-def test_an_api_server_that_restarts_is_waited_for(
+def test_a_restarting_api_server_is_waited_for(
     watched: Watched, place: NowhereMaker, control_plane: ControlPlane, caplog: pytest.LogCaptureFixture
 ) -> None:
     watched.platform.create(ONE, WELL)
@@ -198,19 +198,19 @@ def test_an_api_server_that_restarts_is_waited_for(
     with pytest.raises(PlatformRefusal):
         watched.platform.delete(ONE)
     watched.until(lambda: any("can't be watched" in line for line in caplog.messages))
-    assert watched.told == [], "nobody is gone because nobody answers"
+    assert watched.reported == [], "a silent server makes no consumer gone"
     control_plane.start_api_server()
     watched.until(lambda: any("pods are watched again" in line for line in caplog.messages))
     assert watched.listed() == (Listed(ONE),)
     watched.platform.delete(ONE)
-    watched.until_told(ConsumerGone(ONE))
+    watched.until_reported(ConsumerGone(ONE))
 
 
-def test_requests_are_made_in_parallel_and_never_more_than_allowed(place: NowhereMaker, door: Door) -> None:
+def test_requests_run_in_parallel_up_to_the_limit(place: NowhereMaker, door: Door) -> None:
     platform = place.make(more="requests_at_once = 4")
     assert platform.at_once == 4
-    wishes = [CreateConsumer(ConsumerId(number), WELL) for number in range(1, 25)]
+    requests = [CreateConsumer(ConsumerId(number), WELL) for number in range(1, 25)]
     door.most_at_once = 0
-    assert platform.take(wishes) == ()
+    assert platform.take(requests) == ()
     assert 2 <= door.most_at_once <= 4
-    assert [listed.consumer for listed in platform.list()] == [wish.consumer for wish in wishes]
+    assert [listed.consumer for listed in platform.list()] == [request.consumer for request in requests]

@@ -71,13 +71,13 @@ def test_a_consumer_on_spark_stores_everything_once_and_ends_cleanly_when_its_po
     assert {program(process): user(process) for process in processes} == {"restow": node.user, "java": node.user}
     assert is_root_read_only(processes[0])
     for component in ("monitor", "controller", "consumer"):
-        group.patiently(partial(is_ready, group, component))
+        group.wait_until(partial(is_ready, group, component))
     group.hold_pods(1)
     group.produce(orders)
     group.delete(f"{group.name}-controller")  # or it would make the next one
-    group.patiently(partial(group.is_gone, "controller"))
+    group.wait_until(partial(group.is_gone, "controller"))
     group.delete(f"{group.name}-consumer-1")
-    group.patiently(lambda: ended(group.pod(1)) is not None)
+    group.wait_until(lambda: ended(group.pod(1)) is not None)
     [said] = [file.read_text() for file in group.told()]
     assert ended(group.pod(1)) == 0, said
     assert group.is_clean(1)

@@ -92,9 +92,9 @@ def test_consumers_outlive_their_controller_and_are_found_again(processes: Proce
     assert successor.platform.changes() == ()
     processes.crash(ONE)
     processes.until_works(ONE, instead_of=consumer)
-    successor.until_told(ConsumerUp(ONE))
+    successor.until_reported(ConsumerUp(ONE))
     successor.platform.delete(ONE)
-    successor.until_told(ConsumerUp(ONE), ConsumerGone(ONE))
+    successor.until_reported(ConsumerUp(ONE), ConsumerGone(ONE))
 
 
 def test_a_consumer_whose_controller_died_before_starting_its_supervisor_gets_one_from_the_next(
@@ -111,7 +111,7 @@ def test_a_consumer_whose_controller_died_before_starting_its_supervisor_gets_on
             processes.make().create(ONE, processes.well)
     successor = Watched(processes)
     assert successor.listed() == (Listed(ONE),)
-    successor.until_told(ConsumerUp(ONE))
+    successor.until_reported(ConsumerUp(ONE))
 
 
 def test_a_controller_may_be_killed_at_any_moment(processes: ProcessMaker) -> None:
@@ -172,7 +172,7 @@ def test_a_deletion_is_finished_by_a_successor_when_the_supervisor_dies_too(proc
     processes.advance(lambda: not is_alive(supervisor))
     successor = Watched(processes)
     assert successor.listed() == (Listed(ONE, leaving=True),), "the orphan is still there"
-    successor.until_told(ConsumerGone(ONE))
+    successor.until_reported(ConsumerGone(ONE))
     assert all_processes(processes) == ()
 
 
@@ -185,7 +185,9 @@ def test_a_consumer_whose_supervisor_is_killed_dies_with_it_and_comes_back_with_
     send(supervisor_of(processes), signal.SIGKILL)
     processes.advance(lambda: not is_alive(consumer))
     assert is_alive(orphan), "the kernel ends the consumer alone"
-    watched.until_told(ConsumerUp(ONE), ConsumerFailing(ONE, "its supervisor was killed by SIGKILL"), ConsumerUp(ONE))
+    watched.until_reported(
+        ConsumerUp(ONE), ConsumerFailing(ONE, "its supervisor was killed by SIGKILL"), ConsumerUp(ONE)
+    )
     assert not is_alive(orphan)
 
 
@@ -195,7 +197,7 @@ def test_a_consumer_that_ignores_sigterm_is_killed_after_its_grace_time(
     watched.platform.create(ONE, processes.stubborn)
     watched.until_works(ONE)
     watched.platform.delete(ONE)
-    watched.until_told(ConsumerUp(ONE), ConsumerGone(ONE))
+    watched.until_reported(ConsumerUp(ONE), ConsumerGone(ONE))
     assert "killing it: it still runs 0.5 s after SIGTERM" in log(processes)
 
 
@@ -207,31 +209,31 @@ def test_nothing_that_a_consumer_started_is_left_over(processes: ProcessMaker, w
     assert os.getsid(orphan.pid) == orphan.pid, "it has a session of its own, and another parent"
     if way == "crash":
         processes.crash(ONE)
-        watched.until_told(ConsumerUp(ONE), ConsumerUp(ONE))
+        watched.until_reported(ConsumerUp(ONE), ConsumerUp(ONE))
     else:
         watched.platform.delete(ONE)
-        watched.until_told(ConsumerUp(ONE), ConsumerGone(ONE))
+        watched.until_reported(ConsumerUp(ONE), ConsumerGone(ONE))
         assert all_processes(processes) == ()
     assert not is_alive(orphan)
 
 
 def test_the_reason_of_a_failure_has_no_secrets(processes: ProcessMaker, watched: Watched) -> None:
     watched.platform.create(ONE, processes.failing)
-    watched.until(lambda: any(isinstance(change, ConsumerFailing) for change in watched.told))
-    assert ConsumerFailing(ONE, "it ended with exit code 1; its log ends: no table at ***") in watched.told
+    watched.until(lambda: any(isinstance(change, ConsumerFailing) for change in watched.reported))
+    assert ConsumerFailing(ONE, "it ended with exit code 1; its log ends: no table at ***") in watched.reported
     assert "hush-hush" not in (home(processes).path / "status.json").read_text()
     assert "hush-hush" not in repr(home(processes).desired())
 
 
 def test_an_exit_with_code_0_without_being_asked_to_is_a_crash(watched: Watched) -> None:
     watched.platform.create(ONE, behaving("finished"))
-    watched.until(lambda: any(isinstance(change, ConsumerFailing) for change in watched.told))
-    assert ConsumerFailing(ONE, "it ended with exit code 0 without being asked to") in watched.told
+    watched.until(lambda: any(isinstance(change, ConsumerFailing) for change in watched.reported))
+    assert ConsumerFailing(ONE, "it ended with exit code 0 without being asked to") in watched.reported
 
 
 def test_a_restart_forgets_earlier_crashes(processes: ProcessMaker, watched: Watched) -> None:
     watched.platform.create(ONE, processes.failing)
-    watched.until(lambda: any(isinstance(change, ConsumerFailing) for change in watched.told))
+    watched.until(lambda: any(isinstance(change, ConsumerFailing) for change in watched.reported))
     watched.platform.restart(ONE, processes.well)
     watched.until_works(ONE)
     status = home(processes).status()
@@ -246,8 +248,8 @@ def test_a_missing_command_is_a_failure(processes: ProcessMaker) -> None:
 
     watched = Watched(Elsewhere(processes.directory, processes.advance))
     watched.platform.create(ONE, processes.well)
-    watched.until(lambda: any(isinstance(change, ConsumerFailing) for change in watched.told))
-    [failing, *_] = [change for change in watched.told if isinstance(change, ConsumerFailing)]
+    watched.until(lambda: any(isinstance(change, ConsumerFailing) for change in watched.reported))
+    [failing, *_] = [change for change in watched.reported if isinstance(change, ConsumerFailing)]
     assert failing.reason.startswith("it ended with exit code 127; its log ends: no-such-program can't be started in ")
 
 
@@ -283,7 +285,7 @@ def test_a_damaged_status_is_written_again_and_is_no_change(processes: ProcessMa
     file.write_text(whole[: len(whole) // 2])
     assert watched.listed() == (Listed(ONE),)
     watched.until(lambda: file.read_text() == whole)
-    assert watched.told == [ConsumerUp(ONE)]
+    assert watched.reported == [ConsumerUp(ONE)]
 
 
 def test_a_consumer_whose_desired_state_is_damaged_is_ended_and_gone(processes: ProcessMaker, watched: Watched) -> None:
@@ -291,7 +293,7 @@ def test_a_consumer_whose_desired_state_is_damaged_is_ended_and_gone(processes: 
     consumer = cast("Process", watched.until_works(ONE))
     file = home(processes).path / "wish.json"
     file.write_text(file.read_text()[:-1])
-    watched.until_told(ConsumerUp(ONE), ConsumerGone(ONE))
+    watched.until_reported(ConsumerUp(ONE), ConsumerGone(ONE))
     assert not is_alive(consumer)
 
 
@@ -324,7 +326,7 @@ def test_a_volume_is_kept_unless_keep_volumes_is_off(processes: ProcessMaker, ke
     watched.platform.create(ONE, processes.well)
     watched.until_works(ONE)
     watched.platform.delete(ONE)
-    watched.until_told(ConsumerUp(ONE), ConsumerGone(ONE))
+    watched.until_reported(ConsumerUp(ONE), ConsumerGone(ONE))
     assert processes.volume(ONE).exists() == keep
 
 
@@ -335,7 +337,7 @@ def test_a_lost_volume_is_recreated(processes: ProcessMaker, watched: Watched) -
         file.unlink()
     processes.volume(ONE).rmdir()
     watched.platform.restart(ONE, processes.well)
-    watched.until_told(ConsumerUp(ONE), ConsumerUp(ONE))
+    watched.until_reported(ConsumerUp(ONE), ConsumerUp(ONE))
     watched.until_works(ONE, instead_of=consumer)
 
 

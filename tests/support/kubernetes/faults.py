@@ -1,7 +1,7 @@
-"""A door in front of the tests' API server that counts what passes and can be told to misbehave.
+"""A proxy in front of the tests' API server, the `Door`, that counts requests and injects faults.
 
-It passes on every request and every answer, watches as they flow. What goes wrong is added to the real thing: a
-`Fault` throttles, expires, breaks off or holds up those requests that it is meant for.
+It passes on every request and every answer, and streams watches. A `Fault` throttles, expires, breaks off or holds up
+the requests that it matches.
 """
 
 import http.client
@@ -37,31 +37,31 @@ class Request:
         return self.path.split("/namespaces/")[-1].split("/")[1]
 
     def does(self, verb: str, resource: str) -> bool:
-        """`verb` is one of HTTP's, or WATCH."""
+        """`verb` is an HTTP method, or WATCH."""
         return (("WATCH" if self.is_watch else self.method), self.resource) == (verb, resource)
 
 
 @dataclass(slots=True)
 class Fault:
-    meant_for: Callable[[Request], bool]
+    matches: Callable[[Request], bool]
     times: int = 1
     code: int | None = None
-    """The answer, in place of the server's."""
+    """The answer's code, in place of the server's."""
     headers: dict[str, str] = field(default_factory=dict)
     before: Callable[[], object] = lambda: None
-    """Done before the request is passed on."""
+    """Called before the request is passed on."""
     passed_on: bool = False
-    """Whether the server gets it nevertheless: what was wished for is done, and nobody hears of it."""
+    """The server carries the request out all the same, but its answer is lost."""
     silent: bool = False
-    """A watch that says nothing and does not end."""
+    """A watch that sends nothing and does not end."""
     line: bytes = b""
-    """What a watch says before anything that the server says."""
+    """What a watch sends before anything from the server."""
 
 
 class Door:
     def __init__(self, control_plane: ControlPlane, kubeconfig: Path) -> None:
         self.kubeconfig = kubeconfig
-        """Leads through this door."""
+        """With the address of this door."""
         self._server = urlsplit(control_plane.place.api)
         self._context = ssl.create_default_context(cafile=str(control_plane.place.authority.root.certificate))
         self._lock = threading.Lock()
@@ -103,7 +103,7 @@ class Door:
                 self.at_once += 1
                 self.most_at_once = max(self.most_at_once, self.at_once)
             for fault in self.faults:
-                if fault.times > 0 and fault.meant_for(request):
+                if fault.times > 0 and fault.matches(request):
                     fault.times -= 1
                     return fault
         return None
@@ -126,7 +126,7 @@ class Handler(http.server.BaseHTTPRequestHandler):
     door: Door
 
     def handle_one_request(self) -> None:
-        """A server that doesn't answer is one whose connection breaks off."""
+        """Where the server doesn't answer, the connection breaks off."""
         try:
             super().handle_one_request()
         except (OSError, http.client.HTTPException):

@@ -1,5 +1,6 @@
-"""A whole group in the tests' own cluster, set up as an operator would: what `restow manifests` prints is applied, and
-the controller makes pods. Kafka runs on this machine, whose network pods use.
+"""A whole group in the tests' own cluster, installed with `restow manifests` as an operator would.
+
+The controller creates pods. Kafka runs on this machine, whose network the pods use.
 """
 
 import json
@@ -48,8 +49,8 @@ env = [
     {{ name = "KUBERNETES_SERVICE_PORT", value = "{port}" }},
 ]
 """
-"""Nothing leads to the address that a cluster gives its API server here, so pods are told where it is. And on a machine
-that runs several test suites, a look at a pod may take longer than on any node that is fit for work."""
+"""The cluster's service address of the API server isn't routed here, so pods get its real one. The probe's timeout is
+long because several test suites may share this machine."""
 
 HELD = "restow.test/held"
 
@@ -64,14 +65,14 @@ class Place(NamedTuple):
 
 
 class PodGroup(Group):
-    """Its controller is a pod, and so are its consumers. Tables are at the same place for them and for the test."""
+    """Controller and consumers are pods. Tables have the same path for pods and for the test."""
 
     platform = "kubernetes"
     consumer = f'pipeline = "light"\nimage = "{Node.restow}"\nmemory_mb = 256'
     patience_s = 300.0
-    """A pod is ready in seconds, though not while others use this machine's processors."""
+    """A pod is ready in seconds on an idle machine."""
     is_measured = False
-    """Whether a monitor runs. Where none does, the test says how fast partitions are written."""
+    """Whether a monitor runs. Without one, the test publishes the speeds."""
 
     def __init__(
         self, place: Place, kafka: Kafka, admin: Admin, prefix: str, directory: Path, eventually: Eventually
@@ -97,34 +98,34 @@ class PodGroup(Group):
             port=place.control_plane.place.api_port,
         )
 
-    def patiently(self, condition: Callable[[], object]) -> None:
+    def wait_until(self, condition: Callable[[], object]) -> None:
         self.eventually(condition, within_s=self.patience_s)
 
-    # What an operator does.
+    # Operations.
 
     def apply(self) -> None:
-        """By these settings nobody is restarted for being slow: who is restarted was to be, or crashed."""
+        """With timeouts so long that no consumer is restarted for being slow."""
         most_s = self.patience_s
         self.write_settings(silent_after_s=most_s, ready_within_s=most_s, answer_within_s=most_s / 2)
         things: list[Any] = list(load_all_yaml(manifests_of(self.config)))
         for thing in things:
             if self.is_measured or not isinstance(thing, Deployment) or name_of(thing) != f"{self.name}-monitor":
                 self._client.apply(thing, field_manager=OPERATOR)
-        self.patiently(lambda: self.pods("controller"))
+        self.wait_until(lambda: self.pods("controller"))
         [self._controller] = self.pods("controller")
 
     def delete(self, deployment: str) -> None:
         self._client.delete(Deployment, deployment, cascade=CascadeType.FOREGROUND)
 
-    # What happens to it.
+    # Faults.
 
     def crash_controller(self) -> None:
-        """As the kernel would end it. Its kubelet starts it again."""
+        """Kills its process; the kubelet starts it again."""
         [pod] = self.pods("controller")
         os.kill(self._place.node.processes(pod, "controller")[0], signal.SIGKILL)
 
     def hold_pods(self, *consumers: int) -> None:
-        """When they are deleted they end, but their objects stay until they are released."""
+        """Deleted pods end, but their objects stay until `release_pods`."""
         for consumer in consumers:
             self._set_finalizers(self.pod(consumer), [HELD])
 
@@ -137,7 +138,7 @@ class PodGroup(Group):
         patch = {"metadata": {"finalizers": finalizers}}
         self._client.patch(Pod, name_of(pod), patch, patch_type=PatchType.MERGE)
 
-    # What is seen of it.
+    # What can be observed.
 
     def pods(self, component: str) -> list[Pod]:
         return list(self._client.list(Pod, labels=self._labels(component)))
@@ -151,17 +152,17 @@ class PodGroup(Group):
         return {name_of(claim): claim.status.phase if claim.status else None for claim in found}
 
     def is_clean(self, consumer: int) -> bool:
-        """Whether its volume says that it ended as it should."""
+        """Whether the checkpoint on its volume says that it ended cleanly."""
         return bool(json.loads((self.volume(consumer) / "state.json").read_text())["saved"]["clean"])
 
     def returns(self, consumer: int) -> list[ConsumerReady]:
-        """How a consumer came up each time, as the newest controller was told."""
+        """Each ConsumerReady of the consumer that the newest controller received."""
         received = [event for event in self.events("ConsumerReady") if isinstance(event, Received)]
         messages = [heard.message for event in received for heard in event.heard]
         return [each for each in messages if isinstance(each, ConsumerReady) and each.consumer == consumer]
 
-    def told_gone(self) -> list[ConsumerId]:
-        """Of whom the platform said so to the newest controller."""
+    def reported_gone(self) -> list[ConsumerId]:
+        """Each ConsumerGone that the newest controller received."""
         return [event.consumer for event in self.events("ConsumerGone") if isinstance(event, ConsumerGone)]
 
     def volume(self, consumer: int) -> Path:
@@ -171,7 +172,7 @@ class PodGroup(Group):
         return self._volumes[consumer]
 
     def log(self, controller: int = -1) -> Path:
-        """The newest one's, and with 0 that of the one before it."""
+        """The event log of the newest controller; with 0, of the one before."""
         if self._controller is None:
             return self.directory / "nothing"
         directory = self._place.node.empty_dir(self._controller, "volume")
@@ -185,12 +186,12 @@ class PodGroup(Group):
         return [file for pod in self.pods("consumer") for file in self._place.node.printed(pod, "consumer")]
 
     def end_all(self) -> None:
-        """The controller first, or it would make anew what is deleted."""
+        """The controller first, or it would recreate what is deleted."""
         self.release_pods()
         for component in ("controller", "monitor", "consumer"):
             for deployment in self._client.list(Deployment, labels=self._labels(component)):
                 self.delete(name_of(deployment))
-            self.patiently(partial(self.is_gone, component))
+            self.wait_until(partial(self.is_gone, component))
 
     def is_gone(self, component: str) -> bool:
         return not self.pods(component)
@@ -206,7 +207,7 @@ def container(pod: Pod) -> ContainerStatus:
 
 
 def ended(pod: Pod) -> int | None:
-    """The exit code of its container, when that has ended for good."""
+    """The exit code of its container; None while it runs."""
     state = container(pod).state
     return state.terminated.exitCode if state and state.terminated else None
 

@@ -1,4 +1,4 @@
-"""Starts a cluster with a running pod, says where it is, and waits to be killed. A program of test_node.py."""
+"""A program of test_node.py: starts a cluster with a running pod, prints its directory, and waits to be killed."""
 
 import sys
 import time

@@ -1,4 +1,4 @@
-"""Consumers as pods of the tests' own cluster: a place for them, and a small real program that runs as one."""
+"""Consumers as pods of the tests' own cluster: a namespace for them, and a small real program that runs as one."""
 
 import os
 import signal
@@ -78,7 +78,7 @@ def settings_of(
 
 
 NOWHERE = 'nodeSelector = { kept-for = "nobody" }'
-"""For pods that are to stay without a node."""
+"""For pods that should stay unschedulable."""
 
 
 class KubernetesMaker:
@@ -108,7 +108,7 @@ class KubernetesMaker:
         self._eventually(condition, within_s=90)
 
     def process(self, consumer: ConsumerId) -> str | None:
-        """What it wrote of itself, while a container of its runs."""
+        """What the consumer wrote on its volume, while its container runs."""
         if not any(_runs(pod) for pod in self.pods(consumer)):
             return None
         try:
@@ -117,7 +117,7 @@ class KubernetesMaker:
             return None
 
     def crash(self, consumer: ConsumerId) -> None:
-        """As the kernel would end it, from outside its container."""
+        """Kills it from outside its container, as the kernel would."""
         name = f"{GROUP}-consumer-{consumer}"
         meta = self.client.get(Deployment, name).metadata
         assert meta is not None
@@ -145,13 +145,13 @@ class KubernetesMaker:
 
 
 class NowhereMaker(KubernetesMaker):
-    """Its pods never get a node: what the control plane does, and nothing else, is seen."""
+    """Its pods never get a node: only the control plane is at work."""
 
     def make(self, group: str = GROUP, more: str = "", pod: str = NOWHERE, container: str = "") -> KubernetesPlatform:
         return super().make(group, more, pod, container)
 
     def hold(self, consumer: ConsumerId) -> None:
-        """Its pod's object stays when it is deleted, as one does whose node is lost."""
+        """Its pod object stays when it is deleted, as it does on a lost node."""
         self.advance(lambda: self.pods(consumer))
         self._set_finalizers(consumer, ["restow.test/held"])
 

@@ -1,4 +1,4 @@
-"""Short words for the objects that tests of this folder make and ask for."""
+"""Small claims and pods for tests."""
 
 from lightkube import Client
 from lightkube.models.core_v1 import (

@@ -1,4 +1,4 @@
-"""What `restow manifests` prints for a restow.toml, and applying it as an operator would."""
+"""Runs `restow manifests`, and applies its output as an operator would."""
 
 import io
 from contextlib import redirect_stderr, redirect_stdout
@@ -33,6 +33,6 @@ def manifests_of(config: Path) -> str:
 
 
 def applied(client: Client, text: str, *, dry_run: bool = False) -> list[Any]:
-    """As `kubectl apply --server-side` does it: what the API server makes of each."""
+    """Like `kubectl apply --server-side`. Returns the objects as the API server has them."""
     things: list[Any] = list(load_all_yaml(text))
     return [client.apply(thing, field_manager=OPERATOR, dry_run=dry_run) for thing in things]
