@@ -1,9 +1,9 @@
-"""A real Kubernetes for the tests of this folder, started when a test first asks for it, and a namespace for each test.
+"""A real Kubernetes for these tests, started when a test first needs it, and a namespace for each test.
 
-    def test_…(control_plane, namespace):        objects, rights, watches, claims: no pod ever runs
+    def test_…(control_plane, namespace):        objects, permissions, watches, claims: no pod ever runs
     def test_…(control_plane, node, namespace):  pods run on this machine, as containers
 
-Each process that runs tests has its own. What can't be had on a machine is skipped, and says why (cluster/tools.py).
+Each test process has its own. Where a machine can't run it, tests are skipped with the reason (cluster/tools.py).
 """
 
 import uuid
@@ -23,9 +23,9 @@ LAST_LINES = 25
 
 @pytest.fixture(scope="session")
 def control_plane() -> Iterator[ControlPlane]:
-    """etcd, the API server with RBAC, controllers and scheduler. A test may restart the API server; it leaves it
-    running. `admin(namespace)` is a client that may do anything, `service_account(name, namespace)` a kubeconfig of one
-    that may do what its roles allow."""
+    """etcd, the API server with RBAC, controllers and scheduler. A test that stops the API server starts it again.
+    `admin(namespace)` returns a client with all permissions, `service_account(name, namespace)` a kubeconfig with those
+    of a service account."""
     try:
         tools = control_plane_tools()
     except Unavailable as unavailable:
@@ -36,8 +36,8 @@ def control_plane() -> Iterator[ControlPlane]:
 
 @pytest.fixture(scope="session")
 def node(control_plane: ControlPlane) -> Iterator[Node]:
-    """A kubelet that runs pods. They need `hostNetwork: true`, an image that is `node.busybox` or `node.restow`, and
-    to run as `node.user` if they write to claims."""
+    """A kubelet that runs pods. They need `hostNetwork: true`, the image `node.busybox` or `node.restow`, and the user
+    `node.user` if they write to claims."""
     try:
         tools = node_tools()
     except Unavailable as unavailable:
@@ -48,7 +48,7 @@ def node(control_plane: ControlPlane) -> Iterator[Node]:
 
 @pytest.fixture
 def namespace(control_plane: ControlPlane) -> Iterator[str]:
-    """Of the test's own, empty, and gone soon after it."""
+    """An empty namespace, deleted after the test."""
     name = f"test-{uuid.uuid4().hex[:12]}"
     control_plane.make_namespace(name)
     yield name
@@ -58,14 +58,14 @@ def namespace(control_plane: ControlPlane) -> Iterator[str]:
 
 @pytest.fixture
 def client(control_plane: ControlPlane, namespace: str) -> Iterator[Client]:
-    """May do anything; speaks of the test's namespace unless told otherwise."""
+    """Has all permissions; its default namespace is the test's."""
     with control_plane.admin(namespace) as client:
         yield client
 
 
 @pytest.hookimpl(wrapper=True)
 def pytest_runtest_makereport(item: pytest.Item) -> Generator[None, pytest.TestReport, pytest.TestReport]:
-    """With a failure: what happened in the namespace, and the last lines of every program's log."""
+    """Adds to a failure the events of the namespace and the last lines of every program's log."""
     report = yield
     arguments = getattr(item, "funcargs", {})
     control_plane, namespace = arguments.get("control_plane"), arguments.get("namespace")
@@ -84,8 +84,8 @@ def _happened(control_plane: ControlPlane, namespace: str) -> str:
                 f"{event.involvedObject.kind} {event.involvedObject.name}: {event.reason}: {event.message}"
                 for event in client.list(Event)
             ]
-    except Exception as error:  # noqa: BLE001  whatever it is, it must not hide the failure that is told
-        return f"the API server doesn't tell: {error!r}"
+    except Exception as error:  # noqa: BLE001  it must not hide the failure that is reported
+        return f"the API server doesn't answer: {error!r}"
     return "\n".join([*pods, *events])
 
 

@@ -1,4 +1,4 @@
-"""What the tests of this folder stand on: that the control plane is a real one, and that nothing of it stays."""
+"""The test cluster's control plane behaves like a real one."""
 
 from collections.abc import Callable
 
@@ -14,7 +14,7 @@ from tests.support.kubernetes.pods import claim
 Eventually = Callable[..., None]
 
 
-def test_a_service_account_may_do_what_its_role_says_and_nothing_else(
+def test_a_service_account_may_do_what_its_role_allows_and_nothing_else(
     control_plane: ControlPlane, client: Client, namespace: str
 ) -> None:
     named = ObjectMeta(name="reader")
@@ -43,7 +43,7 @@ def test_a_claim_is_bound_to_a_directory_of_this_machine(
     eventually(lambda: not volume.exists(), within_s=60)
 
 
-def test_a_restarted_api_server_has_its_objects_and_no_memory_of_changes(
+def test_a_restarted_api_server_has_its_objects_but_no_history(
     control_plane: ControlPlane, client: Client, eventually: Eventually
 ) -> None:
     first = client.create(ConfigMap(metadata=ObjectMeta(name="first"), data={"kept": "yes"}))
@@ -51,12 +51,12 @@ def test_a_restarted_api_server_has_its_objects_and_no_memory_of_changes(
     control_plane.restart_api_server()
     found = client.get(ConfigMap, "first")
     assert found == first
-    eventually(lambda: code_of_a_watch_from(client, first) == 410)  # at first it asks for a moment's patience
+    eventually(lambda: code_of_a_watch_from(client, first) == 410)  # at first it answers with 429
     control_plane.check()
 
 
 def code_of_a_watch_from(client: Client, seen: ConfigMap) -> int | None:
-    """What going on from there is answered with."""
+    """The status code of a watch from the version of this object."""
     assert seen.metadata is not None
     with pytest.raises(ApiError) as refusal:
         next(iter(client.watch(ConfigMap, resource_version=seen.metadata.resourceVersion)))

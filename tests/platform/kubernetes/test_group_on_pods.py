@@ -1,5 +1,6 @@
-"""The whole protocol with pods: real controller, real consumers with Spark left out, a real kubelet. Each test is one
-story, because what comes before is the hard part of what comes after.
+"""A whole group on pods: a real controller, real light consumers, a real kubelet.
+
+Each test is one long scenario, because every step is harder after the ones before it.
 """
 
 import os
@@ -49,19 +50,19 @@ def test_a_group_grows_without_its_controller_rolls_crashes_and_shrinks_and_stor
     group.measure(dict.fromkeys(orders, 0.1))
     group.apply()
     group.settle(orders, consumers=1)
-    it_grows_though_its_controller_is_killed_meanwhile(group, orders)
+    it_grows_while_its_controller_is_killed(group, orders)
     consumers_have_names_and_claims(group)
     it_rolls_one_consumer_at_a_time(group, orders)
-    a_consumer_that_is_killed_goes_on_where_its_volume_says(group, orders)
-    it_shrinks_and_who_goes_ends_cleanly(group, orders)
+    a_killed_consumer_resumes_from_its_checkpoint(group, orders)
+    it_shrinks_and_the_deleted_consumer_ends_cleanly(group, orders)
     group.produce(orders)
     group.audit()
 
 
-def it_grows_though_its_controller_is_killed_meanwhile(group: PodGroup, orders: Partitions) -> None:
+def it_grows_while_its_controller_is_killed(group: PodGroup, orders: Partitions) -> None:
     [first] = group.running()
     process = group.running()[first]
-    os.kill(process, signal.SIGSTOP)  # it lets go of nothing, so that the move is under way until it goes on
+    os.kill(process, signal.SIGSTOP)  # it releases nothing, so that the move lasts until it continues
     group.measure(dict.fromkeys(orders, 0.4))
     group.wait_until(lambda: len(group.running()) == 2 and group.stage() == "Manage")
     group.crash_controller()
@@ -71,7 +72,7 @@ def it_grows_though_its_controller_is_killed_meanwhile(group: PodGroup, orders: 
     assert group.stage(controller=0) == "Manage"
     assert group.running()[first] == process
     created = [effect for step in group.replayed() for effect in step.effects if isinstance(effect, CreateConsumer)]
-    assert created == []  # the one that was on its way was found
+    assert created == []  # the consumer that was being created was found
 
 
 def consumers_have_names_and_claims(group: PodGroup) -> None:
@@ -98,7 +99,7 @@ def it_rolls_one_consumer_at_a_time(group: PodGroup, orders: Partitions) -> None
     assert [group.returns(number)[-1].clean for number in before] == [True, True]
 
 
-def a_consumer_that_is_killed_goes_on_where_its_volume_says(group: PodGroup, orders: Partitions) -> None:
+def a_killed_consumer_resumes_from_its_checkpoint(group: PodGroup, orders: Partitions) -> None:
     first, *_ = group.running()
     pod, held, times = group.pod(first), sorted(group.saved()[first]), len(group.returns(first))
     os.kill(group.running()[first], signal.SIGKILL)
@@ -107,11 +108,11 @@ def a_consumer_that_is_killed_goes_on_where_its_volume_says(group: PodGroup, ord
     returned = group.returns(first)[-1]
     assert (returned.clean, sorted(returned.partitions)) == (False, held)
     group.settle(orders, consumers=2)
-    group.wait_until(lambda: container(group.pod(first)).restartCount == 1)  # the kubelet tells it a little later
+    group.wait_until(lambda: container(group.pod(first)).restartCount == 1)  # the kubelet reports it a little later
     assert uid_of(group.pod(first)) == uid_of(pod)
 
 
-def it_shrinks_and_who_goes_ends_cleanly(group: PodGroup, orders: Partitions) -> None:
+def it_shrinks_and_the_deleted_consumer_ends_cleanly(group: PodGroup, orders: Partitions) -> None:
     both = list(group.running())
     group.hold_pods(*both)
     group.measure(dict.fromkeys(orders, 0.1))
@@ -120,7 +121,7 @@ def it_shrinks_and_who_goes_ends_cleanly(group: PodGroup, orders: Partitions) ->
     group.wait_until(lambda: ended(group.pod(gone)) is not None)
     assert ended(group.pod(gone)) == 0
     assert group.is_clean(gone)
-    assert group.reported_gone() == []  # nobody is, while there is a pod
+    assert group.reported_gone() == []  # not while its pod object is left
     group.release_pods()
     group.wait_until(lambda: group.reported_gone() == [gone])
     group.settle(orders, consumers=1)

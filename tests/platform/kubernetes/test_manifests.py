@@ -1,4 +1,4 @@
-"""What `restow manifests` prints, to the last letter; what it refuses to print; what a real API server makes of it."""
+"""What `restow manifests` prints, what it refuses, and what a real API server makes of its output."""
 
 import os
 import subprocess
@@ -53,7 +53,7 @@ def write(tmp_path: Path) -> Callable[[str], Path]:
 Write = Callable[[str], Path]
 
 
-def things(text: str) -> dict[tuple[str, str], Any]:
+def objects(text: str) -> dict[tuple[str, str], Any]:
     return {(each["kind"], each["metadata"]["name"]): each for each in yaml.safe_load_all(text)}
 
 
@@ -63,14 +63,14 @@ def refusal(config: Path) -> str:
     return notes.removeprefix("restow: ").rstrip("\n")
 
 
-def test_all_of_it_to_the_last_letter(write: Write) -> None:
-    """Where it is meant to change: `restow manifests --config …/golden/lake.toml`, with MODULES beside it."""
+def test_the_whole_output(write: Write) -> None:
+    """After an intended change: `restow manifests --config …/golden/lake.toml`, with MODULES beside it."""
     text = manifests_of(write((GOLDEN / "lake.toml").read_text()))
     assert text.replace(f"restow {__version__}:", "restow VERSION:") == (GOLDEN / "lake.yaml").read_text()
 
 
 @pytest.mark.parametrize("seed", ["1", "2"])
-def test_it_is_the_same_on_every_machine(write: Write, seed: str) -> None:
+def test_the_output_is_the_same_on_every_machine(write: Write, seed: str) -> None:
     config = write((GOLDEN / "lake.toml").read_text())
     command = [sys.executable, "-m", "restow", "manifests", "--config", str(config)]
     environment = {**os.environ, "PYTHONHASHSEED": seed, "KAFKA_PASSWORD": "hunter2"}
@@ -80,7 +80,7 @@ def test_it_is_the_same_on_every_machine(write: Write, seed: str) -> None:
 
 
 @pytest.mark.parametrize(
-    ("more", "told"),
+    ("more", "message"),
     [
         (
             '[kafka]\nsasl.password = "hunter2"',
@@ -113,13 +113,13 @@ def test_it_is_the_same_on_every_machine(write: Write, seed: str) -> None:
         ),
     ],
 )
-def test_what_nobody_should_see_is_not_printed(write: Write, more: str, told: str) -> None:
+def test_secrets_are_refused(write: Write, more: str, message: str) -> None:
     text = SMALL.replace("[kafka]", more) if more.startswith("[kafka]") else SMALL + more
     config = write(text)
-    assert refusal(config) == f"{config}: {told}"
+    assert refusal(config) == f"{config}: {message}"
 
 
-def test_what_only_sounds_like_a_secret_is_printed(write: Write) -> None:
+def test_keys_that_only_sound_like_secrets_are_printed(write: Write) -> None:
     properties = """
         [spark]
         spark.hadoop.fs.s3a.aws.credentials.provider = "a.b.Provider"
@@ -132,7 +132,7 @@ def test_what_only_sounds_like_a_secret_is_printed(write: Write) -> None:
 
 
 @pytest.mark.parametrize(
-    ("old", "new", "told"),
+    ("old", "new", "message"),
     [
         (
             'platform = "kubernetes"',
@@ -186,14 +186,16 @@ def test_what_only_sounds_like_a_secret_is_printed(write: Write) -> None:
         ),
     ],
 )
-def test_what_would_not_work_in_a_pod_is_told_in_one_line(write: Write, old: str, new: str, told: str) -> None:
+def test_settings_that_would_not_work_in_a_pod_are_refused_in_one_line(
+    write: Write, old: str, new: str, message: str
+) -> None:
     assert old in SMALL
     config = write(SMALL.replace(old, new))
-    assert refusal(config) == told.format(config=config)
+    assert refusal(config) == message.format(config=config)
 
 
-def test_a_group_that_names_no_namespace_has_one_of_its_own(write: Write) -> None:
-    found = things(manifests_of(write(SMALL)))
+def test_a_group_without_a_namespace_gets_one_of_its_own(write: Write) -> None:
+    found = objects(manifests_of(write(SMALL)))
     assert {thing["metadata"].get("namespace", name) for (_, name), thing in found.items()} == {"lake"}
     assert sorted(found) == [
         ("ConfigMap", "lake-config"),
@@ -209,7 +211,7 @@ def test_a_group_that_names_no_namespace_has_one_of_its_own(write: Write) -> Non
 
 def test_modules_that_do_not_fit_into_a_config_map_belong_in_the_image(write: Write, tmp_path: Path) -> None:
     config = write(f'{SMALL}transform = "orders:orders"')
-    assert list(things(manifests_of(config))["ConfigMap", "lake-config"]["data"]) == [
+    assert list(objects(manifests_of(config))["ConfigMap", "lake-config"]["data"]) == [
         "orders.py",
         "prices.py",
         "restow.toml",
@@ -230,7 +232,7 @@ def test_a_table_in_a_pods_own_file_system_is_pointed_out(write: Write) -> None:
 
 def test_another_restow_toml_restarts_the_controller_and_the_monitor(write: Write) -> None:
     def annotations(text: str) -> list[str]:
-        found = things(manifests_of(write(text)))
+        found = objects(manifests_of(write(text)))
         pods = [found["Deployment", f"lake-{role}"]["spec"]["template"] for role in ("controller", "monitor")]
         return [pod["metadata"]["annotations"]["restow/config"] for pod in pods]
 
@@ -240,7 +242,7 @@ def test_another_restow_toml_restarts_the_controller_and_the_monitor(write: Writ
     assert annotations(SMALL) == one
 
 
-def test_a_real_api_server_takes_it(client: Client, namespace: str, write: Write, eventually: Eventually) -> None:
+def test_a_real_api_server_accepts_it(client: Client, namespace: str, write: Write, eventually: Eventually) -> None:
     text = (GOLDEN / "lake.toml").read_text().replace('"analytics"', f'"{namespace}"')
     text = text.replace('nodeSelector = { disk = "ssd" }', "")
     manifests = manifests_of(write(text))
@@ -258,10 +260,10 @@ def test_a_real_api_server_takes_it(client: Client, namespace: str, write: Write
 
 
 def generations(made: list[Any]) -> dict[str, int]:
-    """How often what is wanted of a Deployment has changed."""
+    """The generation of a Deployment's spec."""
     return {thing.metadata.name: thing.metadata.generation for thing in made if thing.kind == "Deployment"}
 
 
 def restarted(client: Client) -> set[str]:
-    """Whose pods there are, of those that were made since."""
+    """The components that have pods."""
     return {str(pod.spec and pod.spec.serviceAccountName) for pod in client.list(Pod, labels={"again": "yes"})}

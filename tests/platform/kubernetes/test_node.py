@@ -1,4 +1,4 @@
-"""What the tests of this folder stand on: that pods really run, and that nothing of them stays."""
+"""The test cluster's node: pods really run, and leave nothing behind."""
 
 import os
 import signal
@@ -29,21 +29,21 @@ from restow.platform.processes.linux import Process, descendants, is_alive
 
 Eventually = Callable[..., None]
 
-ENDS_WHEN_TOLD = """
-trap 'echo told >> /volume/story; exit 0' TERM
+ENDS_ON_SIGTERM = """
+trap 'echo ended >> /volume/story; exit 0' TERM
 echo "$NAME" >> /volume/story
 while true; do sleep 0.1; done
 """
 
 
-def test_a_pod_has_its_name_and_its_claim_through_a_crash_and_ends_when_it_is_told(
+def test_a_pod_keeps_its_name_and_claim_through_a_crash_and_ends_on_sigterm(
     control_plane: ControlPlane, node: Node, client: Client, namespace: str, eventually: Eventually
 ) -> None:
     client.create(claim("claim"))
     shell = Container(
         name="shell",
         image=node.busybox,
-        command=["sh", "-c", ENDS_WHEN_TOLD],
+        command=["sh", "-c", ENDS_ON_SIGTERM],
         env=[EnvVar("NAME", valueFrom=EnvVarSource(fieldRef=ObjectFieldSelector("metadata.name")))],
         securityContext=SecurityContext(runAsUser=node.user, runAsNonRoot=True),
         volumeMounts=[VolumeMount("/volume", "volume")],
@@ -57,10 +57,10 @@ def test_a_pod_has_its_name_and_its_claim_through_a_crash_and_ends_when_it_is_to
     eventually(lambda: story.read_text() == "shell\nshell\n", within_s=60)
     client.delete(Pod, "shell")
     eventually(lambda: is_gone(client, "shell"), within_s=60)
-    assert story.read_text() == "shell\nshell\ntold\n"
+    assert story.read_text() == "shell\nshell\nended\n"
 
 
-def test_restow_runs_in_a_pod_without_root_on_a_file_system_it_cannot_change(
+def test_restow_runs_in_a_pod_without_root_on_a_read_only_file_system(
     node: Node, client: Client, eventually: Eventually
 ) -> None:
     restow = Container(
@@ -72,14 +72,14 @@ def test_restow_runs_in_a_pod_without_root_on_a_file_system_it_cannot_change(
     )
     client.create(pod(restow, Volume("temporary", emptyDir=EmptyDirVolumeSource()), restart="Never"))
     eventually(lambda: phase(client, "restow") in ("Succeeded", "Failed"), within_s=60)
-    said = list(client.log("restow"))
+    lines = list(client.log("restow"))
     here = subprocess.run([sys.executable, "-m", "restow", "--version"], capture_output=True, text=True, check=True)
-    assert said == [here.stdout]
+    assert lines == [here.stdout]
     assert phase(client, "restow") == "Succeeded"
 
 
-def test_nothing_stays_when_the_owner_of_a_cluster_is_killed(node: Node, eventually: Eventually) -> None:
-    del node  # where there can be none, there is nothing to stay
+def test_nothing_is_left_when_the_owner_of_a_cluster_is_killed(node: Node, eventually: Eventually) -> None:
+    del node  # only for the skip where no node can run
     command = [sys.executable, owner.__file__]
     with subprocess.Popen(command, stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, text=True) as killed:
         try:
@@ -100,7 +100,7 @@ def name_of(process: Process) -> str:
     try:
         return Path("/proc", str(process.pid), "comm").read_text().strip()
     except OSError:
-        return ""  # it has just ended, as some do soon
+        return ""  # it has just ended
 
 
 def cgroups_of(home: Path) -> list[Path]:

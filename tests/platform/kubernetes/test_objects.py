@@ -1,4 +1,4 @@
-"""What restow makes of a consumer in a cluster, to the last field, and how a person's own pod settings go into it."""
+"""A consumer's Kubernetes objects, every field, and how [kubernetes.pod] is merged into them."""
 
 from typing import Any
 
@@ -35,7 +35,7 @@ def container(text: str = "", wanted: ConsumerSettings | None = None) -> dict[st
 
 
 def environment(text: str = "", wanted: ConsumerSettings | None = None) -> dict[str, str]:
-    """Those that are written out; the others come from labels."""
+    """Those with a value; the others come from labels."""
     return {each["name"]: each["value"] for each in container(text, wanted)["env"] if "value" in each}
 
 
@@ -50,7 +50,7 @@ LABELS = {
 }
 
 
-def test_a_consumer_is_a_deployment_of_one_pod_that_ends_before_it_is_replaced() -> None:
+def test_a_consumer_is_a_deployment_of_one_pod_that_ends_before_the_next_starts() -> None:
     whole = made()
     template = whole["spec"].pop("template")
     assert whole == {
@@ -77,7 +77,7 @@ def test_a_consumer_is_a_deployment_of_one_pod_that_ends_before_it_is_replaced()
     }
 
 
-def test_its_pod_has_its_volumes_and_no_rights() -> None:
+def test_its_pod_has_its_volumes_and_no_privileges() -> None:
     spec = pod()["spec"]
     del spec["containers"]
     assert spec == {
@@ -101,7 +101,7 @@ def test_its_pod_has_its_volumes_and_no_rights() -> None:
     }
 
 
-def test_its_container_is_told_its_name_by_the_downward_api_and_is_looked_after() -> None:
+def test_its_container_gets_its_name_by_the_downward_api_and_has_probes() -> None:
     def from_label(variable: str, label: str) -> dict[str, Any]:
         return {"name": variable, "valueFrom": {"fieldRef": {"fieldPath": f"metadata.labels['{label}']"}}}
 
@@ -144,7 +144,7 @@ def test_its_container_is_told_its_name_by_the_downward_api_and_is_looked_after(
     }
 
 
-def test_its_claim_is_made_as_the_settings_say() -> None:
+def test_its_claim_follows_the_settings() -> None:
     assert claim(settings(), THREE).to_dict() == {
         "apiVersion": "v1",
         "kind": "PersistentVolumeClaim",
@@ -159,7 +159,7 @@ def test_its_claim_is_made_as_the_settings_say() -> None:
     }
 
 
-def test_what_an_update_says_counts_before_restow_toml() -> None:
+def test_an_update_overrides_restow_toml() -> None:
     wanted = ConsumerSettings("restow:2", memory_mb=3000, cores=0.25, env=SortedMapping({"LOG_LEVEL": "$(HOME)"}))
     changed = container(wanted=wanted)
     assert changed["image"] == "restow:2"
@@ -173,7 +173,7 @@ def test_what_an_update_says_counts_before_restow_toml() -> None:
     }
 
 
-def test_nobody_gives_a_consumer_another_name_or_creation() -> None:
+def test_name_and_creation_can_not_be_overridden() -> None:
     wanted = ConsumerSettings(env=SortedMapping({"RESTOW_CREATION": "mine", "RESTOW_CONSUMER": "me"}))
     assert container(wanted=wanted)["env"] == container()["env"]
 
@@ -194,7 +194,7 @@ def test_the_settings_of_a_cluster_go_into_the_pod() -> None:
     assert pod(consumer=f"{IMAGE}grace_s = 1.5\n")["spec"]["terminationGracePeriodSeconds"] == 7
 
 
-def test_a_group_without_an_image_is_told_where_to_name_it() -> None:
+def test_a_group_without_an_image_is_refused() -> None:
     with pytest.raises(InvalidInput) as refusal:
         made(consumer="")
     assert str(refusal.value) == (
@@ -228,7 +228,7 @@ image = "busybox"
 """
 
 
-def test_extra_pod_settings_are_merged_thing_by_thing() -> None:
+def test_pod_settings_are_merged_item_by_item() -> None:
     template, plain = pod(EXTRA), pod()
     spec, base = template["spec"], plain["spec"]
     assert template["metadata"] == {
@@ -266,7 +266,7 @@ def test_extra_pod_settings_are_merged_thing_by_thing() -> None:
     }
 
 
-def test_a_variable_a_volume_or_a_probe_takes_the_place_of_ours_whole() -> None:
+def test_a_variable_a_volume_or_a_probe_replaces_ours_as_a_whole() -> None:
     text = """
         [kubernetes.pod.spec]
         volumes = [{ name = "scratch", hostPath = { path = "/fast" } }]
@@ -288,7 +288,7 @@ def test_a_variable_a_volume_or_a_probe_takes_the_place_of_ours_whole() -> None:
 
 
 @pytest.mark.parametrize(
-    ("text", "told"),
+    ("text", "message"),
     [
         ("spec.nodeSelectr = { a = 'b' }", "has spec.nodeSelectr, which is not a field of a pod template"),
         (
@@ -305,13 +305,13 @@ def test_a_variable_a_volume_or_a_probe_takes_the_place_of_ours_whole() -> None:
         ),
     ],
 )
-def test_extra_settings_that_are_none_are_told_in_one_line(text: str, told: str) -> None:
+def test_invalid_pod_settings_are_refused_in_one_line(text: str, message: str) -> None:
     with pytest.raises(InvalidInput) as refusal:
         made(f"[kubernetes.pod]\n{text}")
-    assert str(refusal.value) == f"[kubernetes.pod] {told}"
+    assert str(refusal.value) == f"[kubernetes.pod] {message}"
 
 
-def test_the_labels_by_which_consumers_are_found_are_not_for_others() -> None:
+def test_the_labels_that_restow_selects_by_can_not_be_set() -> None:
     with pytest.raises(InvalidInput) as refusal:
         made('[kubernetes.pod.metadata.labels]\n"restow/group" = "other"')
     assert str(refusal.value) == (
@@ -319,7 +319,7 @@ def test_the_labels_by_which_consumers_are_found_are_not_for_others() -> None:
     )
 
 
-def test_the_digest_changes_with_the_pod_and_not_with_what_a_consumers_own_settings_say() -> None:
+def test_the_digest_changes_with_the_pod_but_not_with_a_consumers_own_settings() -> None:
     assert digest(settings()) == digest(settings(consumer=f"{IMAGE}memory_mb = 9\ncores = 4\n"))
     others = [EXTRA, "[kubernetes]\nalive_within_s = 99", "[kubernetes]\nservice_account = 'x'"]
     assert len({digest(settings(text)) for text in ("", *others)}) == 4

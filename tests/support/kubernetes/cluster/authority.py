@@ -1,4 +1,4 @@
-"""Certificates and tokens of one cluster, made when it starts and gone with it. `control_plane.py` asks for them."""
+"""Certificates and tokens of one cluster, made when it starts and removed with it. Used by `control_plane.py`."""
 
 import json
 import secrets
@@ -18,7 +18,7 @@ class Certificate:
 
 
 class Authority:
-    """Signs for the servers of one cluster, and for the API server as the others' client."""
+    """Signs the certificates of one cluster's servers, and the API server's own as their client."""
 
     def __init__(self, directory: Path) -> None:
         directory.mkdir()
@@ -48,7 +48,7 @@ def _openssl(*arguments: str) -> None:
 
 @dataclass(frozen=True, slots=True)
 class User:
-    """One that the API server knows by a token."""
+    """A user that the API server knows by a token."""
 
     name: str
     groups: tuple[str, ...] = ()

@@ -1,4 +1,4 @@
-"""How each program of a control plane is started: its options, and why. `control_plane.py` runs them."""
+"""The command line of each program of a control plane, with reasons. `control_plane.py` runs them."""
 
 import os
 from dataclasses import dataclass
@@ -9,12 +9,12 @@ from tests.support.kubernetes.cluster.authority import Authority, Certificate
 from restow.kafka.embedded.ports import LOOPBACK
 
 VOLUMES = Path("/tmp/hostpath_pv")
-"""Where Kubernetes' own provisioner for tests makes volumes; there is no option for it."""
+"""Where Kubernetes' host-path provisioner creates volumes; there is no option for it."""
 
 AUDIT_POLICY = Path(__file__).with_name("audit.yaml")
 
 CONSUMER_USER = 10001
-"""Whom volumes belong to, and as whom pods should run: the provisioner's volumes know nothing of fsGroup."""
+"""The owner of volumes, and the user that pods should run as: the provisioner's volumes ignore fsGroup."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -33,7 +33,7 @@ class Place:
     """Of the API server, as a client of etcd and of kubelets."""
 
     signer: Certificate
-    """What service accounts' tokens are signed with."""
+    """Signs service account tokens."""
 
     @property
     def api(self) -> str:
@@ -63,7 +63,7 @@ def etcd(place: Place) -> tuple[str, ...]:
         *(place.etcd, f"--data-dir={place.home / 'etcd'}", "--unsafe-no-fsync", "--name=test"),
         *(f"--listen-client-urls={place.store}", f"--advertise-client-urls={place.store}"),
         *(f"--listen-peer-urls={peers}", f"--initial-advertise-peer-urls={peers}", f"--initial-cluster=test={peers}"),
-        # Who can write here can run anything on the node: nobody but the API server may.
+        # A client that can write here can run anything on the node, so only the API server may connect.
         *(f"--cert-file={place.server.certificate}", f"--key-file={place.server.key}"),
         *("--client-cert-auth", f"--trusted-ca-file={place.authority.root.certificate}"),
         *(f"--peer-cert-file={place.server.certificate}", f"--peer-key-file={place.server.key}"),
@@ -88,7 +88,7 @@ def api_server(place: Place) -> tuple[str, ...]:
         f"--kubelet-certificate-authority={place.authority.root.certificate}",
         *(f"--kubelet-client-certificate={place.client.certificate}", f"--kubelet-client-key={place.client.key}"),
         *(f"--audit-policy-file={AUDIT_POLICY}", f"--audit-log-path={place.audit}"),
-        "--kubelet-preferred-address-types=Hostname",  # no other address of a node is the loopback interface's
+        "--kubelet-preferred-address-types=Hostname",  # the only address of a node that is on the loopback interface
     )
 
 
@@ -99,11 +99,11 @@ def controller_manager(place: Place, kubeconfig: Path) -> tuple[str, ...]:
         *("--use-service-account-credentials", f"--service-account-private-key-file={place.signer.key}"),
         f"--root-ca-file={place.authority.root.certificate}",
         *("--enable-hostpath-provisioner", "--pvclaimbinder-sync-period=1s"),
-        *("--kube-api-qps=200", "--kube-api-burst=400"),  # by default 20 a second, for the sake of large clusters
+        *("--kube-api-qps=200", "--kube-api-burst=400"),  # the default of 20 a second is too slow for tests
     )
     if os.geteuid() != 0:
         return command
-    # Its view of the file system has the cluster's own directory for volumes; and it is the user they shall belong to.
+    # In its mount namespace VOLUMES is the cluster's own directory, and it runs as the user that volumes belong to.
     bind = 'mount --bind "$1" "$2" && shift 2 && exec "$@"'
     user = ("setpriv", f"--reuid={CONSUMER_USER}", f"--regid={CONSUMER_USER}", "--clear-groups")
     view = ("unshare", "--mount", "sh", "-c", bind, "sh", str(place.volumes), str(VOLUMES))

@@ -3,8 +3,8 @@
     with ControlPlane() as control_plane:
         control_plane.admin("some-namespace").list(Pod)
 
-It keeps everything in one temporary directory, certificates and tokens included, and removes it at its end. Whatever
-ends its owner, no process of it stays (restow's keeper.py). `conftest.py` makes one for each process that runs tests.
+Everything is in one temporary directory, certificates and tokens included, which is removed at the end. However its
+owner ends, no process is left (restow's lifeline.py). `conftest.py` starts one for each process that runs tests.
 """
 
 import os
@@ -50,7 +50,7 @@ ANSWER_WITHIN_S = 60.0
 class ControlPlane:
     def __init__(self, hyperkube: Path, etcd: str) -> None:
         self._home = Path(tempfile.mkdtemp(prefix="restow-kubernetes-"))
-        self._home.chmod(0o711)  # the controllers run as another user, and pass through; what is private is so itself
+        self._home.chmod(0o711)  # the controllers run as another user and must pass; private files have their own modes
         self.lifeline = os.pipe()
         self.place = self._make_place(hyperkube, etcd)
         self._tokens = write_tokens(self.place.tokens, (ADMIN, CONTROLLERS, SCHEDULER, NODE))
@@ -58,7 +58,7 @@ class ControlPlane:
         self._clients: list[Client] = []
         self._etcd = self.program("etcd", commands.etcd(self.place))
         self._api_server = self.program("kube-apiserver", commands.api_server(self.place))
-        controllers = commands.controller_manager(self.place, self._handed(self.kubeconfig_of(CONTROLLERS)))
+        controllers = commands.controller_manager(self.place, self._chown(self.kubeconfig_of(CONTROLLERS)))
         self._controllers = self.program("kube-controller-manager", controllers)
         scheduler = commands.scheduler(self.place, self.kubeconfig_of(SCHEDULER))
         self._scheduler = self.program("kube-scheduler", scheduler)
@@ -77,7 +77,7 @@ class ControlPlane:
         self.stop()
 
     def start(self) -> None:
-        """Returns when the API server answers; the others come up behind it, and what waits for them waits a moment."""
+        """Returns when the API server is ready; the controllers and the scheduler may take a moment longer."""
         self._etcd.start()
         self.start_api_server()
         for program in (self._controllers, self._scheduler):
@@ -85,7 +85,7 @@ class ControlPlane:
         self._make_storage_class()
 
     def stop(self) -> None:
-        """Ends everything and leaves nothing. Nobody will look at the data again: no program is asked."""
+        """Kills all programs and removes all files."""
         if os.geteuid() != 0 and self._api_server.is_running:
             self._remove_volumes()
         for client in self._clients:
@@ -96,15 +96,15 @@ class ControlPlane:
             os.close(end)
         shutil.rmtree(self._home, ignore_errors=True)
 
-    # What tests do to the API server.
+    # Faults.
 
     def stop_api_server(self) -> None:
-        """Cuts every connection to it. Nodes, and what runs on them, go on."""
+        """Cuts every connection to it. Nodes and their pods keep running."""
         self._api_server.kill()
 
     def start_api_server(self) -> None:
-        """At the same address, with the same objects. Watches can't be resumed across it: its memory of what
-        changed begins anew, and answers 410 to whoever asks for something older."""
+        """At the same address, with the same objects. Watches can't be resumed: the server has lost its history and
+        answers older versions with 410."""
         self._api_server.start()
         self._api_server.wait_until(self._is_ready, "ready")
 
@@ -113,11 +113,11 @@ class ControlPlane:
         self.start_api_server()
 
     def mend(self) -> None:
-        """Whatever a test left: the API server runs for the next one."""
+        """Starts the API server again if a test left it stopped."""
         if not self._api_server.is_running:
             self.start_api_server()
 
-    # Who asks the API server.
+    # Clients.
 
     def admin(self, namespace: str = "default") -> Client:
         """May do anything. Closed at the cluster's end, if not before."""
@@ -133,30 +133,30 @@ class ControlPlane:
         return self._write_kubeconfig(name, self._tokens[user], "default")
 
     def service_account(self, name: str, namespace: str) -> Path:
-        """A kubeconfig with a service account's token, as a pod of it would have, good for an hour."""
-        asked = TokenRequestSpec(audiences=[], expirationSeconds=3600)
+        """A kubeconfig with a service account's token, valid for an hour."""
+        request = TokenRequestSpec(audiences=[], expirationSeconds=3600)
         with self.admin(namespace) as client:
-            answer = client.create(ServiceAccountToken(metadata=ObjectMeta(), spec=asked), name)
+            answer = client.create(ServiceAccountToken(metadata=ObjectMeta(), spec=request), name)
         assert answer.status is not None
         assert answer.status.token is not None
         return self._write_kubeconfig(f"{namespace}-{name}", answer.status.token, namespace)
 
-    # What is in the cluster.
+    # Namespaces and volumes.
 
     def make_namespace(self, name: str) -> None:
-        """Returns when pods can be made in it."""
+        """Returns when pods can be created in it."""
         with self.admin(name) as client:
             client.create(Namespace(metadata=ObjectMeta(name=name)))
             self._controllers.wait_until(lambda: _exists(client, ServiceAccount, "default"), "making service accounts")
             self._controllers.wait_until(lambda: _exists(client, ConfigMap, "kube-root-ca.crt"), "handing out its root")
 
     def delete_namespace(self, name: str) -> None:
-        """With all that is in it. Does not wait for it."""
+        """With everything in it. Does not wait."""
         with self.admin() as client:
             client.delete(Namespace, name)
 
     def volume(self, claim: str, namespace: str) -> Path:
-        """The directory on this machine that a bound claim stands for."""
+        """The directory on this machine behind a bound claim."""
         with self.admin(namespace) as client:
             found = client.get(PersistentVolumeClaim, claim)
             assert found.spec is not None
@@ -167,14 +167,14 @@ class ControlPlane:
         path = Path(volume.spec.hostPath.path)
         return self.place.volumes / path.name if os.geteuid() == 0 else path
 
-    # Looking after it.
+    # Programs.
 
     def program(self, name: str, command: tuple[str, ...]) -> Program:
-        """Another program that ends when this cluster's owner does."""
+        """A program that ends when this cluster's owner does."""
         return Program(name, command, self._home, self.lifeline[0])
 
     def check(self) -> None:
-        """That everything still runs which should."""
+        """Raises RestowError if a program has ended."""
         for program in (self._etcd, self._api_server, self._controllers, self._scheduler):
             program.check()
 
@@ -197,16 +197,16 @@ class ControlPlane:
             client=authority.certificate("kube-apiserver", "system:masters"),
             signer=authority.certificate("service-accounts"),
         )
-        self._handed(place.signer.key)
+        self._chown(place.signer.key)
         place.volumes.mkdir()
-        self._handed(place.volumes)
+        self._chown(place.volumes)
         with suppress(FileExistsError):
             commands.VOLUMES.mkdir()
-            commands.VOLUMES.chmod(0o1777)  # as /tmp itself: it is everybody's who runs such a provisioner
+            commands.VOLUMES.chmod(0o1777)  # like /tmp itself: all host-path provisioners share it
         return place
 
-    def _handed(self, path: Path) -> Path:
-        """To the controllers, who run as another user if they can."""
+    def _chown(self, path: Path) -> Path:
+        """Gives a file to the user that the controllers run as."""
         if os.geteuid() == 0:
             os.chown(path, commands.CONSUMER_USER, commands.CONSUMER_USER)
         return path
@@ -228,7 +228,7 @@ class ControlPlane:
             )
 
     def _remove_volumes(self) -> None:
-        """Those outside of the cluster's own directory."""
+        """Those outside the cluster's own directory."""
         with self.admin() as client:
             for volume in client.list(PersistentVolume):
                 if volume.spec is not None and volume.spec.hostPath is not None:

@@ -1,8 +1,8 @@
-"""The images that pods of the tests run, made on the spot as one OCI archive. `node.py` imports it.
+"""The images of the tests' pods, generated as one OCI archive. `node.py` imports it into containerd.
 
-All share one small layer: a static busybox, some names of users, and symbolic links that lead to this machine's own
-programs. The node mounts those into each container, read-only: this Python, restow as it is in the working tree, Java,
-what restow keeps in its cache. So an image takes a moment to make, and what it runs is what is being tested.
+All share one small layer: a static busybox, a few users, and symbolic links to this machine's own programs. The node
+mounts those into each container, read-only: this Python, restow as it is in the working tree, Java, and restow's cache.
+So an image takes a moment to make, and runs the code under test.
 """
 
 import gzip
@@ -21,13 +21,13 @@ from tests.support.kubernetes.cluster.commands import CONSUMER_USER
 from restow.java.runtime import find_java
 
 BUSYBOX = "restow.test/busybox:1"
-"""For plain pods: its first argument is one of busybox's programs, a shell by default."""
+"""For plain pods; runs a shell by default."""
 
 RESTOW = "restow.test/restow:1"
-"""Its first argument is one of restow's commands, as in the image that is shipped."""
+"""Runs `restow`, like the image that is shipped."""
 
 PAUSE = "restow.test/pause:1"
-"""What holds a pod together while its containers come and go."""
+"""Holds a pod's namespaces while its containers come and go."""
 
 APPLETS = ("sh", "cat", "echo", "env", "id", "kill", "ls", "mkdir", "rm", "sleep", "test", "touch", "true", "wget")
 ROOT = Path(__file__).parents[4]
@@ -47,12 +47,12 @@ class Image:
 
 
 def inside(path: Path) -> Path:
-    """Where containers see a directory of this machine: at the same place, but for /tmp, where pods have their own."""
+    """Where containers see a directory of this machine: at the same path, except for /tmp, which is the pod's own."""
     return HIDDEN / path.relative_to("/tmp") if path.is_relative_to("/tmp") else path
 
 
 def host_directories() -> tuple[Path, ...]:
-    """What containers see of this machine."""
+    """The directories of this machine that containers see."""
     java = find_java().resolve().parents[1]
     etc = [path for path in Path("/etc").glob("java*") if path.is_dir()]  # where Debian's Java keeps its settings
     cache = cache_directory()
@@ -130,7 +130,7 @@ def _python() -> Path:
 
 
 def _program() -> str:
-    """`restow`, as pip installs it, where this Python is inside."""
+    """The `restow` script as pip installs it, with the path of Python inside the container."""
     lines = ("import sys", "from restow.cli import main", "if __name__ == '__main__':", "    sys.exit(main())")
     return "\n".join((f"#!{_python()}", *lines, ""))
 

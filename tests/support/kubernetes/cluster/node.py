@@ -3,7 +3,7 @@
     with Node(control_plane) as node:
         ...  # pods with node.busybox or node.restow as their image, and hostNetwork, run
 
-What it starts and mounts lives in namespaces of its own (node_process.py) and ends with its owner, however that ends.
+Its processes and mounts are in namespaces of their own (node_process.py) and end with its owner, however that ends.
 """
 
 import sys
@@ -22,7 +22,7 @@ from tests.support.kubernetes.cluster.node_settings import NodeSettings
 from tests.support.kubernetes.cluster.tools import NodeTools
 
 STOP_WITHIN_S = 90.0
-"""Control groups are removed one by one, when the last process in them is gone."""
+"""Control groups are removed one by one, each after its last process."""
 
 
 class Node:
@@ -30,7 +30,7 @@ class Node:
     busybox = images.BUSYBOX
     restow = images.RESTOW
     user = CONSUMER_USER
-    """Whom claims' volumes belong to: pods that run as it can write to them."""
+    """The owner of volumes: pods that run as this user can write to them."""
 
     def __init__(self, control_plane: ControlPlane, tools: NodeTools) -> None:
         self._control_plane = control_plane
@@ -53,7 +53,7 @@ class Node:
         self.stop()
 
     def stop(self) -> None:
-        """Ends every pod, as a power cut would."""
+        """Kills every pod."""
         self._program.ask_to_stop()
         self._program.wait_for_stop(STOP_WITHIN_S)
 
@@ -61,8 +61,7 @@ class Node:
         self._program.check()
 
     def processes(self, pod: Pod, container: str) -> tuple[int, ...]:
-        """Those of a container of the pod, as this machine numbers them: the one that was started first, and what it
-        has started. Killing the first is a crash."""
+        """The pids on this machine of a container's processes, its main process first. Killing that one is a crash."""
         statuses = (pod.status and pod.status.containerStatuses) or []
         ids = [str(status.containerID).rpartition("/")[2] for status in statuses if status.name == container]
         top = node_process.cgroup_tops()[0] / self._settings.cgroup
@@ -70,7 +69,7 @@ class Node:
         return tuple(sorted((int(number) for numbers in lines for number in numbers), key=_number_inside))
 
     def empty_dir(self, pod: Pod, volume: str) -> Path:
-        """Where on this machine a pod's `emptyDir` is, as long as there is the pod."""
+        """The directory of a pod's `emptyDir` on this machine, while the pod exists."""
         assert pod.metadata is not None
         return (
             self._settings.home
@@ -83,8 +82,7 @@ class Node:
         )
 
     def printed(self, pod: Pod, container: str) -> tuple[Path, ...]:
-        """Files with what a container of a pod printed, one for each time that it was started, as long as there is the
-        pod. Of those that ended the last one's is kept."""
+        """The log files of a container, one for each start, while the pod exists. Of ended ones the last is kept."""
         meta = pod.metadata
         assert meta is not None
         directory = self._settings.home / "log" / "pods" / f"{meta.namespace}_{meta.name}_{meta.uid}" / container
@@ -101,7 +99,7 @@ class Node:
 
 
 def _number_inside(process: int) -> int:
-    """What the process is called in its container: the first one there is 1."""
+    """The pid of the process inside its container; the main process has 1."""
     try:
         status = Path("/proc", str(process), "status").read_text()
     except OSError:

@@ -1,11 +1,11 @@
-"""The processes of a node: `python node_process.py outside|inside SETTINGS`. Run by node.py, under restow's keeper.
+"""The processes of a node: `python node_process.py outside|inside SETTINGS`. Run by node.py, below restow's lifeline.
 
-A node is containerd, a kubelet, and pods with all that they start. They live in a process namespace and in a view of
-the file system of their own. When the first process of that namespace ends, by whatever cause, the kernel ends all
-others and forgets every mount: nothing can stay behind but empty control groups, which the process outside removes.
+A node is containerd, a kubelet, and pods with all their processes, in a PID namespace and a mount namespace of its
+own. When the first process of the PID namespace ends, for whatever reason, the kernel kills all others and drops every
+mount: only empty control groups are left, which the process outside removes.
 
-    keeper ── outside ── unshare ── inside ──┬── containerd ── shims ── pods
-                                             └── kubelet
+    lifeline ── outside ── unshare ── inside ──┬── containerd ── shims ── pods
+                                               └── kubelet
 
 It imports nothing of restow, so that it starts in a few milliseconds.
 """
@@ -23,7 +23,7 @@ from typing import Any
 CGROUPS = Path("/sys/fs/cgroup")
 SOCKET = Path("/run/containerd/containerd.sock")
 WEIGHTS = {"cpu.weight": 1_000, "cpu.shares": 10_240}
-"""Ten times the usual, in the words of the second and of the first version of control groups."""
+"""Ten times the default, for cgroup v2 and v1."""
 
 START_WITHIN_S = 60.0
 ASK_EVERY_S = 0.02
@@ -49,15 +49,15 @@ def outside(settings: Settings, settings_file: str) -> int:
 
 
 def cgroup_tops() -> list[Path]:
-    """One for each hierarchy: of the second version there is one in all, of the first one for each kind of resource."""
+    """The root of each hierarchy: cgroup v2 has one, v1 one for each controller."""
     if (CGROUPS / "cgroup.controllers").exists():
         return [CGROUPS]
     return [top for top in sorted(CGROUPS.iterdir()) if (top / "cgroup.procs").exists() and not top.is_symlink()]
 
 
 def make_cgroup(group: Path) -> None:
-    """The kernel shares processors among groups, and a process without one counts as a whole group. All pods together
-    would be one process among others; they shall count for several."""
+    """The kernel divides CPU time between groups, and a process outside any group counts like one. Without more
+    weight, all pods together would get the share of a single process."""
     group.mkdir()
     for name, weight in WEIGHTS.items():
         if (group / name).exists():
@@ -65,7 +65,7 @@ def make_cgroup(group: Path) -> None:
 
 
 def remove_cgroup(group: Path) -> None:
-    """With those in it, from the innermost on. Processes that were just killed may hold one for a moment."""
+    """Removes nested groups first. Processes that were just killed may hold one for a moment."""
     deadline = time.monotonic() + START_WITHIN_S
     while group.exists() and time.monotonic() < deadline:
         for directory, _, _ in os.walk(group, topdown=False):
@@ -86,7 +86,7 @@ def inside(settings: Settings) -> int:
     subprocess.run(settings["import"], check=True)
     kubelet = start("kubelet", settings)
     while True:
-        ended, status = os.wait()  # also those of others that were left to us, as the first process of the namespace
+        ended, status = os.wait()  # orphans too: this is the first process of the namespace
         if ended in (containerd, kubelet):
             return os.waitstatus_to_exitcode(status) or 1
 

