@@ -1,12 +1,12 @@
-"""Measures a consumer on Spark, on one core and an embedded broker: its start, its idle cycles, cycles over many
-partitions with few records each, and, beside it in the same run, Structured Streaming as it comes.
+"""Measures the start and the cycles of a Spark consumer on one core, and Structured Streaming for comparison.
 
     .venv/bin/python bench/cycle.py [--seconds 150] [--batches 3] [--java=-XX:TieredStopAtLevel=1] [--backlog 400000]
 
-100 partitions get 400 records of 450 bytes a second together; cycles are to take a second at most. A machine that does
-other things makes all of it longer by the clock, so that there is also the processor time of the consumer and all its
-children, and how much of its core others took. With `--backlog` larger and larger cycles read as many records of 1000
-bytes from 8 partitions. The consumer and its peer are processes of their own, each on the machine's last core.
+100 partitions of an embedded broker get 400 records of 450 bytes a second in total; a cycle should take at most a
+second. Wall time depends on what else the machine does, so the benchmark also shows the CPU time of the consumer and
+its children, and how much of its core other processes took. With `--backlog`, larger and larger cycles read that many
+records of 1000 bytes from 8 partitions. The consumer and Structured Streaming run as processes on the machine's last
+core.
 """
 
 import argparse
@@ -39,13 +39,13 @@ BACKLOG_S = 12.0
 IDLE_CYCLES = 5
 TARGET_S = 1.0
 BUSY = 0.2
-"""So much of the core taken by others makes the times of the clock worth little."""
+"""Above this share of the core, taken by other processes, wall times mean little."""
 CORES = sorted(os.sched_getaffinity(0))
 TICKS_PER_S = os.sysconf("SC_CLK_TCK")
 ENDED = (FileNotFoundError, ProcessLookupError)
 
 
-def say(line: str) -> None:
+def show_line(line: str) -> None:
     sys.stdout.write(f"{line}\n")
     sys.stdout.flush()
 
@@ -65,13 +65,13 @@ def make_topics(settings: Settings) -> None:
             admin.create_topic(topic, partitions)
         wait_until_shown(admin, wanted)
     producer = make_producer(settings.kafka)
-    producer.produce(settings.topics.controller, value(0, 200), partition=0)  # for the rehearsal of a session
+    producer.produce(settings.topics.controller, value(0, 200), partition=0)  # for the warm-up of a session
     producer.flush(30)
 
 
 @contextmanager
 def steady_load(kafka: Kafka) -> Iterator[None]:
-    """So many records a second, evenly over the partitions, until it is left."""
+    """Produces WIDE_RECORDS_PER_S, evenly over the partitions, until the context ends."""
     stop, producer = threading.Event(), make_producer(kafka, {"linger.ms": 5})
 
     def produce() -> None:
@@ -101,22 +101,22 @@ def fill(kafka: Kafka, records: int) -> None:
     assert producer.flush(60) == 0
 
 
-# Processor time.
+# CPU time.
 
 
 def tree_cpu_s(process: int) -> float:
-    """Of a process and all its descendants, those that have ended among them."""
+    """CPU time of a process and all its descendants, including ended ones."""
     try:
         fields = Path(f"/proc/{process}/stat").read_text().rpartition(")")[2].split()
         tasks = list(Path(f"/proc/{process}/task").iterdir())
-    except ENDED:  # its parent has its time
+    except ENDED:  # counted by its parent
         return 0.0
-    children = [child for task in tasks for child in born_of(task)]
+    children = [child for task in tasks for child in children_of(task)]
     return sum(map(int, fields[11:15])) / TICKS_PER_S + sum(map(tree_cpu_s, children))
 
 
-def born_of(task: Path) -> list[int]:
-    """The processes that a thread has started; those of a thread that has ended are another's."""
+def children_of(task: Path) -> list[int]:
+    """The child processes of a thread. Children of an ended thread belong to another one."""
     try:
         return [int(child) for child in (task / "children").read_text().split()]
     except ENDED:
@@ -124,14 +124,15 @@ def born_of(task: Path) -> list[int]:
 
 
 def busy_s(core: int) -> float:
-    """Of a core, whoever used it."""
+    """CPU time of a core, over all processes."""
     [line] = [line for line in Path("/proc/stat").read_text().splitlines() if line.startswith(f"cpu{core} ")]
     user, nice, system, _, _, interrupts, soft = map(int, line.split()[1:8])
     return (user + nice + system + interrupts + soft) / TICKS_PER_S
 
 
 class Cycle(NamedTuple):
-    """Of a consumer, or a batch of its peer. The processor time is all since the one before ended."""
+    """A cycle of the consumer, or a batch of Structured Streaming. Its CPU time counts from the end of the previous
+    one."""
 
     records: int
     bytes: int
@@ -139,18 +140,18 @@ class Cycle(NamedTuple):
     wall_s: float
     cpu_s: float
     jobs: int
-    """Of Spark, since its start."""
+    """Spark jobs since the start."""
 
 
 class Measured:
-    """A role of cycle_roles.py in a process of its own, on the last core, that tells of each cycle in a line."""
+    """A role of cycle_roles.py, as a process on the last core that prints a line for each cycle."""
 
-    def __init__(self, role: str, **told: object) -> None:
+    def __init__(self, role: str, **options: object) -> None:
         self._begun_s, self._busy_s = time.monotonic(), busy_s(CORES[-1])
-        command = [sys.executable, str(ROLES), role, str(CORES[-1]), json.dumps(told)]
-        self._complaints = tempfile.TemporaryFile("w+")  # noqa: SIM115  it lives as long as the process
+        command = [sys.executable, str(ROLES), role, str(CORES[-1]), json.dumps(options)]
+        self._stderr = tempfile.TemporaryFile("w+")  # noqa: SIM115  it lives as long as the process
         self._process = subprocess.Popen(
-            command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=self._complaints, text=True
+            command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=self._stderr, text=True
         )
         self._cpu_s = 0.0
 
@@ -159,24 +160,24 @@ class Measured:
 
     def __exit__(self, *_: object) -> None:
         assert self._process.stdin is not None
-        self._process.stdin.close()  # which tells it to end
+        self._process.stdin.close()  # the process ends then
         self._process.wait(120)
 
     def next(self) -> Cycle:
         assert self._process.stdout is not None
-        told = self._process.stdout.readline()
-        if not told:
-            self._complaints.seek(0)
-            raise SystemExit(f"it has ended with code {self._process.wait()}: {self._complaints.read()[-2000:]}")
+        line = self._process.stdout.readline()
+        if not line:
+            self._stderr.seek(0)
+            raise SystemExit(f"the process ended with code {self._process.wait()}: {self._stderr.read()[-2000:]}")
         before_s, self._cpu_s = self._cpu_s, tree_cpu_s(self._process.pid)
-        return Cycle(**json.loads(told), cpu_s=self._cpu_s - before_s)
+        return Cycle(**json.loads(line), cpu_s=self._cpu_s - before_s)
 
     def since_its_start(self) -> tuple[float, float]:
-        """The time of the clock, and that of the processor."""
+        """Wall time and CPU time."""
         return time.monotonic() - self._begun_s, self._cpu_s
 
     def share_of_others(self) -> float:
-        """Of its core, since its start."""
+        """The share of its core that other processes took since its start."""
         lasted_s = time.monotonic() - self._begun_s
         return max(0.0, (busy_s(CORES[-1]) - self._busy_s - tree_cpu_s(self._process.pid)) / lasted_s)
 
@@ -190,11 +191,17 @@ def read_of(topic: str, start: str) -> dict[str, object]:
 
 def steady(kafka: Kafka, java: str, seconds: float) -> list[Cycle]:
     with tempfile.TemporaryDirectory() as table:
-        told = {"bootstrap": kafka.bootstrap, "table": table, "java": java, "group": "bench", **read_of(WIDE, "latest")}
-        with Measured("consumer", **told) as consumer:
+        options = {
+            "bootstrap": kafka.bootstrap,
+            "table": table,
+            "java": java,
+            "group": "bench",
+            **read_of(WIDE, "latest"),
+        }
+        with Measured("consumer", **options) as consumer:
             consumer.next()
-            say("ready after {:.1f} s by the clock, {:.1f} s of the processor".format(*consumer.since_its_start()))
-            consumer.next()  # it has opened its partitions, and its table is made
+            show_line("ready after {:.1f} s of wall time, {:.1f} s of CPU time".format(*consumer.since_its_start()))
+            consumer.next()  # its partitions are open, and its table exists
             with steady_load(kafka):
                 until_s, cycles = time.monotonic() + seconds, []
                 while time.monotonic() < until_s:
@@ -202,7 +209,7 @@ def steady(kafka: Kafka, java: str, seconds: float) -> list[Cycle]:
                     show(cycles[-1])
             later = cycles[len(cycles) // 2 :]
             jobs = (later[-1].jobs - later[0].jobs) / (len(later) - 1)
-            say(f"the later half of {len(cycles)} cycles, each {jobs:g} job of Spark:")
+            show_line(f"the later half of {len(cycles)} cycles, with {jobs:g} Spark jobs per cycle:")
             summarize(later)
             judge(later)
             warn(consumer.share_of_others())
@@ -224,8 +231,8 @@ def peer(kafka: Kafka, batches: int) -> list[Cycle]:
             if batch.records:
                 found.append(batch)
                 show(batch)
-        later = found[1:]  # the first has what came while it started, and warms up
-        say(f"Structured Streaming as it comes, batches: {len(later)}")
+        later = found[1:]  # the first one contains what arrived during the start
+        show_line(f"Structured Streaming with its defaults, {len(later)} batches:")
         summarize(later)
         warn(streaming.share_of_others())
         return later
@@ -233,50 +240,52 @@ def peer(kafka: Kafka, batches: int) -> list[Cycle]:
 
 def backlog(kafka: Kafka, java: str, megabytes: int) -> None:
     with tempfile.TemporaryDirectory() as table:
-        told = {
+        options = {
             "bootstrap": kafka.bootstrap,
             "table": table,
             "java": java,
             "group": f"b{megabytes}",
             **read_of(DEEP, "earliest"),
         }
-        with Measured("consumer", **told, megabytes=megabytes) as consumer:
+        with Measured("consumer", **options, megabytes=megabytes) as consumer:
             consumer.next()
             consumer.next()
             begun_s, cycles = time.monotonic(), [consumer.next()]
             while time.monotonic() < begun_s + BACKLOG_S and cycles[-1].behind:
                 cycles.append(consumer.next())
             took_s, size = time.monotonic() - begun_s, sum(cycle.bytes for cycle in cycles)
-            say(
+            show_line(
                 f"cycles of {megabytes} MB: {took_s / len(cycles):.2f} s each, {size / took_s / 1e6:.1f} MB/s, "
-                f"{size / sum(cycle.cpu_s for cycle in cycles) / 1e6:.1f} MB for each second of the processor"
+                f"{size / sum(cycle.cpu_s for cycle in cycles) / 1e6:.1f} MB per second of CPU time"
             )
 
 
 def show_idle(cycles: list[Cycle]) -> None:
     cpu_s, wall_s = (statistics.fmean(numbers) for numbers in zip(*((c.cpu_s, c.wall_s) for c in cycles), strict=True))
     jobs = cycles[-1].jobs - cycles[0].jobs
-    say(f"with nothing to read: {cpu_s:.3f} s of the processor in a cycle of {wall_s:.2f} s, {jobs} jobs of Spark")
+    show_line(f"with nothing to read: {cpu_s:.3f} s of CPU time in a cycle of {wall_s:.2f} s, {jobs} Spark jobs")
 
 
 def show(cycle: Cycle) -> None:
-    say(f"{cycle.records:>7} records, {cycle.wall_s:6.2f} s by the clock, {cycle.cpu_s:6.2f} s of the processor")
+    show_line(f"{cycle.records:>7} records, {cycle.wall_s:6.2f} s of wall time, {cycle.cpu_s:6.2f} s of CPU time")
 
 
 def summarize(cycles: list[Cycle]) -> None:
     for what, numbers in {
-        "s by the clock": [cycle.wall_s for cycle in cycles],
-        "s of the processor": [cycle.cpu_s for cycle in cycles],
+        "s of wall time": [cycle.wall_s for cycle in cycles],
+        "s of CPU time": [cycle.cpu_s for cycle in cycles],
         "records": [float(cycle.records) for cycle in cycles],
     }.items():
-        say(f"    {statistics.median(numbers):8.2f} {what}, {percentile_95(numbers):8.2f} in one of twenty")
+        show_line(
+            f"    {statistics.median(numbers):8.2f} {what} (median), {percentile_95(numbers):8.2f} (95th percentile)"
+        )
 
 
 def judge(cycles: list[Cycle]) -> None:
-    """Against what a cycle is to take at most, which nothing but a machine that does nothing else can show."""
+    """Compares wall times with TARGET_S, which only means something on an idle machine."""
     late = sum(cycle.wall_s > TARGET_S for cycle in cycles)
     verdict = "reached" if statistics.median(cycle.wall_s for cycle in cycles) <= TARGET_S else "MISSED"
-    say(f"    at most {TARGET_S:g} s are wanted: {verdict}, {late} of {len(cycles)} took longer")
+    show_line(f"    target of {TARGET_S:g} s: {verdict}, {late} of {len(cycles)} took longer")
 
 
 def percentile_95(numbers: list[float]) -> float:
@@ -285,7 +294,7 @@ def percentile_95(numbers: list[float]) -> float:
 
 def warn(share: float) -> None:
     if share > BUSY:
-        say(f"    BUSY: others took {share:.0%} of its core. Idle, the clock would show less.")
+        show_line(f"    BUSY: other processes took {share:.0%} of its core; on an idle machine wall times are shorter.")
 
 
 def main() -> None:
@@ -294,17 +303,17 @@ def main() -> None:
         "--seconds",
         type=float,
         default=150.0,
-        help="of steady load, of which the later half counts (default: %(default)g)",
+        help="duration of the steady load, whose later half counts (default: %(default)g)",
     )
     parser.add_argument(
-        "--batches", type=int, default=3, help="of Structured Streaming, 0: none (default: %(default)d)"
+        "--batches", type=int, default=3, help="batches of Structured Streaming; 0 for none (default: %(default)d)"
     )
-    parser.add_argument("--backlog", type=int, default=0, help="records of a backlog (default: none)")
-    parser.add_argument("--java", default="", help="options of the JVM, to compare")
+    parser.add_argument("--backlog", type=int, default=0, help="records of the backlog (default: none)")
+    parser.add_argument("--java", default="", help="JVM options to compare")
     options = parser.parse_args()
     if len(CORES) > 1:
-        os.sched_setaffinity(0, CORES[:-1])  # the broker and the load don't take from what is measured
-    say(f"load of the machine: {os.getloadavg()[0]:.1f} on {len(CORES)} cores")
+        os.sched_setaffinity(0, CORES[:-1])  # keeps the broker and the load off the measured core
+    show_line(f"load average: {os.getloadavg()[0]:.1f} on {len(CORES)} cores")
     with EmbeddedKafka() as broker:
         kafka = Kafka(broker.bootstrap)
         make_topics(Settings(kafka))
@@ -319,15 +328,15 @@ def main() -> None:
 
 
 def compare(cycles: list[Cycle], batches: list[Cycle]) -> None:
-    """Longer batches carry more records, so that the processor's time is told for each record too."""
+    """A longer batch has more records, so this shows CPU time per record too."""
     wall, cpu = (
         statistics.median([getattr(batch, what) for batch in batches])
         / statistics.median([getattr(cycle, what) for cycle in cycles])
         for what in ("wall_s", "cpu_s")
     )
     each = cpu_s_per_record(batches) / cpu_s_per_record(cycles)
-    say(f"a batch takes {wall:.0f} times as long as a cycle by the clock, and {cpu:.0f} times the processor's time")
-    say(f"    ({each:.1f} times for each record: a batch has all that came while the one before it ran)")
+    show_line(f"a batch takes {wall:.0f} times the wall time of a cycle, and {cpu:.0f} times its CPU time")
+    show_line(f"    ({each:.1f} times per record: a batch contains all records that arrived during the previous one)")
 
 
 def cpu_s_per_record(cycles: list[Cycle]) -> float:

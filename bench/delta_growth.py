@@ -1,10 +1,10 @@
-"""How the time of a commit to a Delta table grows with the number of commits before it, with and without tidying.
+"""Measures how the time of a commit to a Delta table grows with the number of commits, with and without maintenance.
 
     .venv/bin/python bench/delta_growth.py --commits 3000
 
-One file of three rows and twenty partitions a commit. The growth is that of the processor time, which is the same on a
-busy machine. Tidied, a table has restow's defaults, but that the log is kept for seconds instead of half an hour, and
-that compaction is waited for: here cycles follow each other without a pause.
+A commit adds one file of three rows and moves twenty partitions. The growth is that of the CPU time, which a busy
+machine doesn't change. A maintained table has restow's defaults, except that log entries expire after seconds instead
+of half an hour and that compaction runs in the foreground: here cycles follow each other without a pause.
 """
 
 import argparse
@@ -34,9 +34,9 @@ SCHEMA = '{"type":"struct","fields":[{"name":"offset","type":"long","nullable":t
 ROWS = 3
 
 TABLES = {
-    "tidied": TableSettings(log_kept_s=2.0),
-    "checkpoints-alone": TableSettings(checkpoint_every_commits=100, compact_at_files=0),  # delta-rs by itself
-    "untidied": TableSettings(checkpoint_every_commits=1_000_000, compact_at_files=0),
+    "maintained": TableSettings(log_kept_s=2.0),
+    "checkpoints-only": TableSettings(checkpoint_every_commits=100, compact_at_files=0),  # what delta-rs does by itself
+    "unmaintained": TableSettings(checkpoint_every_commits=1_000_000, compact_at_files=0),
 }
 
 
@@ -51,14 +51,12 @@ def _no_spark(*_: object) -> list[WrittenFile]:
     raise AssertionError("this benchmark writes its files itself")
 
 
-class Took(NamedTuple):
-    """A commit alone, by the clock and of the processor. Only the latter is the same on a machine that does more."""
-
+class CommitTime(NamedTuple):
     wall_ms: float
     cpu_ms: float
 
 
-def commit_times(root: Path, settings: TableSettings, commits: int) -> Iterator[Took]:
+def commit_times(root: Path, settings: TableSettings, commits: int) -> Iterator[CommitTime]:
     file = template(root / "template")
     table = DeltaSink(str(root / "table"), Writer("bench", 1, 1), settings, write_files=_no_spark)
     table.register(dict.fromkeys(PARTITIONS, 0), SCHEMA)
@@ -71,7 +69,7 @@ def commit_times(root: Path, settings: TableSettings, commits: int) -> Iterator[
         replaced = table.commit(
             [WrittenFile(path, len(file), ROWS)], SCHEMA, dict.fromkeys(PARTITIONS, Span(number, number + 1))
         )
-        yield Took(1000 * (time.perf_counter() - wall_s), 1000 * (time.process_time() - cpu_s))
+        yield CommitTime(1000 * (time.perf_counter() - wall_s), 1000 * (time.process_time() - cpu_s))
         assert replaced == ()
         if settings.compact_at_files and number % settings.compact_at_files == settings.compact_at_files - 1:
             compact(Ledger(table.uri), settings.file_mb * MB, run=number)
@@ -84,12 +82,14 @@ def measured(settings: TableSettings, commits: int) -> dict[str, float]:
         opened_s = time.perf_counter()
         files = len(DeltaTable(root).file_uris())
         open_ms = 1000 * (time.perf_counter() - opened_s)
-        first, last = (Took(*map(statistics.median, zip(*part, strict=True))) for part in (times[:100], times[-100:]))
+        first, last = (
+            CommitTime(*map(statistics.median, zip(*part, strict=True))) for part in (times[:100], times[-100:])
+        )
         return {
             "commits": commits,
             "first_hundred_ms": round(first.wall_ms, 2),
             "last_hundred_ms": round(last.wall_ms, 2),
-            "p99_ms": round(statistics.quantiles([took.wall_ms for took in times], n=100)[-1], 2),
+            "p99_ms": round(statistics.quantiles([each.wall_ms for each in times], n=100)[-1], 2),
             "first_hundred_cpu_ms": round(first.cpu_ms, 2),
             "last_hundred_cpu_ms": round(last.cpu_ms, 2),
             "growth": round(last.cpu_ms / first.cpu_ms, 2),
@@ -102,11 +102,16 @@ def measured(settings: TableSettings, commits: int) -> dict[str, float]:
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--commits", type=int, default=3000)
-    parser.add_argument("--untidied-commits", type=int, default=1000, help="fewer: it becomes slow")
-    parser.add_argument("--tables", default=",".join(TABLES), help="which of them (default: %(default)s)")
+    parser.add_argument(
+        "--unmaintained-commits",
+        type=int,
+        default=1000,
+        help="of the other tables, whose commits become slow (default: %(default)d)",
+    )
+    parser.add_argument("--tables", default=",".join(TABLES), help="which to measure (default: %(default)s)")
     options = parser.parse_args()
     for name in options.tables.split(","):
-        commits = options.commits if name == "tidied" else options.untidied_commits
+        commits = options.commits if name == "maintained" else options.unmaintained_commits
         print(json.dumps({"table": name, **measured(TABLES[name], commits)}))  # noqa: T201  its result
 
 

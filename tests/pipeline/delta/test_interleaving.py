@@ -1,4 +1,4 @@
-"""Whatever the order in which writers look, write and commit: no offset is skipped, and none is stored twice."""
+"""In whatever order writers read positions, write and commit: no offset is skipped, and none is stored twice."""
 
 import tempfile
 from collections.abc import Sequence
@@ -22,7 +22,7 @@ PARTITIONS = (P0, P1)
 
 
 class Look(NamedTuple):
-    """Takes the table's positions, and writes what comes after them into files."""
+    """Reads the table's positions and writes a file with the next offsets."""
 
     writer: int
     partitions: frozenset[TopicPartition]
@@ -30,7 +30,7 @@ class Look(NamedTuple):
 
 
 class Commit(NamedTuple):
-    """Commits what was written last, be it late or for the second time."""
+    """Commits the last written file, possibly late or for the second time."""
 
     writer: int
 
@@ -51,7 +51,7 @@ STEPS = st.one_of(
 @given(st.lists(STEPS, min_size=4, max_size=14), st.booleans())
 @pytest.mark.slow
 def test_no_order_of_steps_skips_or_repeats_an_offset(steps: Sequence[Look | Commit | Compact], alike: bool) -> None:
-    """`alike`: two incarnations of one consumer; else two consumers."""
+    """`alike`: the writers are two incarnations of one consumer; else two consumers."""
     with tempfile.TemporaryDirectory() as root:
         tables = (lake(Path(root), 1, incarnation=7), lake(Path(root), 1 if alike else 2, incarnation=8))
         tables[0].register(dict.fromkeys(PARTITIONS, 0), COLUMNS)
@@ -77,17 +77,17 @@ def _commit(
     spans: dict[TopicPartition, Span],
     taken: dict[TopicPartition, int],
 ) -> None:
-    """It must be taken if and only if the table is where the spans begin, or they are what it took last from this one;
-    a later cycle of the same consumer, another incarnation's, makes it to be written again at most."""
+    """A commit must be taken if and only if the table is where the spans begin, or it is a repetition of the last
+    commit. It may have to be written again only after a later cycle of the same consumer, in another incarnation."""
     replaced = tuple(partition for partition, span in sorted(spans.items()) if taken[partition] != span.first)
     try:
-        told = table.commit(files, COLUMNS, spans)
+        refused = table.commit(files, COLUMNS, spans)
     except DeltaTableError:
         assert not replaced
         return
-    if told == () and replaced:
+    if refused == () and replaced:
         assert all(taken[partition] == span.next for partition, span in spans.items()), "taken before"
         return
-    assert told == replaced
-    if not told:
+    assert refused == replaced
+    if not refused:
         taken.update({partition: span.next for partition, span in spans.items()})

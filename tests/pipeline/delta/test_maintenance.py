@@ -50,7 +50,7 @@ def maintain_as_a_process(root: Path, settings: TableSettings = SETTINGS) -> Non
 
 
 def write_long_ago(table: DeltaSink, spans: Spans, monkeypatch: pytest.MonkeyPatch) -> list[WrittenFile]:
-    """By the consumer's clock, and by the files' own times."""
+    """Both the stamp and the files' modification times are old."""
     long_ago_ns = time.time_ns() - int(2 * KEPT_S * 1e9)
     with monkeypatch.context() as clock:
         clock.setattr(time, "time_ns", lambda: long_ago_ns)
@@ -161,14 +161,14 @@ def test_compaction_is_refused_after_vacuum_deleted_its_files(tmp_path: Path, mo
     assert stored(tmp_path) == rows({P0: Span(0, 6)})
 
 
-def test_a_large_file_waits_until_the_small_ones_have_grown_to_its_size() -> None:
+def test_a_large_file_waits_until_the_small_ones_add_up_to_its_size() -> None:
     large, small = File(1, "a", 400), [File(2 + number, "b", 10) for number in range(20)]
     assert list(chosen_groups([large, *small], 1000)) == [small]
     some_more = [File(30 + number, "c", 10) for number in range(25)]
     assert list(chosen_groups([large, *small, *some_more], 1000)) == [[large, *small, *some_more]]
 
 
-def test_files_become_as_large_as_they_should_and_large_ones_stay() -> None:
+def test_small_files_are_grouped_up_to_the_target_size_and_large_ones_stay() -> None:
     files = [File(number, "a", 300) for number in range(9)]
     assert list(chosen_groups([*files, File(20, "b", 1000)], 1000)) == [files[:4], files[4:8]]
 

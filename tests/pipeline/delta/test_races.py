@@ -1,4 +1,4 @@
-"""Several real processes and one Delta table, at the same time. What they do is in racing.py."""
+"""Several processes write to one Delta table at the same time. tests/support/delta/racing.py is their program."""
 
 import json
 import signal
@@ -46,9 +46,9 @@ class Race:
         racing.gun(self.root).touch()
 
     def finish(self, runners: list["subprocess.Popen[str]"]) -> list[Any]:
-        told = [runner.communicate(timeout=60)[0] for runner in runners]
+        output = [runner.communicate(timeout=60)[0] for runner in runners]
         assert [runner.returncode for runner in runners] == [0] * len(runners)
-        return [json.loads(line) for line in told]
+        return [json.loads(line) for line in output]
 
     def run(self, what: str, count: int, consumers: tuple[int, ...] = FOUR) -> list[Any]:
         runners = self.enter(what, consumers, count)
@@ -69,28 +69,28 @@ def race(tmp_path: Path) -> Iterator[Race]:
     race.close()
 
 
-def test_four_who_make_and_append_to_one_table_lose_nothing(race: Race) -> None:
-    told = race.run("append", 25)
-    assert told == [[[]] * 25] * 4
+def test_four_writers_create_and_append_to_one_table_without_loss(race: Race) -> None:
+    refused = race.run("append", 25)
+    assert refused == [[[]] * 25] * 4
     spans = {TopicPartition("orders", consumer): Span(0, 75) for consumer in FOUR}
     assert stored(race.root) == rows(spans)
     assert lake(race.root).positions(spans) == dict.fromkeys(spans, 75)
-    assert times_made(race.root) == 1
+    assert times_created(race.root) == 1
 
 
-def times_made(root: Path) -> int:
+def times_created(root: Path) -> int:
     return [commit["operation"] for commit in DeltaTable(root).history()].count("CREATE TABLE")
 
 
-def test_four_who_make_tables_at_the_same_moment_make_each_once_with_the_columns_of_all(race: Race) -> None:
-    race.run("make", 20)
+def test_concurrent_creators_create_a_table_once_with_the_columns_of_all(race: Race) -> None:
+    race.run("create", 20)
     tables = [race.root / str(number) for number in range(20)]
-    assert [times_made(table) for table in tables] == [1] * 20
+    assert [times_created(table) for table in tables] == [1] * 20
     columns = {"offset", *(f"of_{consumer}" for consumer in FOUR)}
     assert [{field.name for field in DeltaTable(table).schema().fields} for table in tables] == [columns] * 20
 
 
-def test_of_four_who_store_the_same_ranges_each_range_is_taken_once(race: Race) -> None:
+def test_of_four_writers_of_the_same_ranges_each_range_is_taken_once(race: Race) -> None:
     lake(race.root).register({P0: 0, CLICKS: 5}, COLUMNS)
     taken = race.run("compete", 40)
     assert sum(taken) == 40
@@ -98,13 +98,13 @@ def test_of_four_who_store_the_same_ranges_each_range_is_taken_once(race: Race) 
     assert lake(race.root).positions([P0, CLICKS]) == {P0: 40, CLICKS: 45}
 
 
-def test_four_who_begin_the_same_partitions_of_no_table_agree(race: Race) -> None:
-    told = race.run("begin", 30)
-    assert told[0][0] in FOUR
-    assert told == [told[0]] * 4
+def test_four_writers_that_register_the_same_partitions_agree(race: Race) -> None:
+    positions = race.run("register", 30)
+    assert positions[0][0] in FOUR
+    assert positions == [positions[0]] * 4
 
 
-def test_two_who_compact_are_not_in_the_way_of_those_who_append_nor_of_each_other(race: Race) -> None:
+def test_two_compactors_disturb_neither_appends_nor_each_other(race: Race) -> None:
     lake(race.root).register({P0: 0}, COLUMNS)
     compacting, appending = race.enter("compact_often", (8, 9), 10), race.enter("append", (1, 2), 40)
     race.fire()
@@ -116,7 +116,7 @@ def test_two_who_compact_are_not_in_the_way_of_those_who_append_nor_of_each_othe
     assert lake(race.root).positions([*spans, P0]) == {**dict.fromkeys(spans, 120), P0: 0}
 
 
-def test_one_who_is_killed_before_the_commit_leaves_nothing_to_be_seen(race: Race) -> None:
+def test_a_writer_killed_before_its_commit_leaves_nothing_visible(race: Race) -> None:
     [victim] = race.enter("die_before_the_commit", (1,), 3)
     assert victim.wait(timeout=60) == -signal.SIGKILL
     assert (len(on_disk(race.root)), visible(race.root)) == (1, set())
@@ -124,7 +124,7 @@ def test_one_who_is_killed_before_the_commit_leaves_nothing_to_be_seen(race: Rac
     assert stored(race.root) == rows({P0: Span(0, 3)})
 
 
-def test_one_who_was_stopped_before_the_commit_is_refused_when_others_went_on(race: Race) -> None:
+def test_a_writer_paused_before_its_commit_is_refused_after_others_continued(race: Race) -> None:
     late, new = lake(race.root, 1), lake(race.root, 2)
     late.register({P0: 0, CLICKS: 0}, COLUMNS)
     files = write(late, spans := {P0: Span(0, 3), CLICKS: Span(0, 3)})

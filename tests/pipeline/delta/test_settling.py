@@ -1,4 +1,4 @@
-"""A cycle of which nobody knows whether the table took it: it is asked, and what was not taken never will be."""
+"""Settling: a cycle with unknown outcome is found to be taken, or is refused from then on."""
 
 from pathlib import Path
 from typing import Any
@@ -19,7 +19,7 @@ def staging_of(path: str) -> str:
     return path.rpartition("/")[0]
 
 
-def test_what_was_not_taken_leaves_nothing_is_refused_from_then_on_and_can_be_stored_again(tmp_path: Path) -> None:
+def test_a_cycle_that_was_not_taken_is_removed_and_refused_and_can_be_stored_again(tmp_path: Path) -> None:
     before, after = lake(tmp_path, incarnation=7), lake(tmp_path, incarnation=8)
     before.register({P0: 0, P1: 0}, COLUMNS)
     [file] = files = write(before, SPANS)
@@ -34,7 +34,7 @@ def test_what_was_not_taken_leaves_nothing_is_refused_from_then_on_and_can_be_st
     assert stored(tmp_path) == rows(SPANS)
 
 
-def test_what_was_taken_is_said_to_be_and_keeps_its_files(tmp_path: Path) -> None:
+def test_a_cycle_that_was_taken_keeps_its_files(tmp_path: Path) -> None:
     before, after = lake(tmp_path, incarnation=7), lake(tmp_path, incarnation=8)
     before.register({P0: 0, P1: 0}, COLUMNS)
     [file] = files = write(before, SPANS)
@@ -42,11 +42,11 @@ def test_what_was_taken_is_said_to_be_and_keeps_its_files(tmp_path: Path) -> Non
     version = DeltaTable(tmp_path).version()
     assert after.settle(staging_of(file.path), SPANS) is True
     assert store(lake(tmp_path, consumer=2), {P1: Span(4, 5)}) == ()
-    assert after.settle(staging_of(file.path), SPANS) is True, "though another went on with it"
+    assert after.settle(staging_of(file.path), SPANS) is True, "though another consumer continued after it"
     assert (DeltaTable(tmp_path).version(), stored(tmp_path)) == (version + 1, rows({**SPANS, P1: Span(0, 5)}))
 
 
-def test_a_cycle_without_files_is_known_by_its_name(tmp_path: Path) -> None:
+def test_a_cycle_without_files_is_identified_by_its_staging_directory(tmp_path: Path) -> None:
     table = lake(tmp_path)
     table.register({P0: 0}, COLUMNS)
     first, second = table.staging(), table.staging()
@@ -57,24 +57,22 @@ def test_a_cycle_without_files_is_known_by_its_name(tmp_path: Path) -> None:
     assert table.positions([P0]) == {P0: 9}
 
 
-def test_a_commit_that_is_faster_than_what_was_to_refuse_it_is_taken(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_a_commit_that_precedes_its_settling_is_taken(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     before, after = lake(tmp_path, incarnation=7), lake(tmp_path, incarnation=8)
     before.register({P0: 0, P1: 0}, COLUMNS)
     [file] = files = write(before, SPANS)
 
-    def let_it_be_faster(*arguments: Any) -> None:
+    def commit_first(*arguments: Any) -> None:
         monkeypatch.undo()
         assert before.commit(files, COLUMNS, SPANS) == ()
         commit_versions(*arguments)
 
-    monkeypatch.setattr(delta_sink, "commit_versions", let_it_be_faster)
+    monkeypatch.setattr(delta_sink, "commit_versions", commit_first)
     assert after.settle(staging_of(file.path), SPANS) is True
     assert stored(tmp_path) == rows(SPANS)
 
 
-def test_one_that_was_killed_before_it_removed_the_files_leaves_them_to_be_swept(
+def test_a_settling_killed_before_it_removed_the_files_leaves_them_for_vacuum(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     table = lake(tmp_path)
@@ -93,7 +91,7 @@ def _interrupt(*_: object) -> None:
     raise KeyboardInterrupt
 
 
-def test_a_cycle_of_another_consumer_and_one_of_no_table_are_left_alone(tmp_path: Path) -> None:
+def test_a_cycle_of_another_consumer_or_of_no_table_is_left_alone(tmp_path: Path) -> None:
     other, table = lake(tmp_path / "orders", consumer=2), lake(tmp_path / "orders", consumer=1)
     assert table.settle(table.staging(), SPANS) is False
     assert not (tmp_path / "orders").exists()

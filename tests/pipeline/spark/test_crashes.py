@@ -1,5 +1,5 @@
-"""A consumer on Spark that is killed at each point of its work: whoever comes after it, with its volume or without,
-finds in the table where to go on, and what was half done is gone."""
+"""A Spark consumer killed at each point of a cycle: the next process, with its volume or without, continues at the
+table's positions, and half-done work is gone."""
 
 import signal
 from collections.abc import Callable, Iterator
@@ -31,7 +31,7 @@ def group(kafka: Kafka, admin: Admin, prefix: str, tmp_path: Path, eventually: E
     group.close()
 
 
-def test_killed_at_any_point_it_goes_on_or_another_does_and_nothing_is_lost_or_doubled(group: SparkGroup) -> None:
+def test_a_consumer_killed_at_any_point_loses_and_doubles_nothing(group: SparkGroup) -> None:
     first, *others = group.partitions
     group.arm(1, PLAN_SAVED)
     group.produce(10)
@@ -43,13 +43,13 @@ def test_killed_at_any_point_it_goes_on_or_another_does_and_nothing_is_lost_or_d
     group.arm(1, FILES_WRITTEN)
     group.produce(5)
     process, _ = group.ready(1)
-    assert group.as_ready(1) == (False, group.partitions), "it goes on with what its volume says"
+    assert group.as_ready(1) == (False, group.partitions), "it resumes what its volume has"
     assert group.has_ended(process, 1) == -signal.SIGKILL
     assert (group.is_planned(1), len(group.left_behind()), group.count()) == (True, 1, 0)
 
     group.arm(1, TABLE_COMMITTED)
     process, _ = group.ready(1)
-    assert group.left_behind() == set(), "what was half done is removed before it is ready"
+    assert group.left_behind() == set(), "half-done work is removed before it is ready"
     assert group.has_ended(process, 1) == -signal.SIGKILL
     assert (group.is_planned(1), group.left_behind()) == (True, set())
     stored = group.next_offsets()
@@ -75,7 +75,9 @@ def test_killed_at_any_point_it_goes_on_or_another_does_and_nothing_is_lost_or_d
     group.produce(1)
     group.stops(1, first.partition)
     assert group.has_ended(process, 1) == -signal.SIGKILL
-    assert saved_state(group, 1)["positions"][group.data].keys() == {"1", "2"}, "it has stopped, and nobody was told"
+    assert saved_state(group, 1)["positions"][group.data].keys() == {"1", "2"}, (
+        "it has stopped, and the controller doesn't know"
+    )
 
     group.lose_volume(1)
     group.start(2)

@@ -1,5 +1,5 @@
-"""Consumers on Spark that are moved, replaced while they stand still, left without a broker, and told to end at the
-worst moments: the table refuses whoever is late, and nothing stays half done."""
+"""Spark consumers that lose partitions while paused, lose their broker, and get SIGTERM at the worst moments: the table
+refuses late commits, and nothing stays half done."""
 
 import signal
 import subprocess
@@ -31,7 +31,7 @@ Eventually = Callable[..., None]
 
 @pytest.fixture(scope="module")
 def broker() -> Iterator[EmbeddedKafka]:
-    """Of this file alone: it is restarted."""
+    """This file's own broker: it is restarted."""
     with EmbeddedKafka(server=EAGER) as kafka:
         yield kafka
 
@@ -45,7 +45,7 @@ def group(broker: EmbeddedKafka, prefix: str, tmp_path: Path, eventually: Eventu
         group.close()
 
 
-def test_one_that_is_late_is_refused_drops_what_it_lost_and_goes_on_with_the_rest(
+def test_a_late_consumer_is_refused_drops_what_it_lost_and_continues_with_the_rest(
     group: SparkGroup, broker: EmbeddedKafka
 ) -> None:
     p0, p1, p2, more = group.partitions
@@ -53,7 +53,7 @@ def test_one_that_is_late_is_refused_drops_what_it_lost_and_goes_on_with_the_res
     group.hears(ConsumerReady, 1)
     group.hears(ConsumerReady, 2)
 
-    # Moved with an answer: the next one begins where the last one ended.
+    # Moved with an answer: the next consumer starts where the last one stopped.
     group.produce(10)
     group.start_all(1, *group.partitions)
     group.eventually(group.all_are_stored)
@@ -63,7 +63,7 @@ def test_one_that_is_late_is_refused_drops_what_it_lost_and_goes_on_with_the_res
     group.send(2, command)
     assert dict(group.answer_to(StartConsumingEvent, 2, command).partitions) == {p2: 10}
 
-    # Moved without an answer while it stands still, after it has read and before it stores.
+    # Moved without an answer while the consumer is paused, between reading and storing.
     group.arm(1, FILES_WRITTEN, signal.SIGSTOP)
     group.produce(10, p0, p1)
     group.eventually(lambda: group.is_stopped(first))
@@ -77,14 +77,14 @@ def test_one_that_is_late_is_refused_drops_what_it_lost_and_goes_on_with_the_res
     group.audit()
     group.eventually(lambda: group.left_behind() == set())
 
-    # The broker goes, and comes back.
+    # The broker restarts.
     broker.stop_node(1)
     broker.start_node(1)
     group.produce(10)
     group.audit()
     assert (first.poll(), second.poll()) == (None, None)
 
-    # Told to end in the middle of a cycle that is about to be stored: it is.
+    # SIGTERM during a cycle that is about to be stored: it is stored.
     before = group.count()
     group.arm(1, FILES_WRITTEN, signal.SIGSTOP)
     group.produce(10, p1, more)
@@ -99,7 +99,7 @@ def test_one_that_is_late_is_refused_drops_what_it_lost_and_goes_on_with_the_res
     group.start_all(2, p1, more)
     group.audit()
 
-    # Told to end in the middle of one that takes for ever: it is dropped.
+    # SIGTERM during a cycle that never ends: it is cancelled.
     slow = TopicService(table=str(group.directory / "slow"), transform="slowly:slow")
     group.produce(1, group.slow)
     group.answer_to(StartConsumingEvent, 2, group.start_all(2, group.slow, service=slow))
@@ -117,7 +117,7 @@ def test_one_that_is_late_is_refused_drops_what_it_lost_and_goes_on_with_the_res
     assert group.left_behind() == set()
 
 
-def test_told_to_end_while_spark_starts_or_without_a_broker_it_ends_in_time(
+def test_sigterm_while_spark_starts_or_without_a_broker_ends_it_in_time(
     group: SparkGroup, broker: EmbeddedKafka
 ) -> None:
     warming = group.start(1)
@@ -125,7 +125,7 @@ def test_told_to_end_while_spark_starts_or_without_a_broker_it_ends_in_time(
     java = group.java_of(warming)
     send(warming, signal.SIGTERM)
     ends_in_time(group, 1, warming)
-    assert [path.name for path in group.volume(1).iterdir()] == ["lock"], "it had nothing, and leaves nothing"
+    assert [path.name for path in group.volume(1).iterdir()] == ["lock"], "it held nothing, and leaves nothing"
     group.eventually(lambda: not any(Path(f"/proc/{child}").exists() for child in java))
 
     group.configure(f"grace_s = {GRACE_S}", pipeline="light")
@@ -140,8 +140,10 @@ def test_told_to_end_while_spark_starts_or_without_a_broker_it_ends_in_time(
 
 
 def ends_in_time(group: SparkGroup, number: int, process: "subprocess.Popen[bytes]") -> None:
-    told = datetime.now(UTC)
+    sent = datetime.now(UTC)
     try:
         assert process.wait(GRACE_S) == 0
     except subprocess.TimeoutExpired:
-        raise AssertionError(f"told to end at {told}, it would be killed now\n{group.log(number)[-3000:]}") from None
+        raise AssertionError(
+            f"SIGTERM was sent at {sent}; it would be killed now\n{group.log(number)[-3000:]}"
+        ) from None

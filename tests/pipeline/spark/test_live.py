@@ -1,4 +1,4 @@
-"""The Spark pipeline on a real Kafka and a real Spark, in this process: what is read, what becomes of it, and where."""
+"""The Spark pipeline with a real broker and a real Spark, in this process: what is read and what is stored."""
 
 import json
 from collections.abc import Mapping
@@ -21,7 +21,7 @@ from restow.protocol.messages import RECOVER, StartFrom, TopicService
 from restow.settings import Settings
 
 
-def test_records_are_stored_as_they_are_from_where_they_are_told_each_once_and_in_order(lake: Lake) -> None:
+def test_records_are_stored_from_the_commanded_offset_once_and_in_order(lake: Lake) -> None:
     topic = lake.topic("plain", 3)
     p0, p1, p2 = of(topic, 0, 1, 2)
     lake.write(topic, {0: 20, 1: 10, 2: 10})
@@ -48,10 +48,10 @@ def test_records_are_stored_as_they_are_from_where_they_are_told_each_once_and_i
     assert {number: offset for number, offset in committed.items() if offset >= 0} == {0: 23, 1: 10}
 
     another = reading(lake.pipeline(consumer=2), {topic: TopicService(table=lake.table())}, {p0: 7, p1: RECOVER})
-    assert dict(another.at) == {p0: 23, p1: 10}, "the table knows better"
+    assert dict(another.at) == {p0: 23, p1: 10}, "the table's position counts"
 
 
-def test_files_have_statistics_to_be_skipped_by(lake: Lake) -> None:
+def test_files_have_statistics_for_data_skipping(lake: Lake) -> None:
     topic = lake.topic("statistics", 1)
     lake.write(topic, {0: 12})
     service = TopicService(table=lake.table(), transform="transforms_on_spark:doubled")
@@ -75,7 +75,7 @@ def _log_of(table: str) -> list[dict[str, Any]]:
     return [json.loads(line) for file in files for line in file.read_text().splitlines()]
 
 
-def test_a_transform_that_leaves_out_and_multiplies_records_keeps_their_lineage(lake: Lake) -> None:
+def test_a_transform_that_filters_and_explodes_keeps_the_lineage(lake: Lake) -> None:
     topic = lake.topic("doubled", 1)
     lake.write(topic, {0: 5})
     service = TopicService(table=lake.table(), transform="transforms_on_spark:doubled")
@@ -84,7 +84,7 @@ def test_a_transform_that_leaves_out_and_multiplies_records_keeps_their_lineage(
     assert rows == [(n, copy, topic, 0, n) for n in (0, 2, 4) for copy in ("a", "b")]
 
 
-def test_a_join_keeps_the_lineage_that_it_names_and_an_aggregate_does_without(lake: Lake) -> None:
+def test_a_join_keeps_the_lineage_that_it_selects_and_an_aggregate_has_none(lake: Lake) -> None:
     joined, counted = lake.topic("joined", 2), lake.topic("counted", 1)
     lake.write(joined, {0: 1, 1: 2})
     lake.write(counted, {0: 4})
@@ -127,7 +127,7 @@ def test_transforms_that_cannot_be_used_are_refused_when_a_partition_is_opened(l
     assert not Path(lake.table()).exists()
 
 
-def test_two_topics_go_into_one_table_and_each_keeps_its_place(lake: Lake) -> None:
+def test_two_topics_share_a_table_and_keep_their_own_positions(lake: Lake) -> None:
     first, second = lake.topic("first", 1), lake.topic("second", 1)
     lake.write(first, {0: 3})
     lake.write(second, {0: 4})
@@ -140,7 +140,7 @@ def test_two_topics_go_into_one_table_and_each_keeps_its_place(lake: Lake) -> No
     assert len(DeltaTable(lake.table()).file_uris()) == 1, "they are read and written together"
 
 
-def test_what_an_aborted_transaction_wrote_is_not_stored(lake: Lake) -> None:
+def test_records_of_an_aborted_transaction_are_not_stored(lake: Lake) -> None:
     topic = lake.topic("transactions", 1)
     producer = make_producer(lake.kafka, {"transactional.id": lake.prefix})
     producer.init_transactions(30)
@@ -171,7 +171,7 @@ def deleted_before(lake: Lake, topic: str, offsets: Mapping[int, int]) -> None:
         answer.result(30)
 
 
-def test_records_that_were_deleted_before_they_were_read_are_said_counted_and_passed(lake: Lake) -> None:
+def test_records_deleted_before_they_were_read_are_logged_counted_and_skipped(lake: Lake) -> None:
     topic = lake.topic("gap", 2)
     lake.write(topic, {0: 10, 1: 6})
     reader = reading(lake.pipeline(), {topic: TopicService(table=lake.table())}, dict.fromkeys(of(topic, 0, 1), 1))
@@ -187,7 +187,7 @@ def test_records_that_were_deleted_before_they_were_read_are_said_counted_and_pa
     assert positions.positions(of(topic, 0, 1)) == dict(zip(of(topic, 0, 1), (10, 6), strict=True))
 
 
-def test_where_a_gap_is_to_stop_it_the_partition_is_given_up_and_not_opened_again(lake: Lake) -> None:
+def test_with_on_gap_stop_a_partition_with_a_gap_is_dropped_and_not_opened_again(lake: Lake) -> None:
     topic = lake.topic("stop", 2)
     lake.write(topic, {0: 10, 1: 6})
     service = TopicService(table=lake.table(), on_gap="stop")
@@ -215,7 +215,7 @@ def test_without_a_table_records_are_counted_and_the_groups_offset_is_the_positi
     assert opened(lake.pipeline(), {topic: TopicService()}, {partition: RECOVER}).started == stopped.stopped
 
 
-def test_a_topic_goes_on_where_another_group_was(lake: Lake) -> None:
+def test_a_topic_starts_at_the_offsets_of_another_group(lake: Lake) -> None:
     topic = lake.topic("taken-over", 2)
     p0, p1 = of(topic, 0, 1)
     lake.write(topic, {0: 10, 1: 10})

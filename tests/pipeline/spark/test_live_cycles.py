@@ -1,4 +1,5 @@
-"""Cycles of the Spark pipeline on a real Kafka and a real Spark, in this process: how they end, and what is said."""
+"""Cycles of the Spark pipeline with a real broker and a real Spark, in this process: how they end, and what is
+logged."""
 
 import time
 from collections.abc import Callable
@@ -19,7 +20,7 @@ from restow.protocol.messages import RECOVER, StartFrom, TopicService
 from restow.settings import Consumer
 
 
-def test_a_late_consumer_is_refused_drops_what_it_lost_and_goes_on_with_the_rest(lake: Lake) -> None:
+def test_a_late_consumer_is_refused_drops_what_it_lost_and_continues_with_the_rest(lake: Lake) -> None:
     topic = lake.topic("late", 2)
     lake.write(topic, {0: 5, 1: 5})
     p0, p1 = of(topic, 0, 1)
@@ -33,12 +34,12 @@ def test_a_late_consumer_is_refused_drops_what_it_lost_and_goes_on_with_the_rest
     )
     assert ended.dropped == (RefusedPartitions((p0,), "replaced", reason),)
     assert (ended.records, dict(ended.positions)) == (0, {p1: 0})
-    assert len(lake.staged()) == 1, "those of the one who was faster"
+    assert len(lake.staged()) == 1, "that of the faster consumer"
     late.until(5)
     assert sorted(lake.rows("_partition, _offset")) == [(p, offset) for p in (0, 1) for offset in range(5)]
 
 
-def test_where_the_answer_to_a_commit_got_lost_the_table_is_asked_before_anything_goes_on(
+def test_after_a_lost_answer_to_a_commit_the_table_is_asked_before_the_next_cycle(
     lake: Lake, monkeypatch: pytest.MonkeyPatch, eventually: Callable[[Callable[[], object]], None]
 ) -> None:
     topic = lake.topic("lost", 1)
@@ -52,7 +53,7 @@ def test_where_the_answer_to_a_commit_got_lost_the_table_is_asked_before_anythin
 
     with monkeypatch.context() as patched:
         patched.setattr(DeltaSink, "commit", commit_and_lose_the_answer)
-        assert reader.after_a_cycle() == (0,), "nobody said that it was stored"
+        assert reader.after_a_cycle() == (0,), "no answer confirmed it"
     lake.write(topic, {0: 5})
     eventually(lambda: reader.after_a_cycle() == (10,))
     assert lake.rows("_offset") == [(offset,) for offset in range(10)]
@@ -66,8 +67,8 @@ def test_where_the_answer_to_a_commit_got_lost_the_table_is_asked_before_anythin
 
 
 @dataclass
-class Notebook:
-    """Plans as a volume keeps them, and all that were ever written."""
+class MemoryPlans:
+    """A volume's plan, in memory, and all that were ever written."""
 
     now: tuple[TableWrite, ...] = ()
     written: list[tuple[TableWrite, ...]] = field(default_factory=list)
@@ -83,18 +84,18 @@ class Notebook:
         self.now = ()
 
 
-def test_a_plan_is_written_for_each_cycle_that_stores_something_and_forgotten_when_it_has(lake: Lake) -> None:
+def test_a_cycle_that_stores_something_has_a_plan_while_it_runs(lake: Lake) -> None:
     stored, counted = lake.topic("planned", 2), lake.topic("planned-too", 1)
     services = {stored: TopicService(table=lake.table()), counted: TopicService()}
     p0, p1, p2 = *of(stored, 0, 1), *of(counted, 0)
-    notebook = Notebook()
-    reader = reading(lake.pipeline(plans=notebook), services, dict.fromkeys((p0, p1, p2), RECOVER))
+    plans = MemoryPlans()
+    reader = reading(lake.pipeline(plans=plans), services, dict.fromkeys((p0, p1, p2), RECOVER))
     assert reader.after_a_cycle() == (0, 0, 0)
-    assert notebook.written == [], "nothing was there"
+    assert plans.written == [], "nothing was there"
     lake.write(stored, {0: 3})
     lake.write(counted, {0: 4})
     reader.until(3, 0, 4)
-    stages = [stage for plan in notebook.written for stage in plan]
+    stages = [stage for plan in plans.written for stage in plan]
     [directory] = lake.staged()
     assert sorted(stages, key=lambda stage: stage.table) == [
         TableWrite("", "", SortedMapping({p2: 0}), SortedMapping({p2: 4})),
@@ -102,7 +103,7 @@ def test_a_plan_is_written_for_each_cycle_that_stores_something_and_forgotten_wh
             lake.table(), str(Path(directory).relative_to(lake.table())), SortedMapping({p0: 0}), SortedMapping({p0: 3})
         ),
     ]
-    assert notebook.now == ()
+    assert plans.now == ()
 
 
 def jobs_so_far() -> int:
@@ -112,7 +113,7 @@ def jobs_so_far() -> int:
     return int(session._jsc.sc().dagScheduler().nextJobId())
 
 
-def test_a_cycle_without_data_starts_no_job_and_ends_at_once_when_somebody_wants_a_word(lake: Lake) -> None:
+def test_a_cycle_without_data_starts_no_job_and_ends_at_once_when_it_should(lake: Lake) -> None:
     topic = lake.topic("idle", 3)
     reader = reading(
         lake.pipeline(settings=Consumer(cycle_s=2.0)),
@@ -121,13 +122,13 @@ def test_a_cycle_without_data_starts_no_job_and_ends_at_once_when_somebody_wants
     )
     jobs, calls = jobs_so_far(), 0
 
-    def listening() -> bool:
+    def should_end() -> bool:
         nonlocal calls
         calls += 1
         return False
 
     before_s = time.process_time()
-    idle = reader.cycle(listening)
+    idle = reader.cycle(should_end)
     cpu_s = time.process_time() - before_s
     wanted = reader.cycle(lambda: True)
     assert (idle.records, idle.saturated, wanted.records, jobs_so_far()) == (0, False, 0, jobs)
@@ -137,7 +138,7 @@ def test_a_cycle_without_data_starts_no_job_and_ends_at_once_when_somebody_wants
     assert cpu_s < 0.3 * idle.took_s
 
 
-def test_a_cycle_for_a_table_is_one_job_of_spark(lake: Lake) -> None:
+def test_a_cycle_for_a_table_is_one_spark_job(lake: Lake) -> None:
     topic = lake.topic("job", 3)
     service = TopicService(table=lake.table(), transform="transforms_on_spark:doubled")
     reader = reading(lake.pipeline(), {topic: service}, dict.fromkeys(of(topic, 0, 1, 2), 0))
@@ -149,7 +150,7 @@ def test_a_cycle_for_a_table_is_one_job_of_spark(lake: Lake) -> None:
     assert len(lake.rows()) == 3 * (2 * 3 + 2 * 1000)
 
 
-def test_a_cycle_ends_at_its_limit_fairly_and_tells_that_there_was_more(lake: Lake) -> None:
+def test_a_cycle_shares_its_limit_fairly_and_reports_saturation(lake: Lake) -> None:
     topic = lake.topic("limit", 2)
     lake.write(topic, {0: 3000, 1: 10})
     service = TopicService(table=lake.table())
@@ -163,7 +164,7 @@ def test_a_cycle_ends_at_its_limit_fairly_and_tells_that_there_was_more(lake: La
     assert (tuple(second.positions.values()), second.saturated) == ((3000, 10), False)
 
 
-def test_a_table_that_cannot_be_written_is_tried_again_while_others_go_on(
+def test_an_unwritable_table_is_retried_while_others_continue(
     lake: Lake, eventually: Callable[[Callable[[], object]], None]
 ) -> None:
     stuck, free = lake.topic("stuck", 1), lake.topic("free", 1)
@@ -186,7 +187,7 @@ def test_a_table_that_cannot_be_written_is_tried_again_while_others_go_on(
     assert mended == f"the table {lake.table('stuck')} is written again"
 
 
-def test_a_transform_that_fails_on_a_record_stores_nothing_is_said_once_and_others_go_on(
+def test_a_transform_that_fails_stores_nothing_and_is_logged_once_while_others_continue(
     lake: Lake, eventually: Callable[[Callable[[], object]], None]
 ) -> None:
     bad, good = lake.topic("bad", 1), lake.topic("good", 1)
@@ -210,19 +211,19 @@ def test_a_transform_that_fails_on_a_record_stores_nothing_is_said_once_and_othe
     )
 
 
-def test_a_cycle_that_somebody_waits_for_too_long_is_dropped_and_nothing_of_it_is_stored(lake: Lake) -> None:
+def test_a_cycle_that_should_end_and_takes_too_long_is_cancelled_and_stores_nothing(lake: Lake) -> None:
     topic = lake.topic("slow", 1)
     lake.write(topic, {0: 1})
     service = TopicService(table=lake.table(), transform="transforms_on_spark:slow")
     reader = reading(lake.pipeline(), {topic: service}, {TopicPartition(topic, 0): 0})
     begun_s, calls = time.monotonic(), 0
 
-    def waiting() -> bool:
+    def should_end() -> bool:
         nonlocal calls
         calls += 1
         return time.monotonic() > begun_s + 1.0
 
-    ended = reader.cycle(waiting)
+    ended = reader.cycle(should_end)
     took_s = time.monotonic() - begun_s
     assert 1.0 + SHARE_OF_GRACE * CYCLE.grace_s < took_s < 30.0
     assert calls > 5 * took_s, "several times a second"

@@ -1,4 +1,4 @@
-"""Spark as processes of its own: a consumer of the group, `restow consume` and `restow check`, and a Spark cluster."""
+"""Spark in processes: `restow consumer`, `restow consume`, `restow check`, and a Spark cluster."""
 
 import json
 import os
@@ -36,13 +36,13 @@ def project(kafka: Kafka, admin: Admin, prefix: str, tmp_path: Path) -> Project:
     return Project(kafka, prefix, tmp_path)
 
 
-def test_a_consumer_is_ready_when_spark_is_warm_stores_what_it_is_told_and_ends_when_it_is_told(
+def test_a_consumer_gets_ready_stores_its_partitions_and_ends_on_sigterm(
     kafka: Kafka, admin: Admin, prefix: str, tmp_path: Path, eventually: Eventually
 ) -> None:
-    def patiently(condition: Callable[[], object]) -> None:
+    def within_two_minutes(condition: Callable[[], object]) -> None:
         eventually(condition, within_s=120.0)
 
-    group = Group(kafka, admin, prefix, tmp_path, patiently)
+    group = Group(kafka, admin, prefix, tmp_path, within_two_minutes)
     try:
         group.configure(f"[spark]\n{QUICK}\n", pipeline="spark")
         group.write(20, 0, 1)
@@ -55,7 +55,7 @@ def test_a_consumer_is_ready_when_spark_is_warm_stores_what_it_is_told_and_ends_
         started = group.answer_to(StartConsumingEvent, 1, command)
         assert started.partitions == group.offsets({0: 5, 1: 0})
         expected = [(0, offset) for offset in range(5, 20)] + [(1, offset) for offset in range(20)]
-        patiently(lambda: sorted(rows_of(table, "_partition, _offset")) == expected)
+        within_two_minutes(lambda: sorted(rows_of(table, "_partition, _offset")) == expected)
         process.send_signal(signal.SIGTERM)
         assert process.wait(30) == 0, group.log(1)
         stopped = group.hears(StopConsumingEvent, 1)
@@ -65,7 +65,7 @@ def test_a_consumer_is_ready_when_spark_is_warm_stores_what_it_is_told_and_ends_
         group.close()
 
 
-def test_consume_once_stores_what_is_there_and_check_says_what_is_wrong(project: Project) -> None:
+def test_consume_once_stores_the_backlog_and_check_reports_mistakes(project: Project) -> None:
     project.configure(
         f'[consume.{project.topic}]\ntable = "lake/doubled"\ntransform = "shop:doubled"\n'
         '[consume.a-missing]\ntransform = "shop:nothing"\n[consume.b-counted]\ntransform = "shop:counted"\n'
@@ -97,7 +97,7 @@ def test_consume_once_stores_what_is_there_and_check_says_what_is_wrong(project:
 
 @dataclass
 class Cluster:
-    """A Spark master and a worker, as processes of their own."""
+    """A Spark master and a worker, as processes."""
 
     directory: Path
     eventually: Eventually

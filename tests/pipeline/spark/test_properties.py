@@ -1,4 +1,4 @@
-"""What a session and its Kafka client are told, from restow.toml."""
+"""Properties of the Spark session and of its Kafka client, from restow.toml."""
 
 import re
 from pathlib import Path
@@ -14,7 +14,7 @@ PEM = "-----BEGIN CERTIFICATE-----"
 KEY = "-----BEGIN PRIVATE KEY-----"
 
 
-def test_a_name_and_a_password_become_a_login_of_java() -> None:
+def test_user_name_and_password_become_a_jaas_config() -> None:
     assert java_properties(
         {
             "security.protocol": "SASL_SSL",
@@ -36,14 +36,14 @@ def test_a_name_and_a_password_become_a_login_of_java() -> None:
     }
 
 
-def test_a_login_is_plain_unless_it_is_said_otherwise_and_names_of_hosts_may_go_unchecked() -> None:
+def test_sasl_defaults_to_plain_and_host_name_checks_can_be_disabled() -> None:
     translated = java_properties({"sasl.username": "u", "ssl.endpoint.identification.algorithm": "none"})
     assert translated["sasl.jaas.config"].startswith("org.apache.kafka.common.security.plain.PlainLoginModule ")
     assert translated["ssl.endpoint.identification.algorithm"] == ""
     assert java_properties({}) == {}
 
 
-def test_files_are_given_by_what_is_in_them(tmp_path: Path) -> None:
+def test_files_are_passed_by_content(tmp_path: Path) -> None:
     certificate, key = tmp_path / "client.crt", tmp_path / "client.key"
     certificate.write_text(PEM)
     key.write_text(KEY)
@@ -57,7 +57,7 @@ def test_files_are_given_by_what_is_in_them(tmp_path: Path) -> None:
     }
 
 
-def test_a_store_of_certificates_and_keys_is_used_as_it_is() -> None:
+def test_a_pkcs12_store_is_passed_by_its_path() -> None:
     store = {"ssl.keystore.location": "/etc/client.p12", "ssl.keystore.password": "secret"}
     assert java_properties(store) == {**store, "ssl.keystore.type": "PKCS12"}
 
@@ -70,7 +70,7 @@ def test_a_store_of_certificates_and_keys_is_used_as_it_is() -> None:
         ("ssl.key.location", "-----BEGIN RSA PRIVATE KEY-----", "is a key that Java can't read: "),
     ],
 )
-def test_files_that_java_could_not_read_are_refused(name: str, text: str | None, reason: str, tmp_path: Path) -> None:
+def test_files_that_java_cannot_read_are_refused(name: str, text: str | None, reason: str, tmp_path: Path) -> None:
     path = tmp_path / "file.pem"
     if text is not None:
         path.write_text(text)
@@ -78,7 +78,7 @@ def test_files_that_java_could_not_read_are_refused(name: str, text: str | None,
         java_properties({name: str(path)})
 
 
-def test_security_that_has_no_translation_is_refused_unless_it_is_said_in_javas_words() -> None:
+def test_untranslatable_security_settings_are_refused_unless_java_names_are_set() -> None:
     oauth = {"security.protocol": "SASL_SSL", "sasl.mechanism": "OAUTHBEARER", "sasl.oauthbearer.client.id": "restow"}
     with pytest.raises(InvalidInput, match=r"\[kafka\] sasl\.oauthbearer\.client\.id has no translation"):
         java_properties(oauth)
@@ -101,7 +101,7 @@ def test_spark_gets_the_cores_and_the_memory_of_its_consumer(
 
 
 @pytest.mark.spark
-def test_an_archive_of_classes_is_used_where_there_is_one(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_class_archive_is_used_if_there_is_one(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("RESTOW_CACHE", str(tmp_path))
     assert options() == ()
     archive_path().parent.mkdir()

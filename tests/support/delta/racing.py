@@ -1,6 +1,6 @@
-"""What a process does in a race for a table: `python -m tests.support.delta.racing WHAT ROOT CONSUMER COUNT`.
+"""A writer in a race for a table: `python -m tests.support.delta.racing RACE ROOT CONSUMER COUNT`.
 
-All wait for the starting gun, a file beside the table. What they have to tell is the one line of JSON that they print.
+All writers wait for the starting gun, a file beside the table, and print their result as a line of JSON.
 """
 
 import json
@@ -28,15 +28,15 @@ def gun(root: Path) -> Path:
 
 
 def append(root: Path, consumer: int, count: int) -> object:
-    """Batches of three rows, to a partition of its own."""
+    """Appends batches of three rows to its own partition."""
     table, own = lake(root, consumer), TopicPartition("orders", consumer)
     wait(root)
     table.register({own: 0}, COLUMNS)
     return [store(table, {own: Span(3 * batch, 3 * batch + 3)}) for batch in range(count)]
 
 
-def make(root: Path, consumer: int, count: int) -> object:
-    """Tables that aren't there, each at the same moment as all others, and with a column of its own."""
+def create(root: Path, consumer: int, count: int) -> object:
+    """Creates tables at the same moment as all other writers, each with a column of its own."""
     own = schema(("offset", "long"), (f"of_{consumer}", "long"))
     wait(root)
     begun_s = gun(root).stat().st_mtime
@@ -48,7 +48,7 @@ def make(root: Path, consumer: int, count: int) -> object:
 
 
 def compete(root: Path, consumer: int, count: int) -> object:
-    """Everybody wants to store the same ranges of the same partitions, each where the table has them."""
+    """Stores the same ranges of the same partitions as all other writers."""
     table, ours, partitions = lake(root, consumer), 0, [P0, TopicPartition("clicks", 9)]
     wait(root)
     while (at := table.positions(partitions))[P0] < count:
@@ -56,8 +56,8 @@ def compete(root: Path, consumer: int, count: int) -> object:
     return ours
 
 
-def begin(root: Path, consumer: int, count: int) -> object:
-    """Each with an opinion of its own; the table makes up one mind."""
+def register(root: Path, consumer: int, count: int) -> object:
+    """Registers the same partitions as all other writers, at another offset."""
     table, partitions = lake(root, consumer), [TopicPartition("orders", number) for number in range(count)]
     wait(root)
     table.register(dict.fromkeys(partitions, consumer), COLUMNS)
@@ -91,7 +91,7 @@ def wait(root: Path) -> None:
 
 
 RACES: dict[str, Callable[[Path, int, int], object]] = {
-    race.__name__: race for race in (append, make, compete, begin, compact_often, die_before_the_commit)
+    race.__name__: race for race in (append, create, compete, register, compact_often, die_before_the_commit)
 }
 
 if __name__ == "__main__":

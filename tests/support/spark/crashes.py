@@ -1,4 +1,4 @@
-"""A group of real consumers on Spark that a test kills, stops and replaces, and the audit of what they stored."""
+"""A group of real Spark consumers that tests kill, pause and replace, and an audit of what they stored."""
 
 import json
 import os
@@ -22,13 +22,13 @@ from restow.protocol.messages import RECOVER, Command, ConsumerReady, StartConsu
 CRASHING = Path(__file__).with_name("crashing.py")
 TRANSFORMS = paths.TRANSFORMS / "transforms_on_spark.py"
 SPARK = '[spark]\n"spark.driver.extraJavaOptions" = "-XX:TieredStopAtLevel=1"\n'
-"""A session that is up soon."""
+"""A session that starts fast."""
 GRACE_S = 30.0
-"""The default: consumers end within it, whatever they do at the moment."""
+"""The default. Consumers end within it, whatever they are doing."""
 
 
 class SparkGroup(Group):
-    """Its consumers come to points at which they crash. Two topics go into one table; every record has an id."""
+    """Its consumers crash at chosen points. Two topics go into one table, and every record has an id."""
 
     def __post_init__(self) -> None:
         super().__post_init__()
@@ -36,7 +36,7 @@ class SparkGroup(Group):
         self.configure(f"grace_s = {GRACE_S}\n{SPARK}", pipeline="spark")
         self.more = f"{self.prefix}-more"
         self.slow = TopicPartition(f"{self.prefix}-slow", 0)
-        """Of a topic that nobody reads unless told."""
+        """Of a topic that is not read by default."""
         for topic in (self.more, self.slow.topic):
             self.admin.create_topic(topic, 1)
             wait_until_shown(self.admin, {topic: 1})
@@ -53,17 +53,17 @@ class SparkGroup(Group):
     def _crash_file(self, number: int) -> Path:
         return self.directory / f"crash-{number}"
 
-    # What happens to a consumer.
+    # Consumers.
 
     def arm(self, number: int, point: str, sent: signal.Signals = signal.SIGKILL) -> None:
-        """When it next comes to the point, it sends itself the signal."""
+        """The consumer sends itself the signal when it next reaches the point."""
         new = self._crash_file(number).with_suffix(".new")
         new.write_text(f"{point} {sent.name}")
         new.replace(self._crash_file(number))
 
     def has_ended(self, process: "subprocess.Popen[bytes]", number: int) -> int:
         self.eventually(lambda: process.poll() is not None)
-        assert not self._crash_file(number).exists(), "it ended before it came to the point"
+        assert not self._crash_file(number).exists(), "it ended before it reached the point"
         return process.returncode
 
     def is_stopped(self, process: "subprocess.Popen[bytes]") -> bool:
@@ -71,16 +71,16 @@ class SparkGroup(Group):
         return state == "T"
 
     def is_planned(self, number: int) -> bool:
-        """A cycle of this consumer is under way, or was when it was killed."""
+        """Whether a cycle of this consumer is running, or was when it was killed."""
         return bool(self.plan_of(number))
 
     def java_of(self, process: "subprocess.Popen[bytes]") -> list[int]:
-        """Its children: Spark's JVM, as soon as there is one."""
+        """The consumer's child processes: Spark's JVM, once it has started."""
         files = Path(f"/proc/{process.pid}/task").glob("*/children")
         return [int(word) for file in files for word in file.read_text().split()]
 
     def plan_of(self, number: int) -> str:
-        """Of the cycle that is under way; nothing where none is."""
+        """The plan of the running cycle; empty if none runs."""
         file = self.volume(number) / "plan.json"
         try:
             return file.read_text()
@@ -88,7 +88,7 @@ class SparkGroup(Group):
             return ""
 
     def start_all(self, number: int, *partitions: TopicPartition, service: TopicService | None = None) -> Command:
-        """Go on with these where the table is."""
+        """Commands the consumer to start these partitions at the table's positions."""
         self.sequence += 1
         wanted: dict[TopicPartition, StartFrom] = dict.fromkeys(partitions, RECOVER)
         services = {partition.topic: service or self.service for partition in partitions}
@@ -98,7 +98,8 @@ class SparkGroup(Group):
         return command
 
     def as_ready(self, number: int) -> tuple[bool, tuple[TopicPartition, ...]]:
-        """What its last process said of itself: whether the one before ended cleanly, and what it goes on with."""
+        """From its last ConsumerReady: whether the previous process ended cleanly, and the partitions that it
+        resumes."""
         [ready] = [message for offset, message in self.told if offset == self.incarnation(number)]
         assert isinstance(ready, ConsumerReady)
         return ready.clean, ready.partitions
@@ -121,11 +122,11 @@ class SparkGroup(Group):
         assert failures == []
 
     def reached(self, *partitions: TopicPartition) -> dict[TopicPartition, int]:
-        """Where these end."""
+        """The end offsets of these partitions."""
         return {partition: len(self.produced[partition]) for partition in partitions}
 
     def committed(self) -> dict[TopicPartition, int]:
-        """What Kafka knows of the group's offsets."""
+        """The group's committed offsets."""
         client = make_consumer(self.kafka, {"group.id": self.prefix})
         places = client.committed([Place(*partition) for partition in self.partitions], 30)
         client.close()
@@ -134,7 +135,7 @@ class SparkGroup(Group):
     # The table.
 
     def rows(self) -> dict[TopicPartition, list[tuple[int, str]]]:
-        """Offset and id of all rows of each partition, in the order in which commits and their files brought them."""
+        """Offset and id of all rows of each partition, in the order of commits and their files."""
         files = list(map(str, brought(self.lake)))
         if not files:
             return {}
@@ -147,7 +148,7 @@ class SparkGroup(Group):
         return found
 
     def next_offsets(self) -> dict[TopicPartition, int]:
-        """As the table's rows have it, of those that have any."""
+        """After the last row of each partition that has rows."""
         return {partition: rows[-1][0] + 1 for partition, rows in self.rows().items()}
 
     def count(self) -> int:
@@ -157,7 +158,7 @@ class SparkGroup(Group):
         return self.count() >= sum(map(len, self.produced.values()))
 
     def audit(self) -> None:
-        """Everything is stored: nothing lost, nothing doubled, and in the order of its partition."""
+        """Asserts that every record is stored once, in the order of its partition."""
         try:
             self.eventually(self.all_are_stored)
         except AssertionError:
@@ -169,7 +170,7 @@ class SparkGroup(Group):
         assert [path.name for path in self.lake.rglob("_SUCCESS")] == []
 
     def left_behind(self) -> set[str]:
-        """Files that lie below the table and are no part of it."""
+        """Files below the table's root that are not part of the table."""
         return on_disk(self.lake) - visible(self.lake)
 
 

@@ -1,9 +1,9 @@
-"""`restow consumer`, which sends itself a signal at a chosen point, so that the point is exact.
+"""`restow consumer`, which sends itself a signal at an exact point of its work.
 
-python crashing.py consumer …      with the name of a file in CRASH_FILE, in its environment
+    CRASH_FILE=… python crashing.py consumer …
 
-While that file is there, with a point and a signal in it ("files written SIGKILL"), the process that comes to the point
-removes it and sends itself the signal.
+The file names a point and a signal ("files written SIGKILL"). The process that reaches the point removes the file and
+sends itself the signal.
 """
 
 import os
@@ -32,7 +32,7 @@ OFFSETS_COMMITTED: Final = "offsets committed"
 ANSWER_NOT_SENT: Final = "answer not sent"
 
 
-def come_to(point: str) -> None:
+def reach(point: str) -> None:
     file = Path(os.environ["CRASH_FILE"])
     if not file.exists():
         return
@@ -48,27 +48,27 @@ def install() -> None:
 
     def planning(self: Volume, stages: tuple[TableWrite, ...]) -> None:
         write_plan(self, stages)
-        come_to(PLAN_SAVED)
+        reach(PLAN_SAVED)
 
     def writing_files(*arguments: Any) -> list[WrittenFile]:
         files = write_files(*arguments)
-        come_to(FILES_WRITTEN)
+        reach(FILES_WRITTEN)
         return files
 
     def committing(self: DeltaSink, *arguments: Any) -> tuple[TopicPartition, ...]:
         replaced = take(self, *arguments)
-        come_to(TABLE_COMMITTED)
+        reach(TABLE_COMMITTED)
         return replaced
 
     def committing_offsets(self: GroupOffsets, offsets: Mapping[TopicPartition, int], wait: bool = False) -> None:
         of_a_cycle = bool(offsets) and not wait
         commit_offsets(self, offsets, wait or of_a_cycle)
         if of_a_cycle:
-            come_to(OFFSETS_COMMITTED)
+            reach(OFFSETS_COMMITTED)
 
     def sending(self: Mailbox, message: FromConsumer) -> int:
         if isinstance(message, StopConsumingEvent):
-            come_to(ANSWER_NOT_SENT)
+            reach(ANSWER_NOT_SENT)
         return send(self, message)
 
     Volume.write_plan = planning  # type: ignore[method-assign]

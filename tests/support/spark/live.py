@@ -1,4 +1,4 @@
-"""Topics, tables and pipelines on a real Kafka and a real Spark in this process, for tests of the Spark pipeline."""
+"""Topics, tables and pipelines with a real broker and a real Spark, in the process of the tests."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field
@@ -38,7 +38,7 @@ class Borrowed(Engine):
 
 @dataclass
 class Lake:
-    """Topics of a test's own, what becomes of them, and pipelines that read them."""
+    """A test's own topics, tables and pipelines."""
 
     kafka: Kafka
     admin: Admin
@@ -48,7 +48,7 @@ class Lake:
     pipelines: list[SparkPipeline] = field(default_factory=list)
 
     def __post_init__(self) -> None:
-        # Idempotent: else a batch that has to be sent again comes after those that were sent after it.
+        # Idempotent, so that a resent batch keeps its place.
         self._producer = make_producer(self.kafka, {"enable.idempotence": True})
 
     @property
@@ -83,7 +83,7 @@ class Lake:
         return pipeline
 
     def staged(self, name: str = "table") -> list[str]:
-        """The directories of cycles below the table: of stored ones, and of others."""
+        """All staging directories below the table, committed or not."""
         return sorted(str(path) for path in Path(self.table(name)).glob("data/*/*/*"))
 
     def rows(self, columns: str = "_topic, _partition, _offset", name: str = "table") -> list[tuple[Any, ...]]:
@@ -92,7 +92,7 @@ class Lake:
 
 @dataclass
 class Reading:
-    """A pipeline that holds partitions, as a consumer's machine would have it."""
+    """Drives a pipeline as a consumer's machine does."""
 
     pipeline: SparkPipeline
     topics: SortedMapping[str, TopicService]
@@ -104,11 +104,11 @@ class Reading:
         return ended
 
     def after_a_cycle(self) -> tuple[int, ...]:
-        """Where its partitions are then, in order."""
+        """Runs a cycle and returns the positions, in the order of partitions."""
         return tuple(self.cycle().positions.values())
 
     def until(self, *ends: int) -> list[CycleEnded]:
-        """Cycles until the partitions, in order, are there."""
+        """Runs cycles until the partitions, in order, have these positions."""
         cycles: list[CycleEnded] = []
         for _ in range(40):
             if tuple(self.at.values()) == ends:

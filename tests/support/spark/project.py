@@ -1,4 +1,4 @@
-"""A person's directory with restow.toml and transforms, in which tests run restow's commands as processes."""
+"""A user's directory with restow.toml and transforms, in which tests run restow's commands."""
 
 import json
 import os
@@ -19,7 +19,7 @@ QUICK = '"spark.driver.extraJavaOptions" = "-XX:TieredStopAtLevel=1"'
 
 
 def rows_of(table: Path | str, columns: str) -> list[tuple[Any, ...]]:
-    """In the order they are in its files: as DuckDB reads them."""
+    """The table's rows in the order of its files, read by DuckDB."""
     files = sorted(DeltaTable(table).file_uris())
     if not files:
         return []

@@ -1,4 +1,4 @@
-"""Transforms that consumers of the live tests import by name."""
+"""Transforms of the live tests on the light pipeline."""
 
 from collections.abc import Iterable
 

@@ -1,4 +1,4 @@
-"""Transforms that the tests of the Spark pipeline name."""
+"""Transforms of the Spark pipeline's tests."""
 
 import time
 
@@ -8,7 +8,7 @@ SECONDS = 60
 
 
 def doubled(records: DataFrame) -> DataFrame:
-    """Even ones, twice; it names its columns, and none of the lineage."""
+    """Doubles the even numbers, and selects no lineage columns."""
     number = functions.col("value").cast("string").cast("long")
     twice = functions.explode(functions.array(functions.lit("a"), functions.lit("b")))
     return records.select(number.alias("number")).filter("number % 2 = 0").select("number", twice.alias("copy"))
@@ -19,7 +19,7 @@ def counted(records: DataFrame) -> DataFrame:
 
 
 def kept(records: DataFrame) -> DataFrame:
-    """Enriched by a join, through which it keeps the lineage itself."""
+    """Joins names, and selects the lineage columns itself."""
     names = records.sparkSession.createDataFrame([(0, "zero"), (1, "one")], "partition int, name string")
     joined = records.join(functions.broadcast(names), "partition", how="left")
     return joined.select("name", "_topic", "_partition", "_offset", "_timestamp")
@@ -31,7 +31,7 @@ def never_seven(records: DataFrame) -> DataFrame:
             raise ValueError("a seven")
         return int(text)
 
-    check = functions.udf(lambda text: checked(text), "int")  # noqa: PLW0108  Spark asks much of type hints
+    check = functions.udf(lambda text: checked(text), "int")  # noqa: PLW0108  a lambda needs no type hints for Spark
     return records.select(check(functions.col("value").cast("string")).alias("number"))
 
 
