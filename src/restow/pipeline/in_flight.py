@@ -77,7 +77,7 @@ class InFlight:
         return tuple(self._uncertain)
 
     def settle(self, cycle: TargetCycle) -> bool:
-        """Returns whether the cycle was stored. Raises RestowError if the sink can't say: it stays uncertain."""
+        """Returns whether the cycle was stored. Raises RestowError if the sink fails: the cycle stays uncertain."""
         is_stored = cycle.sink.settle(cycle.staging, cycle.spans)
         self._uncertain.remove(cycle)
         return is_stored

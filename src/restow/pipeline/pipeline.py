@@ -194,6 +194,6 @@ class SparkPipeline:
     def _log_broker_errors(self, error: RestowError | None) -> None:
         """Once until all partitions have an answer again. The text is not compared: it names a changing partition."""
         if error and self._news.is_new(BROKERS, "failing"):
-            log.warning("%s; it is asked again, and partitions with known ends continue", error)
+            log.warning("%s; it is retried, and partitions with known ends continue", error)
         elif not error and self._news.is_over(BROKERS):
             log.info("the ends of all partitions are known again")

@@ -15,7 +15,7 @@ COLOUR: Final = re.compile(r"\x1b\[[0-9;]*m")
 
 class DeltaTableError(RestowError):
     """The table can't be opened, read or written now; a retry may succeed. A commit that raised this may still have
-    been taken: only `DeltaSink.settle` tells."""
+    been taken: ask `DeltaSink.settle`."""
 
 
 def one_line(error: Exception) -> str:

@@ -39,8 +39,8 @@ SCRAM: Final = "org.apache.kafka.common.security.scram.ScramLoginModule"
 
 
 def java_properties(properties: Mapping[str, str], java_names: Collection[str] = ()) -> dict[str, str]:
-    """`java_names`: properties that `[spark]` sets under their Java names. If security settings are among them, none is
-    missing. Raises InvalidInput."""
+    """`java_names`: properties that `[spark]` sets under their Java names. If they include security settings, the user
+    has configured Java's security, and nothing is refused for lack of a translation. Raises InvalidInput."""
     translated = {name: properties[name] for name in SAME if name in properties}
     translated |= {java: properties[name] for name, java in RENAMED.items() if name in properties}
     translated |= {java: _text_of(name, properties[name]) for name, java in IN_FILES.items() if name in properties}

@@ -23,7 +23,7 @@ SCHEMA: Final = (
     "offset bigint, timestamp timestamp"
 )
 LONGEST_POLL_MS: Final = 0
-"""A range never needs more records than the log has, so that a broker must not wait for more."""
+"""No long polls: a range ends at the log's end at the latest, so that there is nothing to wait for."""
 RECORDS_AT_ONCE: Final = 5000
 """After every poll the connector asks for both ends of the log: with the default of 500 records, every half
 megabyte."""
@@ -57,8 +57,7 @@ class Reader:
         self._reader = session.read.format("kafka").options(**options)
 
     def frame(self, ranges: Mapping[TopicPartition, Range], most_tasks: int) -> DataFrame:
-        """The records of these ranges, partition by partition in the order of offsets, read by at most `most_tasks`
-        tasks."""
+        """The records of these ranges, ordered by offset within each partition, in at most `most_tasks` tasks."""
         options = {
             "assign": _by_topic(ranges),
             "startingOffsets": _offsets({partition: taken.first for partition, taken in ranges.items()}),
