@@ -53,7 +53,7 @@ def test_a_temporary_broker_leaves_no_process_and_no_file() -> None:
     with EmbeddedKafka() as broker:
         [group], [log] = broker.process_ids, broker.logs
         assert "KafkaRaftServer" in log.read_text()
-        assert len(members_of(group)) == 2  # the keeper and Java
+        assert len(members_of(group)) == 2  # the lifeline and Java
     assert members_of(group) == []
     assert not log.parent.parent.exists()
 

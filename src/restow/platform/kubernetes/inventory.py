@@ -30,7 +30,7 @@ class ConsumerObjects:
     leaving: list[str] = field(default_factory=list)
     """Everything else, by name: the remains of a deleted consumer."""
     creations: set[str] = field(default_factory=set)
-    """Creations of which an object is left that could write, or could create one that does."""
+    """Creations with an object left that could write, or could create a pod that does."""
 
     @property
     def is_there(self) -> bool:

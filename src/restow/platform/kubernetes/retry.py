@@ -9,8 +9,8 @@ from restow.platform.interface import PlatformRefusal
 from restow.platform.kubernetes.api import ApiError, Rejected, Unreachable
 
 RETRY_FOR_S: Final = 2.0
-"""How long a request is retried. Not longer: a controller that was replaced meanwhile must not go on, and one that was
-not retries by itself a few seconds later."""
+"""How long a request is retried. Not longer: a controller that has been replaced must stop, and an active controller
+retries by itself a few seconds later."""
 BACKOFF: Final = Backoff(first_s=0.1, longest_s=10.0)
 TRANSIENT: Final = (429, 500, 502, 503, 504)
 """Throttled, or a server that is starting, ending or busy."""

@@ -1,4 +1,4 @@
-"""Starts supervisors, and notices how those that this process started have ended. Used by `supervisors.py`."""
+"""Starts supervisors, and reports how they ended. Used by `supervisors.py`."""
 
 import os
 import signal

@@ -35,7 +35,7 @@ SIGNALS: Final = (signal.SIGCHLD, signal.SIGHUP, signal.SIGTERM, signal.SIGINT)
 TURN_EVERY_S: Final = 1.0
 RESTART: Final = Backoff(first_s=0.5, longest_s=30.0)
 STABLE_AFTER_S: Final = 60.0
-"""A consumer that ran this long starts the backoff anew when it crashes."""
+"""A consumer that ran this long and then crashes starts the backoff from its first pause."""
 
 MOST_FILES: Final = 1 << 20
 
