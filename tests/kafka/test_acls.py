@@ -3,6 +3,7 @@
 The broker's own log of what its authorizer decided tells which rights were asked for.
 """
 
+import logging
 import re
 import sqlite3
 import sys
@@ -152,9 +153,7 @@ class Running:
     def _control(self) -> None:
         with Journal(self._directory / "events.jsonl") as journal:
             platform = LocalProcesses("lake", self._directory, self._command, 5.0)
-            controller = ControllerProcess(
-                self._settings["controller"], platform, journal, Health(None), self.said.append
-            )
+            controller = ControllerProcess(self._settings["controller"], platform, journal, Health(None))
             controller.run(self._over["controller"].wait)
 
     def _command(self, consumer: ConsumerId, volume: Path, _: ConsumerSettings) -> Sequence[str]:
@@ -165,8 +164,9 @@ class Running:
 
 @pytest.mark.kafka
 def test_what_is_named_is_enough_and_nothing_of_it_is_spare(
-    guarded: EmbeddedKafka, tmp_path: Path, eventually: Eventually
+    guarded: EmbeddedKafka, tmp_path: Path, eventually: Eventually, caplog: pytest.LogCaptureFixture
 ) -> None:
+    caplog.set_level(logging.INFO, "restow")
     root = settings_of("root", guarded, tmp_path)
     needed = each_of(acls(root))
     grant(make_admin_client(root.kafka), acls(root))
@@ -179,7 +179,7 @@ def test_what_is_named_is_enough_and_nothing_of_it_is_spare(
         ensure_topics(admin, Topics(most_consumers=1))  # it makes them, and will have to grow them
     try:
         group.start("controller")
-        eventually(lambda: "took over group lake" in group.said, within_s=60)
+        eventually(lambda: "took over group lake" in caplog.messages, within_s=60)
         group.start("monitor")
         producer = make_producer(root.kafka)
         producer.produce("orders-1", b"an order", partition=0)

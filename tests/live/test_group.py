@@ -78,7 +78,7 @@ def test_a_consumer_that_hangs_is_restarted_and_then_replaced(group: LiveGroup) 
     [hanging, *_] = group.running()
     os.kill(group.running()[hanging], signal.SIGSTOP)
     group.produce(orders)
-    group.eventually(lambda: "it is restarted" in group.said(), within_s=60)
+    group.eventually(lambda: "restarting it" in group.said(), within_s=60)
     group.settle(orders, consumers=2)
     group.audit()
 

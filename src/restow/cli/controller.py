@@ -90,7 +90,7 @@ def run(args: argparse.Namespace) -> int:
         journal = ending.enter_context(Journal(event_log))
         log.info("the controller of group %s starts; its event log is %s", group, event_log)
         warm_up_packing()
-        ControllerProcess(settings, platform, journal, health, log.info).run(stop.wait)
+        ControllerProcess(settings, platform, journal, health).run(stop.wait)
     return 0
 
 

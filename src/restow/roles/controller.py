@@ -1,10 +1,11 @@
-"""The process behind `restow controller`: the machine, wired to Kafka and a platform. One loop, every wait has a limit.
+"""The process behind `restow controller`: the machine, wired to Kafka and a platform. One loop, every wait is bounded.
 
-A round: read what has come, let the machine decide, commit what is to be sent together with the intention to change the
-platform, then change the platform. Killed anywhere in it, it leaves what the next controller's Synchronize repairs:
-nothing is kept here that can't be asked again.
+A round reads what has arrived, steps the machine, commits the messages together with the intention to change the
+platform, and then changes the platform. A crash at any point leaves a state that the next controller's Synchronize
+repairs: the process keeps nothing that it can't ask for again.
 """
 
+import logging
 import os
 import socket
 import time
@@ -12,7 +13,8 @@ from collections import deque
 from collections.abc import Callable, Iterable, Sequence
 from typing import Final
 
-from restow.controller.effects import Effect, ListConsumers, Moved, Noted, Send
+from restow.backoff import News
+from restow.controller.effects import Effect, ListConsumers, Moved, Noted, NoteKind, Send
 from restow.controller.events import (
     ClockTicked,
     ConsumersListed,
@@ -51,38 +53,46 @@ from restow.protocol.messages import (
 from restow.protocol.records import SkippedRecords, Undecodable, common_version
 from restow.settings import Settings
 
+log = logging.getLogger(__name__)
+
 ROUND_S: Final = 0.2
-"""How long a round waits for something to come."""
+"""How long a round waits for records."""
 IN_CHARGE_FOR_S: Final = 0.5
-"""After a commit that is older than this, another one proves that we are still in charge before the platform is
-touched: a process may be stopped for any time between two instructions."""
+"""If the last commit is older, another one proves that this controller is still in charge before it changes the
+platform: a process may be stopped for any time between two instructions."""
+LEVELS: Final[dict[NoteKind, int]] = {
+    "decision": logging.INFO,
+    "flag": logging.WARNING,
+    "cleared": logging.INFO,
+    "consumer": logging.INFO,
+    "failure": logging.WARNING,
+}
+LISTING: Final = "the platform's list"
 
 
 class ControllerProcess:
-    def __init__(
-        self, settings: Settings, platform: Platform, journal: Journal, signs: Health, say: Callable[[str], None]
-    ) -> None:
-        self._settings, self._platform, self._journal = settings, platform, journal
-        self._signs, self._say = signs, say
+    def __init__(self, settings: Settings, platform: Platform, journal: Journal, health: Health) -> None:
+        self._settings, self._platform, self._journal, self._health = settings, platform, journal, health
         self._admin = Admin(settings.kafka)
-        self._channel = ControllerChannel(settings, f"{socket.gethostname()}-{os.getpid()}", signs.alive)
+        self._channel = ControllerChannel(settings, f"{socket.gethostname()}-{os.getpid()}", health.alive)
         self._state: State = begin(Rules(settings.controller, settings.consumer, settings.consume))
         self._skipped = SkippedRecords()
+        self._news = News()
         self._waiting: deque[Event] = deque()
-        self._room = 0
+        self._grown_to = 0
         self._committed_s = 0.0
 
-    def run(self, told_to_stop: Callable[[float], bool]) -> None:
-        """Until it is told to stop. Raises Replaced when another controller takes over."""
+    def run(self, should_stop: Callable[[float], bool]) -> None:
+        """Runs until `should_stop(0.0)` returns True. Raises Replaced when another controller takes over."""
         warm_up()
         ensure_topics(self._admin, self._settings.topics)
         with self._channel, self._admin:
             self._waiting.append(TookOver(self._channel.take_over()))
-            self._say(f"took over group {self._settings.group.name}")
-            self._read_services(told_to_stop)
-            self._signs.ready()
-            while not told_to_stop(0.0):
-                self._signs.alive()
+            log.info("took over group %s", self._settings.group.name)
+            self._read_services(should_stop)
+            self._health.ready()
+            while not should_stop(0.0):
+                self._health.alive()
                 self.round()
 
     def round(self) -> None:
@@ -93,28 +103,28 @@ class ControllerProcess:
             self._state, done = step(before, event)
             self._journal.write(before, event, done, self._state)
             effects += done
-        self._tell(effects)
+        _log(effects)
         self._act(effects)
         if last is not None:
             self._channel.acted_on(last)
 
-    def _read_services(self, told_to_stop: Callable[[float], bool]) -> None:
-        """What the group consumes is known before anything is decided."""
-        while not self._channel.has_read_services and not told_to_stop(0.0):
-            self._signs.alive()
+    def _read_services(self, should_stop: Callable[[float], bool]) -> None:
+        """Reads the whole service topic, so that the first decision knows what the group consumes."""
+        while not self._channel.has_read_services and not should_stop(0.0):
+            self._health.alive()
             self._waiting += self._events(self._channel.read(ROUND_S))
 
     def _gathered(self) -> tuple[list[Event], int | None]:
-        """What happened since the last round, the clock first; and the last offset of partition 0 among it."""
-        came = self._events(self._channel.read(0.0 if self._waiting else ROUND_S))
+        """The events since the last round, the clock first, and the last offset of partition 0 among them."""
+        arrived = self._events(self._channel.read(0.0 if self._waiting else ROUND_S))
         events: list[Event] = [ClockTicked(time.monotonic(), self._channel.is_listening())]
         events += self._waiting
         self._waiting.clear()
-        last = max((event.heard[-1].offset for event in came if isinstance(event, Received)), default=None)
-        return [*events, *came, *self._platform.changes()], last
+        last = max((event.heard[-1].offset for event in arrived if isinstance(event, Received)), default=None)
+        return [*events, *arrived, *self._platform.changes()], last
 
     def _events(self, reads: Iterable[Read]) -> list[Event]:
-        """Of several measurements the last; what consumers said, at once."""
+        """Keeps the newest of several measurements, and puts all messages of consumers into one event."""
         events: list[Event] = []
         heard: list[Heard] = []
         newest: SpeedsMeasured | None = None
@@ -136,33 +146,23 @@ class ControllerProcess:
         match message:
             case Undecodable():
                 if self._skipped.is_new(message):
-                    self._say(str(message))
+                    log.warning("%s", message)
             case Measurement():
                 return SpeedsMeasured.from_measurement(message)
             case ServiceUpdate():
                 return ServiceChanged(message)
             case ControllerStarted(controller):
-                raise Replaced(f"{controller} has taken over this group; this one ends and changes nothing more")
+                raise Replaced(f"{controller} has taken over this group; this controller ends and changes nothing more")
             case PlatformChangeIntended():
-                pass  # our own mark
+                pass  # written by this controller
             case _ if isinstance(message, FromConsumer):
                 return Heard(offset, message)
         return None
 
-    def _tell(self, effects: Iterable[Effect]) -> None:
-        for effect in effects:
-            match effect:
-                case Moved(source, target, _, words):
-                    self._say(f"{source} -> {target}: {words}")
-                case Noted():
-                    self._say(effect.line)
-                case _:
-                    pass
-
     def _act(self, effects: Iterable[Effect]) -> None:
         sends = [self._addressed(effect) for effect in effects if isinstance(effect, Send)]
         changes = [effect for effect in effects if isinstance(effect, PlatformRequest)]
-        self._make_room(changes)
+        self._grow_topics(changes)
         if sends or changes:
             self._commit(sends, changes)
         for start in range(0, len(changes), self._platform.at_once):
@@ -181,7 +181,7 @@ class ControllerProcess:
 
     def _commit(self, sends: Iterable[Addressed], changes: Iterable[PlatformRequest]) -> None:
         epoch = self._state.epoch
-        assert epoch is not None, "nothing is done before the group is taken over"
+        assert epoch is not None, "a controller acts only after it took over the group"
         changes = tuple(changes)
         intention = PlatformChangeIntended(
             epoch,
@@ -192,13 +192,13 @@ class ControllerProcess:
         self._channel.send(tuple(sends), intention if changes else None)
         self._committed_s = time.monotonic()
 
-    def _make_room(self, changes: Iterable[PlatformRequest]) -> None:
-        """A new consumer's partitions are there before it is."""
+    def _grow_topics(self, changes: Iterable[PlatformRequest]) -> None:
+        """Grows the topics, so that a new consumer's partitions exist before it does."""
         needed = max((change.consumer for change in changes if isinstance(change, CreateConsumer)), default=0)
-        if needed > self._room:
+        if needed > self._grown_to:
             grow_topics(self._admin, self._settings.topics, max(needed, self._settings.topics.most_consumers))
             self._channel.learn_partitions()
-            self._room = max(needed, self._settings.topics.most_consumers)
+            self._grown_to = max(needed, self._settings.topics.most_consumers)
 
     def _change(self, changes: Sequence[PlatformRequest]) -> None:
         for refused in self._platform.take(changes):
@@ -209,4 +209,19 @@ class ControllerProcess:
         try:
             self._waiting.append(ConsumersListed(self._platform.list()))
         except PlatformRefusal as refusal:
-            self._say(f"the platform doesn't tell who is there: {refusal}; it is asked again")
+            if self._news.is_new(LISTING, str(refusal)):
+                log.warning("the platform can't list the consumers: %s; retrying", refusal)
+        else:
+            if self._news.is_over(LISTING):
+                log.info("the platform lists the consumers again")
+
+
+def _log(effects: Iterable[Effect]) -> None:
+    for effect in effects:
+        match effect:
+            case Moved(source, target, _, words):
+                log.info("%s -> %s: %s", source, target, words)
+            case Noted(kind):
+                log.log(LEVELS[kind], "%s", effect.line)
+            case _:
+                pass
