@@ -207,10 +207,10 @@ class TestOnlyValidCommands:
         return found
 
     def test_a_command_is_obeyed_once(self, checker: OnlyValidCommands, said: Said, one: ConsumerProcess) -> None:
-        checker.told(one, start())
+        checker.commanded(one, start())
         checker.changing(one, change(starts=True))
         assert said == []
-        checker.told(one, start())
+        checker.commanded(one, start())
         checker.changing(one, change(starts=True))
         assert said == [5]
 
@@ -218,8 +218,8 @@ class TestOnlyValidCommands:
     def test_a_command_to_another_or_of_an_old_epoch_is_not_obeyed(
         self, checker: OnlyValidCommands, said: Said, one: ConsumerProcess, command: StartConsumingCommand
     ) -> None:
-        checker.asked(one, StateQuery(5, 1))
-        checker.told(one, command)
+        checker.queried(one, StateQuery(5, 1))
+        checker.commanded(one, command)
         checker.changing(one, change(starts=True))
         assert said == [5]
 
@@ -228,7 +228,7 @@ class TestOnlyValidCommands:
     ) -> None:
         checker.changing(one, change(starts=False))
         assert said == [5]
-        checker.told(one, StopConsumingCommand(5, 2, 20, (P,)))
+        checker.commanded(one, StopConsumingCommand(5, 2, 20, (P,)))
         checker.changing(one, change(starts=False))
         assert said == [5]
 

@@ -24,7 +24,7 @@ if TYPE_CHECKING:
     from restow.model import Speeds
     from restow.simulator.measures import Series
     from restow.simulator.summary import Summary
-    from restow.simulator.world import Outcome
+    from restow.simulator.world import SimulatedRun
 
 DEFAULT_HOURS = 0.5
 DEFAULT_CAPACITY = 1_000_000.0
@@ -159,7 +159,7 @@ def _single(args: argparse.Namespace, chosen: Scenario) -> int:
     return 1 if found.violations else 0
 
 
-def _draw(outcome: "Outcome", file: Path) -> None:
+def _draw(outcome: "SimulatedRun", file: Path) -> None:
     # Loading matplotlib takes as long as a small run, so only --plot loads it.
     from restow.study.plots import save
     from restow.study.simulation_plot import picture
@@ -175,7 +175,7 @@ def _in_words(chosen: Scenario) -> str:
     )
 
 
-def _show(outcome: "Outcome", found: "Summary") -> None:
+def _show(outcome: "SimulatedRun", found: "Summary") -> None:
     series = outcome.measures.series
     over_time = table(
         *map(right, ("minutes", "load MB/s", "consumers", "moves", "overloaded", "backlog MB", "latency s")),
@@ -211,7 +211,7 @@ def _line(series: "Series", begin: int, end: int) -> tuple[str, ...]:
     )
 
 
-def _figures(outcome: "Outcome", found: "Summary") -> Iterator[tuple[str, str]]:
+def _figures(outcome: "SimulatedRun", found: "Summary") -> Iterator[tuple[str, str]]:
     yield "consumers, mean and most", f"{found.consumers_mean:g}, {found.consumers_max}"
     yield "cost, consumer-hours", f"{found.consumer_hours:g}"
     yield "moves", f"{found.moves}"

@@ -1,14 +1,22 @@
-"""The real machines in a seeded world that tries to break them. It imports no edge: no Kafka client, no clock.
+"""The simulator: the real machines in a seeded world that tries to break them. No Kafka client, no real clock.
 
-scenario.py                 what a run is about; what isn't given is drawn from the seed
-agenda.py                   what happens when, in simulated seconds
-topics.py, wire.py          Kafka: transactions, fencing, delays, repeats, outages; messages as values or as bytes
-data.py, workloads.py       what producers write, and how fast
-sinks.py                    tables that refuse late writes, and ordinary sinks
-platform.py                 where consumers run
-controller.py, consumer.py, monitor.py, processes.py   the processes, which may die or stand still after any step
-faults.py                   what goes wrong
-checkers.py, coverage.py    what must never happen; what has occurred
-measures.py                 what a user wants to know
-world.py                    all of it together: `run(scenario)`
+scenario.py     what a run simulates; whatever is not given is drawn from the seed
+world.py        the simulated world; `run(scenario)` is the entry
+agenda.py       the event queue, in simulated seconds
+topics.py       Kafka: transactions, fencing, delays, duplicates, outages
+wire.py         records as messages or as the protocol's bytes
+data.py         what producers have written to each partition
+workloads.py    how fast they write
+sinks.py        tables that refuse late writes, and ordinary sinks
+platform.py     runs consumers, like processes/ and kubernetes/
+processes.py    what the processes share: each may crash or hang after any step
+controller.py   a controller process
+consumer.py     a consumer process
+monitor.py      a monitor process
+faults.py       what goes wrong
+checkers.py     what must never happen, one checker per property
+rolls.py        the checker of rolls
+coverage.py     which events, effects, transitions and faults have occurred
+measures.py     cost, moves, pauses, latency and backlog over time
+summary.py      those in a dozen numbers
 """

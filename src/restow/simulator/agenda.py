@@ -1,5 +1,5 @@
-"""What happens when, in simulated seconds: a heap of moments and what to do at each. Everything in the world acts from
-here, in one order, so that a seed gives one story.
+"""The event queue, in simulated seconds. Everything in the world acts from here, in one order, so that a seed always
+gives the same run.
 """
 
 import heapq
@@ -15,7 +15,7 @@ class Agenda:
         self._count = 0
 
     def at(self, time_s: float, action: Action) -> None:
-        """Never before now; of two at one time, the one that was noted first comes first."""
+        """Schedules an action for this time, or for now if it has passed. Ties run in the order scheduled."""
         self._count += 1
         heapq.heappush(self._heap, (max(time_s, self.now_s), self._count, action))
 

@@ -1,17 +1,16 @@
-"""The lines of "What must never happen", each a small class that watches the world itself, not what anybody believes.
+"""What must never happen, one checker per property. Checkers watch the world itself, not what a controller assumes.
 
-OneReader          1  a consumer is told to start a partition, or starts it, while another may still read it
-TakenOnce          1, 2  an offset is skipped, or taken twice by a table that knows its offsets
-NothingLost        3  a record of an ordinary sink is lost
-Progress           4  the group doesn't come right when the faults are over
-Bounded            4  commands pile up that nobody answers
-OneRolls           4  more than one consumer pauses for new settings, or is lost to bad ones; or somebody has older ones
-                      when the faults are over (rolls.py)
-OnlyValidCommands  5  a stale or repeated command changes what is read; or something is read that was given up
-OnlyIntended       5  the platform is touched by a controller that has not committed its intention while in charge
-OnlyMeasured       5  a bad measurement is believed
+OneReader          1     a consumer is commanded to start a partition, or starts it, while another may still read it
+TakenOnce          1, 2  a table that knows its offsets skips one, or stores it twice
+NothingLost        2, 3  a record is lost
+Progress           4     the group does not recover after the faults
+Bounded            4     unanswered commands pile up
+OneRolls           4     a roll pauses or loses more than one consumer, or leaves one with outdated settings (rolls.py)
+OnlyValidCommands  5     a stale or repeated command changes what is read, or a consumer reads what it has lost
+OnlyIntended       5     a controller changes the platform without a committed intention
+OnlyMeasured       5     a bad measurement is believed
 
-`Watch` is what the processes tell; it passes each thing on to the checkers that want to know.
+`Watch` is what the processes call; it passes each call on to the checkers concerned.
 """
 
 from collections.abc import Callable
@@ -38,19 +37,19 @@ if TYPE_CHECKING:
     from restow.simulator.world import World
 
 Report = Callable[[int, str], None]
-"""The number of the line, and what happened."""
+"""Reports a violation: the number of the property, and what happened."""
 MOST_UNANSWERED: Final = 100
 LATE_S: Final = 90.0
-"""Long enough for anything that is merely under way."""
+"""Whatever takes longer is no longer merely in progress."""
 
 
 class Runaway(Exception):
-    """It will not end by itself."""
+    """The run can't recover, and is ended."""
 
 
 class OneReader:
-    """A consumer that was given up by forced handover may come back and read on: its table refuses what it writes. One
-    that the platform called gone may too: then the platform has lied. Nobody else."""
+    """Two consumers are excused: one that was given up by forced handover, because its table refuses its writes; and
+    one that the platform has reported gone, because then the platform was wrong."""
 
     def __init__(self, report: Report) -> None:
         self._report = report
@@ -73,7 +72,7 @@ class OneReader:
                 is_meant = other.number == consumer and other.incarnation == command.incarnation
                 if not is_meant and not self._is_excused(other, partition):
                     self._report(
-                        1, f"consumer {consumer} is told to start {partition}, which consumer {other.number} reads"
+                        1, f"consumer {consumer} is commanded to start {partition}, which consumer {other.number} reads"
                     )
 
     def held(self, process: "ConsumerProcess", partition: TopicPartition) -> None:
@@ -85,7 +84,7 @@ class OneReader:
 
     def released(self, process: "ConsumerProcess", partition: TopicPartition) -> None:
         self.readers[partition].remove(process)
-        if process.is_alive and not process.is_disowned:  # that one's word is not for who has its number now
+        if process.is_alive and not process.is_disowned:  # another consumer has its number now
             self._given_up.discard((process.number, partition))
 
     def _is_excused(self, process: "ConsumerProcess", partition: TopicPartition) -> bool:
@@ -93,7 +92,7 @@ class OneReader:
 
 
 def _mistaken_for(controller: "ControllerProcess") -> list[ConsumerId]:
-    """Numbers for which one has answered that the platform called gone, in the place of the one that has it now."""
+    """Numbers for which a consumer answers that was reported gone, instead of the one that has the number now."""
     views = controller.state.consumers
     return [
         zombie.number
@@ -122,14 +121,14 @@ class TakenOnce:
 
 
 class NothingLost:
-    """Whatever the sink, and also where a topic's table changes: a write begins where the last one ended, or before."""
+    """In every sink, also when a topic's table changes, a write begins where the last one ended, or before."""
 
     def __init__(self, report: Report) -> None:
         self._report = report
         self._reached: dict[TopicPartition, int] = {}
 
     def begun(self, partition: TopicPartition, service: TopicService, position: int) -> None:
-        """The first time that anybody reads it."""
+        """A consumer reads the partition for the first time."""
         self._reached.setdefault(partition, position if service.start == "latest" else 0)
 
     def stored(
@@ -146,8 +145,8 @@ class NothingLost:
 
 
 class OnlyValidCommands:
-    """What changes was named by a command of the newest epoch to this very incarnation, read for the first time; or it
-    is what the volume had; or it is the end."""
+    """A consumer changes what it reads only by a command of the newest epoch to its incarnation, read for the first
+    time; by its checkpoint; or because it shuts down."""
 
     def __init__(self, report: Report) -> None:
         self._report = report
@@ -161,7 +160,7 @@ class OnlyValidCommands:
         self._epoch[process] = 0 if saved is None else saved.epoch
         self._read[process] = set()
 
-    def told(self, process: "ConsumerProcess", command: Command) -> None:
+    def commanded(self, process: "ConsumerProcess", command: Command) -> None:
         number = (command.epoch, command.sequence)
         is_meant = command.incarnation == process.incarnation and command.epoch >= self._epoch[process]
         if not is_meant or number in self._read[process]:
@@ -171,27 +170,25 @@ class OnlyValidCommands:
         word = "start" if isinstance(command, StartConsumingCommand) else "stop"
         self._words[process].update(dict.fromkeys(command.partitions, word))
 
-    def asked(self, process: "ConsumerProcess", query: StateQuery) -> None:
+    def queried(self, process: "ConsumerProcess", query: StateQuery) -> None:
         self._raise(process, query.epoch)
 
     def changing(self, process: "ConsumerProcess", change: ChangeAssignment) -> None:
         words = self._words[process]
         for partition in change.start:
             if words.get(partition) != "start":
-                self._report(5, f"consumer {process.number} starts {partition}, and no valid command says so")
+                self._report(5, f"consumer {process.number} starts {partition} without a valid command")
         if process.state is not None and not process.state.ending:
             for partition in change.stop:
                 if words.get(partition) != "stop" and partition not in change.start:
-                    self._report(5, f"consumer {process.number} stops {partition}, and no valid command says so")
+                    self._report(5, f"consumer {process.number} stops {partition} without a valid command")
         for partition in (*change.start, *change.stop):
             words.pop(partition, None)
 
     def reading(self, process: "ConsumerProcess", cycle: RunCycle) -> None:
         for partition in cycle.positions:
             if partition not in process.positions:
-                self._report(
-                    1, f"consumer {process.number} goes on with {partition}, which it was told that others have"
-                )
+                self._report(1, f"consumer {process.number} goes on reading {partition}, which it has lost to another")
                 raise Runaway
 
     def died(self, process: "ConsumerProcess") -> None:
@@ -199,7 +196,7 @@ class OnlyValidCommands:
             known.pop(process, None)
 
     def _raise(self, process: "ConsumerProcess", epoch: int) -> None:
-        """A new controller: what the one before it said, and wasn't done yet, counts no more."""
+        """A new controller: commands of the one before that were not applied yet are void."""
         if epoch > self._epoch[process]:
             self._epoch[process] = epoch
             self._words[process].clear()
@@ -216,7 +213,7 @@ class OnlyIntended:
     def requested(self, controller: "ControllerProcess", request: PlatformRequest) -> None:
         intentions = self._intended.get(controller, ())
         if not any(request.consumer in (*each.create, *each.delete, *each.restart) for each in intentions):
-            self._report(5, f"{type(request).__name__} of consumer {request.consumer} without an intention in Kafka")
+            self._report(5, f"{type(request).__name__} of consumer {request.consumer} without a committed intention")
 
 
 class OnlyMeasured:
@@ -246,13 +243,13 @@ class Bounded:
     def sent(self, controller: "ControllerProcess", consumer: ConsumerId) -> None:
         view = controller.state.consumers.get(consumer)
         if view is not None and len(view.sent) > MOST_UNANSWERED:
-            self._report(4, f"consumer {consumer} has not answered {len(view.sent)} commands, and gets more")
+            self._report(4, f"consumer {consumer} has {len(view.sent)} unanswered commands, and gets more")
             raise Runaway
 
 
 class Progress:
-    """After the faults: every partition of interest is read by one consumer, what is written is stored, what had piled
-    up becomes less, nobody is left over, and the controller comes to rest."""
+    """After the faults every consumed partition is read by one consumer, records are stored, backlogs shrink, no idle
+    consumer is left, and the controller comes to rest."""
 
     def __init__(self, report: Report) -> None:
         self._report = report
@@ -262,16 +259,16 @@ class Progress:
         self._behind: dict[TopicPartition, int] = {}
 
     def rested(self, now_s: float) -> None:
-        """The controller was in Sentinel, be it for a moment: a load that grows all the time leaves it no longer."""
+        """The controller was in Sentinel, if only for a moment: under a growing load it does not stay there."""
         self._rested_s = now_s
 
-    def look(self, world: "World") -> None:
+    def sample(self, world: "World") -> None:
         now_s = world.agenda.now_s
         controller = world.controller_in_charge()
         if controller is not None and controller.state.stage is Stage.SENTINEL:
             self.rested(now_s)
         busy: set[ConsumerId] = set()
-        for partition in world.of_interest():
+        for partition in world.consumed():
             readers = [each for each in world.watch.readers(partition) if not each.is_frozen]
             if len(readers) == 1 and len(world.watch.readers(partition)) == 1:
                 self._read_by_one_s[partition] = now_s
@@ -279,15 +276,15 @@ class Progress:
         self._reading_s = {n: now_s if n in busy else self._reading_s.get(n, now_s) for n in world.platform.pods}
 
     def remember(self, world: "World") -> None:
-        """How far behind each partition was when the quiet was half over."""
+        """The lag of each partition in the middle of the quiet period."""
         now_s = world.agenda.now_s
-        self._behind = {each: world.measures.waiting_records(each, now_s) for each in world.of_interest()}
+        self._behind = {each: world.measures.waiting_records(each, now_s) for each in world.consumed()}
 
     def end(self, world: "World") -> None:
         now_s = world.agenda.now_s
         if now_s - self._rested_s > LATE_S:
             self._report(4, f"the controller has not been in Sentinel for {now_s - self._rested_s:.0f} s")
-        for partition in world.of_interest():
+        for partition in world.consumed():
             unread_s = now_s - self._read_by_one_s.get(partition, 0.0)
             if unread_s > LATE_S:
                 readers = len(world.watch.readers(partition))
@@ -296,15 +293,13 @@ class Progress:
             age_s = world.measures.waiting_s(partition, now_s)
             behind, before = world.measures.waiting_records(partition, now_s), self._behind.get(partition, 0)
             if age_s > LATE_S and behind >= before:
-                self._report(4, f"{partition} is {behind} records behind, {age_s:.0f} s, and was {before} before")
+                self._report(4, f"{partition} lags by {behind} records and {age_s:.0f} s, and by {before} before")
         for consumer, since_s in sorted(self._reading_s.items()):
             if now_s - since_s > 2 * LATE_S:
-                self._report(4, f"consumer {consumer} has read nothing for {now_s - since_s:.0f} s and is still there")
+                self._report(4, f"consumer {consumer} has read nothing for {now_s - since_s:.0f} s and still exists")
         for process in world.processes:
             if process.is_alive and process.is_disowned:
-                self._report(
-                    4, f"a process of consumer {process.number} still runs, and the platform doesn't know of it"
-                )
+                self._report(4, f"a process of consumer {process.number} still runs, unknown to the platform")
 
 
 class Watch:
@@ -327,11 +322,11 @@ class Watch:
         self.only_valid.ready(process)
         self.one_rolls.ready(process)
 
-    def told(self, process: "ConsumerProcess", command: Command) -> None:
-        self.only_valid.told(process, command)
+    def commanded(self, process: "ConsumerProcess", command: Command) -> None:
+        self.only_valid.commanded(process, command)
 
-    def asked(self, process: "ConsumerProcess", query: StateQuery) -> None:
-        self.only_valid.asked(process, query)
+    def queried(self, process: "ConsumerProcess", query: StateQuery) -> None:
+        self.only_valid.queried(process, query)
 
     def changing(self, process: "ConsumerProcess", change: ChangeAssignment) -> None:
         self.only_valid.changing(process, change)

@@ -1,7 +1,7 @@
-"""A consumer process: the real machine, with simulated Kafka, volume and sinks around it.
+"""A consumer process: the real machine with a simulated Kafka, volume and sinks.
 
-It does what the machine wants, effect by effect, and may die or stand still after each: between Save and Send, between
-the commits of two tables, between a table's commit and the end of the cycle. The platform starts and ends it.
+It carries out the machine's effects one by one, and may crash or hang after each: between Save and Send, between the
+commits of two tables, between a table's commit and the end of the cycle. The platform starts and ends it.
 """
 
 import random
@@ -42,7 +42,7 @@ from restow.simulator.topics import Reader, Topic
 if TYPE_CHECKING:
     from restow.simulator.world import World
 
-REPLACED: Final = "the table has gone on without us"
+REPLACED: Final = "another consumer has written to the table"
 GAP: Final = "records were deleted before they were read"
 BROKEN_TRANSFORM: Final = "broken:transform"
 """A transform that can't be imported."""
@@ -55,14 +55,14 @@ class Volume:
 
 @dataclass(slots=True)
 class Range:
-    """What a cycle reads of one partition."""
+    """The offsets of one partition that a cycle reads."""
 
     partition: TopicPartition
     row: int
     first: int
     following: int
     left: int
-    """Records that are there and don't fit."""
+    """Records beyond this cycle's limit."""
 
 
 class ConsumerProcess(Process):
@@ -73,26 +73,26 @@ class ConsumerProcess(Process):
         self.number, self.volume, self.settings = number, volume, settings
         self.incarnation: int | None = None
         self.positions: dict[TopicPartition, int] = {}
-        """What it reads, in truth, and the next offset of each."""
+        """The partitions it really reads, and the next offset of each."""
         self.is_disowned = False
-        """The platform says that it is gone, and it isn't."""
+        """The platform has reported it gone, wrongly."""
         self.state: State | None = None
         self._effects: deque[Effect] = deque()
-        self.told_to_end = False
+        self.should_end = False
         self._cycle_began_s = 0.0
         self._cycle: RunCycle | None = None
         self._ranges: list[Range] = []
         self._gaps: list[TopicPartition] = []
         self._ended: CycleEnded | None = None
-        """How the cycle went, while it waits for data and commands."""
+        """The result of the cycle, while it waits for data and commands."""
         self._speed = (settings.capacity_bytes_per_s or 0.0) * rng.uniform(1.02, 1.2)
 
     def begin(self) -> None:
-        """From the ends of its partitions on: whatever was said before was said to others."""
+        """Reads from the ends of its partitions: earlier commands were for other incarnations."""
         if not self.world.kafka.is_up:
             self.at(self.world.kafka.down_until_s, self.begin)
             return
-        if self.told_to_end:
+        if self.should_end:
             self.exit()
             return
         kafka = self.world.kafka
@@ -104,11 +104,11 @@ class ConsumerProcess(Process):
         self._effects.extend(effects)
         self._go_on()
 
-    # How it ends.
+    # Its end.
 
     def terminate(self) -> None:
         """SIGTERM."""
-        self.told_to_end = True
+        self.should_end = True
         if self.state is None:
             self.at(self.now_s, self.exit)
         else:
@@ -129,7 +129,7 @@ class ConsumerProcess(Process):
     def exit(self) -> None:
         self.die()
 
-    # What it does.
+    # Effects.
 
     def _step(self, event: Event) -> None:
         assert self.state is not None
@@ -157,7 +157,7 @@ class ConsumerProcess(Process):
         match effect:
             case Send(message):
                 offset = self.world.kafka.append(Topic.CONTROLLER, 0, self.world.wire.seal(message))
-                self.world.trace("tell", self.number, message)
+                self.world.trace("send", self.number, message)
                 if isinstance(message, ConsumerReady):
                     self.incarnation = offset
                     self.world.watch.ready(self)
@@ -251,7 +251,7 @@ class ConsumerProcess(Process):
         return ranges
 
     def _store(self) -> None:
-        """One commit a table, then the group's offsets; it may die between any two of them."""
+        """One commit per table, then the group's offsets; it may crash between any two of them."""
         cycle, world = self._cycle, self.world
         assert cycle is not None
         positions = dict(cycle.positions)
@@ -275,7 +275,7 @@ class ConsumerProcess(Process):
         world.measures.stored(taken, self._cycle_began_s, self.now_s)
         if not self.passes() and not self.is_alive:
             return
-        if world.kafka.is_up:  # if not, the data goes on without it
+        if world.kafka.is_up:  # without them the cycle goes on all the same
             for each in taken:
                 world.sinks.commit(each.partition, each.following)
         lags = {each.partition: each.left for each in self._ranges}
@@ -311,47 +311,47 @@ class ConsumerProcess(Process):
         ended = self._ended
         if ended is None:
             return
-        self._hear()
+        self._receive()
         self._ended = None
         self._step(ended)
         self._go_on()
 
-    # What reaches it.
+    # Messages.
 
     def _wake(self, time_s: float) -> None:
         self.at(time_s, self._woken)
 
     def _woken(self) -> None:
-        """A command never waits for an idle pause to end."""
+        """A command ends an idle wait."""
         if self._ended is None or self._effects:
             return
-        self._hear()
+        self._receive()
         assert self.state is not None
         if self._effects:
             self._go_on()
         if self.state.should_end_cycle and self.is_alive and not self.is_frozen:
             self._end_cycle()
 
-    def _hear(self) -> None:
+    def _receive(self) -> None:
         now_s = self.now_s
         self._step(ClockTicked(now_s))
-        if self.rng.random() < 0.5:  # two partitions have no order between them
-            self._hear_queries(now_s)
+        if self.rng.random() < 0.5:  # two partitions are read in any order
+            self._receive_queries(now_s)
         before = self.commands.position
         for offset, record in self.commands.read(now_s):
             command = self.world.wire.open(Topic.CONTROLLER, self.number, offset, record)
             if isinstance(command, StartConsumingCommand | StopConsumingCommand):
-                self.world.watch.told(self, command)
+                self.world.watch.commanded(self, command)
                 self._step(CommandRead(offset, command))
         if self.commands.position != before or self.queries.position < self.queries.log.end:
             self._step(CommandsReadTo(self.commands.position))
-        self._hear_queries(now_s)
-        if self.told_to_end and self.state is not None and not self.state.ending:
+        self._receive_queries(now_s)
+        if self.should_end and self.state is not None and not self.state.ending:
             self._step(EndRequested())
 
-    def _hear_queries(self, now_s: float) -> None:
+    def _receive_queries(self, now_s: float) -> None:
         for offset, record in self.queries.read(now_s):
             query = self.world.wire.open(Topic.QUERY, self.number, offset, record)
             if isinstance(query, StateQuery):
-                self.world.watch.asked(self, query)
+                self.world.watch.queried(self, query)
                 self._step(QueryRead(query, self.commands.log.end))

@@ -1,8 +1,8 @@
-"""A controller process: the real machine, with simulated Kafka and platform around it.
+"""A controller process: the real machine with a simulated Kafka and platform.
 
-What a step wants sent goes into one transaction with the intention to touch the platform; then the platform is touched;
-then it is asked who is there. The process may die or stand still between any two of these, and a newer one may be in
-charge when it comes back.
+A step's messages are committed in one transaction with the intention to change the platform; then the platform is
+changed; then it is asked for its consumers. The process may crash or hang between any two of these, and a newer one may
+be in charge when it comes back.
 """
 
 import random
@@ -43,14 +43,14 @@ if TYPE_CHECKING:
     from restow.simulator.world import World
 
 Todo = tuple[bool, Callable[[], None]]
-"""Whether it needs the brokers, and what it is."""
+"""Whether it needs the brokers, and the action."""
 
 LOOP_S: Final = 0.4
 """The shortest time between two rounds of its loop."""
 TICK_S: Final = 2.5
-"""And the longest."""
+"""The longest."""
 BEHIND_S: Final = 2.0
-"""A record that was written so long ago and is not read yet: we are not listening."""
+"""With an unread record older than this, it is not listening."""
 
 
 class ControllerProcess(Process):
@@ -64,7 +64,7 @@ class ControllerProcess(Process):
         self._last_s = -LOOP_S
 
     def begin(self) -> None:
-        """Takes over: whoever wrote under our transactional id before can write no more."""
+        """Takes over: fences every other producer with its transactional id."""
         kafka = self.world.kafka
         if not kafka.is_up:
             self.at(kafka.down_until_s + self.rng.random(), self.begin)
@@ -87,7 +87,7 @@ class ControllerProcess(Process):
         self.speeds = Reader(kafka, newest, max(0, newest.end - 1), self._wake)
         self.platform.changes()
         self._feed(ClockTicked(self.now_s))
-        self._hear_services()  # all that is known of the topics, before anything is decided
+        self._read_services()  # before the first decision
         self._feed(TookOver(self.epoch))
         self._go_on()
         self._wake(self.now_s)
@@ -102,10 +102,10 @@ class ControllerProcess(Process):
                 reader.close()
             self.world.controller_ended(self)
 
-    # Its loop: read what is there, then act on it, one thing after the other.
+    # Its loop: reads what has arrived, then acts on it in order.
 
     def _wake(self, time_s: float) -> None:
-        """Look no later than this; not again before a moment has passed since the last time."""
+        """Runs the loop at this time, but at least `LOOP_S` after the last time."""
         time_s = max(time_s, self._last_s + LOOP_S)
         if self._due_s is None or time_s < self._due_s:
             self._due_s = time_s
@@ -114,7 +114,7 @@ class ControllerProcess(Process):
     def _look(self) -> None:
         now_s = self.now_s
         if self._due_s is None or now_s < self._due_s:
-            return  # an appointment that was moved
+            return  # rescheduled
         self._due_s, self._last_s = None, now_s
         if not self._todo:
             self._read(now_s)
@@ -129,14 +129,14 @@ class ControllerProcess(Process):
         heard = tuple(Heard(offset, message) for offset, message in opened if isinstance(message, FromConsumer))
         if heard:
             self._feed(Received(heard))
-        self._hear_services()
+        self._read_services()
         for _, record in self.speeds.read(now_s)[-1:]:
             if isinstance(record, Measured):
                 self._todo.append((False, partial(self._measured, record)))
         for change in self.platform.changes():
             self._feed(change)
 
-    def _hear_services(self) -> None:
+    def _read_services(self) -> None:
         for offset, record in self.services.read(self.now_s):
             update = self.world.wire.open(Topic.SERVICE, 0, offset, record)
             if isinstance(update, ServiceUpdate):
@@ -146,7 +146,7 @@ class ControllerProcess(Process):
         self._todo.append((False, partial(self._take, event)))
 
     def _go_on(self) -> None:
-        """With what is to be done, in order. While we stand still, or can't send what comes next, all of it waits."""
+        """Works off `_todo` in order, which waits while the process hangs or its next action lacks the brokers."""
         while self._todo and self.is_alive:
             needs_kafka, act = self._todo[0]
             if self.is_frozen:
@@ -173,10 +173,10 @@ class ControllerProcess(Process):
             self.world.trace("controller", event, effects)
             self._plan(effects)
 
-    # What it does.
+    # Effects.
 
     def _plan(self, effects: tuple[Effect, ...]) -> None:
-        """Before anything else that has been read: the transaction, the platform, the question."""
+        """Puts the transaction, the platform requests and the list before everything else in `_todo`."""
         sends = [effect for effect in effects if isinstance(effect, Send)]
         requests = [effect for effect in effects if isinstance(effect, PlatformRequest)]
         steps: list[Todo] = []

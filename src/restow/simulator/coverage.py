@@ -1,5 +1,5 @@
-"""What has occurred in a run: events, effects, transitions, faults. A search over seeds that never met something has
-not tried it; the tests assert that everything was met.
+"""Coverage of a run: which events, effects, transitions, phases, faults and refusals have occurred. The tests assert
+that their seeds together meet all of them.
 """
 
 from collections.abc import Iterable, Mapping
@@ -17,8 +17,8 @@ from restow.controller.transitions import Cause, Phase, Stage
 from restow.model import ConsumerId
 
 
-def _only(consumers: Mapping[ConsumerId, View], those: Iterable[ConsumerId]) -> Mapping[ConsumerId, View]:
-    return {consumer: consumers[consumer] for consumer in those if consumer in consumers}
+def _only(consumers: Mapping[ConsumerId, View], numbers: Iterable[ConsumerId]) -> Mapping[ConsumerId, View]:
+    return {consumer: consumers[consumer] for consumer in numbers if consumer in consumers}
 
 
 @dataclass
@@ -43,9 +43,9 @@ class Coverage:
                 self.transitions.add((effect.source, effect.target, effect.cause))
         if before.consumers is after.consumers:
             return
-        if isinstance(event, Received) and not effects:  # then nobody else can have changed
-            speakers = {record.message.consumer for record in event.heard}
-            self._phases(_only(before.consumers, speakers), _only(after.consumers, speakers))
+        if isinstance(event, Received) and not effects:  # then no other consumer can have changed
+            senders = {record.message.consumer for record in event.heard}
+            self._phases(_only(before.consumers, senders), _only(after.consumers, senders))
         else:
             self._phases(before.consumers, after.consumers)
 
@@ -56,7 +56,7 @@ class Coverage:
                 continue
             if known is None:
                 self.phases.add((None, view.phase))
-            elif view.phase is Phase.AWAITED and known.phase is not Phase.AWAITED:  # gone, and created anew at once
+            elif view.phase is Phase.AWAITED and known.phase is not Phase.AWAITED:  # gone, and created again at once
                 self.phases.update([(known.phase, None), (None, view.phase)])
             elif known.phase is not view.phase:
                 self.phases.add((known.phase, view.phase))

@@ -1,7 +1,7 @@
-"""The data itself: what producers have written to each partition so far, and when a record was written.
+"""The producers' data: the end offset of each partition, and when a record was written.
 
-Nobody makes records here; a partition is its speed over time, and offsets follow from that, a kilobyte each. Consumers
-ask for the end of a partition, the measures ask how old a record is.
+There are no records: a partition is its speed over time, and offsets follow from it, with a kilobyte per record.
+Consumers ask for the end of a partition, the measures for the age of a record.
 """
 
 from collections.abc import Sequence
@@ -18,7 +18,7 @@ RECORD_BYTES: Final = 1000
 
 class Data:
     def __init__(self, partitions: Sequence[TopicPartition], speeds: Table) -> None:
-        """A row of `speeds` a partition, a column a step."""
+        """`speeds` has one row per partition and one column per step."""
         self.partitions = list(partitions)
         self.index = {partition: row for row, partition in enumerate(partitions)}
         self._speeds = speeds
@@ -34,14 +34,14 @@ class Data:
         return np.concatenate([np.zeros((len(speeds), 1)), np.cumsum(speeds * STEP_S, axis=1)], axis=1)
 
     def advance(self, now_s: float) -> None:
-        """To the step of this time; called once a step."""
+        """Moves to the step of this time; called once per step."""
         step = min(int(now_s / STEP_S), self._speeds.shape[1] - 1)
         self._step_s = step * STEP_S
         self.speeds_now = self._speeds[:, step].tolist()
         self._written_before = self._written[:, step].tolist()
 
     def add(self, partition: TopicPartition, like: TopicPartition, now_s: float) -> None:
-        """A partition that begins now, as fast as another one."""
+        """Adds a partition that begins now, as fast as another one."""
         row = self._speeds[self.index[like]].copy()
         row[: int(now_s / STEP_S) + 1] = 0.0
         self.index[partition] = len(self.partitions)
@@ -60,7 +60,7 @@ class Data:
         return (written / RECORD_BYTES).astype(np.int64)
 
     def written_s(self, row: int, offset: int) -> float:
-        """When the record before this offset was written: all before it is as old or older."""
+        """When the record before this offset was written."""
         sums = self._written[row]
         size = float(offset * RECORD_BYTES)
         step = int(np.searchsorted(sums, size, side="left")) - 1

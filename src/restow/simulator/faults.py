@@ -1,4 +1,4 @@
-"""What goes wrong, when, and for how long: drawn from the seed, done to the world. All ends before the quiet begins."""
+"""Faults: what goes wrong, when and for how long, drawn from the seed. All end before the quiet period begins."""
 
 import random
 from collections.abc import Callable
@@ -21,7 +21,7 @@ if TYPE_CHECKING:
 FIRST_S: Final = 45.0
 EVERY_S: Final = {Level.SOME: 55.0, Level.MANY: 28.0}
 MOST_STEPS: Final = 12
-"""A process dies or stands still within so many of its next steps."""
+"""A process crashes or hangs within this many of its next steps."""
 GARBAGE: Final = (b"", b"{", b"[]", b"null", b'{"type": "StopConsumingCommand", "version": 99}', b"\xff\xfe", b"0" * 64)
 
 
@@ -34,27 +34,27 @@ class Fault(StrEnum):
     MONITOR_CRASHES = "the monitor crashes"
     SLOW_STARTS = "consumers start slowly"
     FAILED_STARTS = "consumers don't start"
-    CONSUMER_VANISHES = "a consumer vanishes"
+    CONSUMER_VANISHES = "a consumer vanishes from the platform"
     CONSUMER_HANGS = "a consumer hangs"
-    ZOMBIE = "a consumer that can't be ended hangs and comes back"
+    ZOMBIE = "a consumer that can't be killed hangs and comes back"
     LOST_VOLUME = "a consumer crashes and loses its volume"
-    GONE_TOO_EARLY = "the platform says gone too early"
-    PLATFORM_REFUSES = "the platform refuses"
+    GONE_TOO_EARLY = "the platform reports a consumer gone too early"
+    PLATFORM_REFUSES = "the platform refuses requests"
     OUTAGE = "the brokers are down"
     MONITOR_GAP = "no speeds are published"
     NONSENSE = "nonsense is published"
-    TWO_CONTROLLERS = "a controller is replaced while it stands still"
+    TWO_CONTROLLERS = "a controller is replaced while it hangs"
     NEW_PARTITIONS = "a topic gets more partitions"
     TOPIC_REMOVED = "a topic is removed, and added again"
     TOPIC_CHANGED = "a topic's table is changed"
     BROKEN_TRANSFORM = "a topic's transform can't be imported"
-    BROKEN_TABLE = "a table can't be used"
+    BROKEN_TABLE = "a table can't be opened or written"
     GAP = "records are deleted before they are read"
     NEW_SETTINGS = "the consumers' settings change"
     SETTINGS_IN_A_MOVE = "the consumers' settings change in the middle of a move"
-    BAD_SETTINGS = "no consumer comes up with the new settings"
-    UNDECODABLE = "something that can't be read is on the topics"
-    SIGTERM = "somebody else ends a consumer"
+    BAD_SETTINGS = "no consumer starts with the new settings"
+    UNDECODABLE = "undecodable records are on the topics"
+    SIGTERM = "a consumer gets SIGTERM from outside"
 
 
 class Faults:
@@ -64,7 +64,7 @@ class Faults:
         self._versions = 0
 
     def plan(self) -> None:
-        """Every kind in turn, in a new order each time, so that a run meets most of them."""
+        """Schedules every kind in turn, in a new order each time, so that a run meets most of them."""
         scenario = self.world.scenario
         if scenario.faults is Level.NONE:
             return
@@ -78,7 +78,7 @@ class Faults:
             self.world.agenda.at(time_s, partial(self._strike, kinds.pop()))
 
     def _strike(self, kind: Fault) -> None:
-        """Where it can't be, nobody being there to befall, something else happens instead."""
+        """Injects this fault, or another one if there is no process it could hit."""
         others = list(Fault)
         self.rng.shuffle(others)
         for each in (kind, *others):
@@ -91,7 +91,7 @@ class Faults:
         act: Callable[[], bool | None] = getattr(self, f"_{kind.name.lower()}")
         return act() is not False
 
-    # Help.
+    # Helpers.
 
     def _until(self, least_s: float, most_s: float) -> float:
         return min(self.world.agenda.now_s + self.rng.uniform(least_s, most_s), self._end_s)
@@ -109,7 +109,7 @@ class Faults:
         return self.rng.choice(wanted) if wanted else None
 
     def _topic_and_service(self) -> tuple[str | None, TopicService | None]:
-        """As people want it; what is broken just now must not be put back later."""
+        """A topic and its wanted definition, without a transform that is broken at the moment."""
         topic = self._topic()
         service = None if topic is None else self.world.services[topic]
         if service is not None and service.transform == BROKEN_TRANSFORM:
@@ -120,7 +120,7 @@ class Faults:
         self.world.agenda.at(time_s, act)
 
     def _when(self, condition: Callable[[], object], act: Callable[[], None], until_s: float) -> None:
-        """As soon as it holds; at the latest then."""
+        """Acts as soon as the condition holds, at `until_s` at the latest."""
         now_s = self.world.agenda.now_s
         if now_s >= until_s or condition():
             act()
@@ -166,7 +166,7 @@ class Faults:
         controller = self.world.controller_in_charge()
         if controller is None:
             return False
-        controller.befall(controller.die, self._steps())
+        controller.inject(controller.die, self._steps())
         return True
 
     def _two_controllers(self) -> bool:
@@ -179,11 +179,11 @@ class Faults:
             controller.freeze(until_s)
             self.world.start_controller()
 
-        controller.befall(replace_it, self._steps())
+        controller.inject(replace_it, self._steps())
         return True
 
     def _monitor_crashes(self) -> None:
-        self.world.monitor.befall(self.world.monitor.die, self.rng.randint(0, 2))
+        self.world.monitor.inject(self.world.monitor.die, self.rng.randint(0, 2))
 
     def _monitor_gap(self) -> None:
         self.world.monitor.silent_until_s = self._until(20, 120)
@@ -195,7 +195,7 @@ class Faults:
         process = self._consumer()
         if process is None:
             return False
-        process.befall(process.die, self._steps())
+        process.inject(process.die, self._steps())
         return True
 
     def _lost_volume(self) -> bool:
@@ -207,7 +207,7 @@ class Faults:
             self.world.volumes[process.number] = Volume()
             process.die()
 
-        process.befall(lose, self._steps())
+        process.inject(lose, self._steps())
         return True
 
     def _consumer_hangs(self) -> bool:
@@ -215,7 +215,7 @@ class Faults:
         if process is None:
             return False
         until_s = self._until(15, 200)
-        process.befall(lambda: process.freeze(until_s), self._steps())
+        process.inject(lambda: process.freeze(until_s), self._steps())
         return True
 
     def _zombie(self) -> bool:
@@ -225,7 +225,7 @@ class Faults:
         pod = self.world.platform.pods[process.number]
         pod.stuck_until_s = self._until(120, 400)
         until_s = min(pod.stuck_until_s, self._until(60, 300))
-        process.befall(lambda: process.freeze(until_s), self._steps())
+        process.inject(lambda: process.freeze(until_s), self._steps())
         return True
 
     def _sigterm(self) -> bool:
@@ -247,14 +247,14 @@ class Faults:
         self.world.platform.refuses_until_s = self._until(10, 60)
 
     def _consumer_vanishes(self) -> bool:
-        """Any, be it starting or at work, and those that are created soon after; or one that is restarted with new
-        settings; or one that hangs, while a new controller waits for its answer."""
+        """Any consumer, and those that are created soon after; or one in a roll; or one that hangs while a new
+        controller waits for its answer."""
         pods = self.world.platform.pods
         if not pods:
             return False
         if self.rng.random() < 0.25:
             self._change_settings()
-            self._when(self._who_rolls, self._vanish_rolling, until_s=self._until(30, 90))
+            self._when(self._rolling, self._vanish_rolling, until_s=self._until(30, 90))
             return True
         pod = pods[self.rng.choice(sorted(pods))]
         controller, process = self.world.controller_in_charge(), pod.process
@@ -265,23 +265,23 @@ class Faults:
         process.freeze(self._until(60, 90))
         controller.die()
         self._later(
-            self._until(22, 30), lambda: self.world.platform.vanish(pod.consumer) if self._is_there(pod) else None
+            self._until(22, 30), lambda: self.world.platform.vanish(pod.consumer) if self._exists(pod) else None
         )
         return True
 
-    def _who_rolls(self) -> ConsumerId | None:
-        """Whom the controller has restarted with new settings, and who is not ready yet."""
+    def _rolling(self) -> ConsumerId | None:
+        """The consumer in a roll that is not ready yet; None if there is none."""
         controller = self.world.controller_in_charge()
         views = {} if controller is None else controller.state.consumers
         rolling = (number for number, view in views.items() if view.phase is Phase.ROLLING)
         return next((number for number in rolling if number in self.world.platform.pods), None)
 
     def _vanish_rolling(self) -> None:
-        consumer = self._who_rolls()
+        consumer = self._rolling()
         if consumer is not None:
             self.world.platform.vanish(consumer)
 
-    def _is_there(self, pod: Pod) -> bool:
+    def _exists(self, pod: Pod) -> bool:
         return self.world.platform.pods.get(pod.consumer) is pod
 
     def _gone_too_early(self) -> bool:
@@ -295,7 +295,7 @@ class Faults:
         self._later(self._until(20, 200), process.die)
         return True
 
-    # What is wanted.
+    # Topics and settings.
 
     def _new_partitions(self) -> bool:
         topic = self._topic()
@@ -342,7 +342,7 @@ class Faults:
         return True
 
     def _gap(self) -> bool:
-        wanted = list(self.world.of_interest())
+        wanted = list(self.world.consumed())
         if wanted:
             until_s = self._until(10, 60)
             self.world.sinks.gap_until_s.update(dict.fromkeys(self.rng.sample(wanted, min(2, len(wanted))), until_s))
@@ -352,7 +352,7 @@ class Faults:
         self._change_settings()
 
     def _settings_in_a_move(self) -> None:
-        self._when(self._is_anything_managed, self._change_settings, until_s=self._until(30, 120))
+        self._when(self._is_managing, self._change_settings, until_s=self._until(30, 120))
 
     def _bad_settings(self) -> None:
         self._change_settings(BROKEN_IMAGE)
@@ -367,12 +367,12 @@ class Faults:
         )
         self._update(ServiceUpdate("consumers", consumers=settings))
 
-    def _is_anything_managed(self) -> bool:
+    def _is_managing(self) -> bool:
         controller = self.world.controller_in_charge()
         return controller is not None and controller.state.stage is Stage.MANAGE
 
     def _update(self, update: ServiceUpdate) -> None:
-        """People try again until the brokers have it."""
+        """Retries until the brokers are up."""
         if not self.world.kafka.is_up:
             self._later(self.world.kafka.down_until_s, lambda: self._update(update))
             return

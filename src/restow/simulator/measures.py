@@ -1,6 +1,6 @@
-"""What a user wants to know of a run: consumers and their cost, moves, pauses, latency, overload, backlog.
+"""The measures of a run: consumers and their cost, moves, pauses, latency, overload and backlog.
 
-All of it is taken from the world itself, not from what the controller believes.
+They are taken from the world itself, not from what the controller assumes.
 """
 
 from bisect import bisect_left
@@ -18,11 +18,11 @@ if TYPE_CHECKING:
 
 SAMPLE_S: Final = 10.0
 SLICES: Final = 4
-"""The records of a cycle differ in age by as much as it waited for them: they count as so many groups."""
+"""The records of a cycle differ in age: they are counted as this many groups of equal age."""
 
 
 class Histogram:
-    """Weights by value, in bins that are each 2 % wider than the one before: a quantile is that exact."""
+    """Weights by value, in bins that are each 2 % wider than the one before: quantiles are exact to 2 %."""
 
     EDGES: Final = [0.01 * 1.02**step for step in range(900)]
 
@@ -44,7 +44,7 @@ class Histogram:
 
 @dataclass(slots=True)
 class Series:
-    """One value a sample."""
+    """One value per sample."""
 
     time_s: list[float] = field(default_factory=list)
     consumers: list[int] = field(default_factory=list)
@@ -53,7 +53,7 @@ class Series:
     overloaded: list[int] = field(default_factory=list)
     moves: list[int] = field(default_factory=list)
     latency_s: list[float] = field(default_factory=list)
-    """Mean over the records that were stored since the last sample."""
+    """Mean over the records stored since the last sample."""
 
 
 class Measures:
@@ -64,9 +64,9 @@ class Measures:
         self.pauses: list[float] = []
         self.moves = 0
         self._stored: list[int] = [0] * len(data.partitions)
-        """The next offset that nobody has stored."""
+        """The next offset to be stored, by partition."""
         self._stored_s: list[float] = [0.0] * len(data.partitions)
-        """All that was written before is stored."""
+        """Everything written before this time is stored, by partition."""
         self._idle_since: dict[TopicPartition, float] = {}
         self._last_holder: dict[TopicPartition, ConsumerId] = {}
         self._aged_records = 0
@@ -78,12 +78,12 @@ class Measures:
         self._stored_s += [0.0] * more
 
     def begun(self, row: int, offset: int, now_s: float) -> None:
-        """A partition is read from here for the first time; what was before it is nobody's business."""
+        """A partition is read for the first time, from this offset; records before it don't count."""
         if offset > self._stored[row]:
             self._stored[row], self._stored_s[row] = offset, now_s
 
     def stored(self, ranges: Sequence["Range"], planned_s: float, now_s: float) -> None:
-        """Records are counted when they are stored first; of equal age together, as most of a cycle's are."""
+        """Counts records when they are first stored; ranges of the same age are counted together."""
         ages: dict[tuple[float, float], int] = {}
         stored, stored_s = self._stored, self._stored_s
         for each in ranges:
@@ -115,14 +115,14 @@ class Measures:
         self._idle_since[partition] = now_s
 
     def forget(self, topic: str) -> None:
-        """A topic that is of no interest is not paused."""
+        """A topic that is not consumed has no pauses."""
         for partition in [partition for partition in self._idle_since if partition.topic == topic]:
             del self._idle_since[partition]
 
     def sample(
         self, now_s: float, consumers: int, loads: Sequence[float], capacity: float, rows: Sequence[int]
     ) -> None:
-        """`loads`: what each consumer has to carry; `rows`: the partitions of interest."""
+        """`loads`: of each consumer; `rows`: of the consumed partitions."""
         ends = self._data.end_offsets(now_s)
         behind = np.clip(ends - np.array(self._stored), 0, None)[list(rows)]
         series = self.series
@@ -136,7 +136,7 @@ class Measures:
         self._aged_records, self._aged_s = 0, 0.0
 
     def waiting_s(self, partition: TopicPartition, now_s: float) -> float:
-        """How long the oldest record that is not stored has been there."""
+        """The age of the oldest record that is not stored."""
         row = self._data.index[partition]
         if self._data.end_offset(row, now_s) <= self._stored[row]:
             return 0.0

@@ -1,4 +1,4 @@
-"""A monitor process: publishes how fast each partition is written, a little wrong as every measurement is."""
+"""A monitor process: publishes the speed of each partition, with the noise of a real measurement."""
 
 import random
 from datetime import UTC, datetime, timedelta

@@ -1,7 +1,7 @@
-"""A simulated platform: starts consumers after a while, restarts those that crash, ends those that are told to go.
+"""A simulated platform: starts consumers after a delay, restarts crashed ones with backoff, deletes and lists them.
 
-`SimulatedPlatform` is the place, with its clock and its faults; each controller has a `PlatformClient` to it, which is
-what `platform/interface.py` asks for and passes the same contract as the real ones.
+`SimulatedPlatform` runs the consumers and has the faults; each controller has a `PlatformClient` to it, which
+implements `platform/interface.py` and passes the same contract tests as the real platforms.
 """
 
 import random
@@ -10,6 +10,7 @@ from dataclasses import dataclass
 from functools import partial
 from typing import Final, Protocol
 
+from restow.backoff import Backoff
 from restow.model import ConsumerId
 from restow.platform.interface import (
     ConsumerFailing,
@@ -23,17 +24,17 @@ from restow.platform.interface import (
 from restow.protocol.messages import ConsumerSettings
 from restow.simulator.agenda import Agenda
 
-FAILURES_TOLD: Final = 3
-"""So many in a row, and the platform says that it fails."""
-LONGEST_BACKOFF_S: Final = 20.0
+FAILURES_REPORTED: Final = 3
+"""After this many failures in a row the consumer is reported as failing."""
+BACKOFF: Final = Backoff(first_s=1.0, longest_s=20.0)
 BROKEN_IMAGE: Final = "broken"
-"""No process comes up from an image whose name begins so."""
+"""No process starts from an image whose name begins with this."""
 STEADY_AFTER_S: Final = 60.0
-"""One that has run for so long is not failing any more."""
+"""A process that has run this long resets the failures."""
 
 
 class Runnable(Protocol):
-    """A process, as its platform sees it. It tells the platform when it has ended, with `exited`."""
+    """A process, as the platform sees it. It calls the platform's `exited` when it has ended."""
 
     is_disowned: bool
 
@@ -49,16 +50,15 @@ class Pod:
     consumer: ConsumerId
     settings: ConsumerSettings
     fingerprint: str
-    """Of its settings."""
     process: Runnable | None = None
     leaving: bool = False
     restarting: bool = False
     failures: int = 0
     started_s: float = 0.0
     stuck_until_s: float = 0.0
-    """Its machine doesn't answer: what runs there can't be ended."""
+    """Its node does not answer: its process can't be killed before this time."""
     is_lost: bool = False
-    """It was taken away, or was said to be gone, by no wish of ours."""
+    """It vanished, or was reported gone, without a request to delete it."""
 
     @property
     def is_broken(self) -> bool:
@@ -78,15 +78,15 @@ class SimulatedPlatform:
         self._agenda, self._rng, self._grace_s, self._start_s = agenda, rng, grace_s, start_s
         self._spawn, self._remove_volume = spawn, remove_volume
         self.pods: dict[ConsumerId, Pod] = {}
-        self.told: list[PlatformChange] = []
-        """All changes so far; clients remember how much of it they have seen."""
+        self.reported: list[PlatformChange] = []
+        """All changes so far; each client remembers how many it has seen."""
         self.refuses_until_s = 0.0
         self.slow_until_s = 0.0
         self.fails_until_s = 0.0
         self.loses_new_until_s = 0.0
-        """Until then what is created is gone again before it has started."""
+        """Until then a new consumer vanishes before it has started."""
 
-    # What a client wishes.
+    # Requests.
 
     def list(self) -> tuple[Listed, ...]:
         pods = (self.pods[consumer] for consumer in sorted(self.pods))
@@ -114,14 +114,14 @@ class SimulatedPlatform:
         self._may_refuse()
         pod = self.pods.get(consumer)
         if pod is None or pod.leaving:
-            raise PlatformRefusal(f"consumer {consumer} is not there to be restarted; create it")
+            raise PlatformRefusal(f"consumer {consumer} does not exist and can't be restarted; create it")
         pod.settings, pod.fingerprint, pod.failures = settings, settings.fingerprint, 0
         if not pod.restarting:
             pod.restarting = True
             self._end(pod)
 
     def exited(self, process: Runnable) -> None:
-        """A process has ended, by itself or by force."""
+        """A process has ended, on its own or by force."""
         pod = next((pod for pod in self.pods.values() if pod.process is process), None)
         if pod is None:
             return
@@ -133,10 +133,10 @@ class SimulatedPlatform:
             pod.failures = 0
         self._failed(pod, "it ended by itself")
 
-    # What befalls it.
+    # Faults.
 
     def vanish(self, consumer: ConsumerId) -> None:
-        """The consumer is gone, with no wish of ours: its machine was taken away."""
+        """The consumer and its node disappear."""
         pod = self.pods[consumer]
         process, pod.process, pod.is_lost = pod.process, None, True
         if process is not None:
@@ -144,7 +144,7 @@ class SimulatedPlatform:
         self._gone(pod)
 
     def disown(self, consumer: ConsumerId) -> Runnable | None:
-        """It says that a consumer is gone, and it isn't. Gives the process that goes on."""
+        """Reports a consumer gone that still runs. Returns its process."""
         pod = self.pods[consumer]
         process, pod.process, pod.is_lost = pod.process, None, True
         if process is not None:
@@ -152,7 +152,7 @@ class SimulatedPlatform:
         self._gone(pod)
         return process
 
-    # How things go.
+    # Starts and ends.
 
     def _may_refuse(self) -> None:
         if self._agenda.now_s < self.refuses_until_s:
@@ -165,22 +165,21 @@ class SimulatedPlatform:
         self._agenda.after(delay_s, lambda: self._come_up(pod))
 
     def _come_up(self, pod: Pod) -> None:
-        if not self._is_there(pod) or pod.process is not None or pod.leaving or pod.restarting:
+        if not self._exists(pod) or pod.process is not None or pod.leaving or pod.restarting:
             return
         if self._agenda.now_s < self.fails_until_s or pod.is_broken:
             self._failed(pod, "it can't be started")
             return
         pod.started_s = self._agenda.now_s
         pod.process = self._spawn(pod.consumer, pod.settings)
-        self.told.append(ConsumerUp(pod.consumer))
+        self.reported.append(ConsumerUp(pod.consumer))
         pod.process.begin()
 
     def _failed(self, pod: Pod, reason: str) -> None:
         pod.failures += 1
-        if pod.failures == FAILURES_TOLD:
-            self.told.append(ConsumerFailing(pod.consumer, reason))
-        backoff_s = min(2.0 ** min(pod.failures - 1, 10), LONGEST_BACKOFF_S)
-        self._agenda.after(backoff_s, lambda: self._start(pod) if self._is_there(pod) else None)
+        if pod.failures == FAILURES_REPORTED:
+            self.reported.append(ConsumerFailing(pod.consumer, reason))
+        self._agenda.after(BACKOFF.pause_s(pod.failures), lambda: self._start(pod) if self._exists(pod) else None)
 
     def _end(self, pod: Pod) -> None:
         process = pod.process
@@ -198,7 +197,7 @@ class SimulatedPlatform:
                 process.die()
 
     def _ended(self, pod: Pod) -> None:
-        """As it was told to."""
+        """The process has ended on request."""
         if pod.restarting:
             pod.restarting = False
             self._start(pod)
@@ -206,22 +205,22 @@ class SimulatedPlatform:
             self._agenda.after(self._rng.random(), lambda: self._gone(pod))
 
     def _gone(self, pod: Pod) -> None:
-        """With its volume: whoever gets its number next must not go on with what others have been given since."""
-        if self._is_there(pod):
+        """Its volume goes too: the next consumer with its number must not resume partitions that others have now."""
+        if self._exists(pod):
             del self.pods[pod.consumer]
             self._remove_volume(pod.consumer)
-            self.told.append(ConsumerGone(pod.consumer))
+            self.reported.append(ConsumerGone(pod.consumer))
 
-    def _is_there(self, pod: Pod) -> bool:
+    def _exists(self, pod: Pod) -> bool:
         return self.pods.get(pod.consumer) is pod
 
 
 class PlatformClient(OneByOne):
-    """What one controller has of it: it is told what happens from now on."""
+    """One controller's connection: it sees the changes from now on."""
 
     def __init__(self, platform: SimulatedPlatform) -> None:
         self._platform = platform
-        self._seen = len(platform.told)
+        self._seen = len(platform.reported)
 
     def list(self) -> tuple[Listed, ...]:
         return self._platform.list()
@@ -236,5 +235,5 @@ class PlatformClient(OneByOne):
         self._platform.restart(consumer, settings)
 
     def changes(self) -> tuple[PlatformChange, ...]:
-        seen, self._seen = self._seen, len(self._platform.told)
-        return tuple(self._platform.told[seen:])
+        seen, self._seen = self._seen, len(self._platform.reported)
+        return tuple(self._platform.reported[seen:])

@@ -1,4 +1,4 @@
-"""What the simulated processes have in common: they can die or stand still after any step, and come back late."""
+"""The base of the simulated processes: each can crash or hang after any step, and come back late."""
 
 import random
 from collections.abc import Callable
@@ -9,7 +9,7 @@ if TYPE_CHECKING:
 
 
 class Process:
-    """A subclass calls `passes` after each step that the world can see, and goes on only if that holds."""
+    """A subclass calls `passes` after each step that is visible outside, and goes on only if it returns True."""
 
     def __init__(self, world: "World", rng: random.Random) -> None:
         self.world, self.rng = world, rng
@@ -25,15 +25,16 @@ class Process:
     def is_frozen(self) -> bool:
         return self.now_s < self.frozen_until_s
 
-    def befall(self, what: Callable[[], None], after_steps: int) -> None:
-        """Have something happen to it between two of its next steps."""
+    def inject(self, what: Callable[[], None], after_steps: int) -> None:
+        """Schedules a fault between two of its next steps."""
         self._fuse = (after_steps, what)
 
     def freeze(self, until_s: float) -> None:
-        """As SIGSTOP does: it neither reads nor writes nor notices."""
+        """Hangs as after SIGSTOP: it neither reads nor writes nor notices."""
         self.frozen_until_s = max(self.frozen_until_s, until_s)
 
     def passes(self) -> bool:
+        """Injects a fault that is due. Returns whether the process still runs."""
         if self._fuse is not None:
             steps, what = self._fuse
             self._fuse = (steps - 1, what)
@@ -43,7 +44,7 @@ class Process:
         return self.is_alive and not self.is_frozen
 
     def at(self, time_s: float, action: Callable[[], None]) -> None:
-        """Do it then, or when it is awake again; not if it has died."""
+        """Acts at this time, or when the process no longer hangs; never after it has died."""
 
         def act() -> None:
             if not self.is_alive:

@@ -1,6 +1,4 @@
-"""The checker of rolls: new settings reach every consumer, and no more than one at a time pauses for them. Like all
-checkers (checkers.py) it looks at the world.
-"""
+"""The checker of rolls: new settings reach every consumer, one at a time. Like all checkers it watches the world."""
 
 from collections.abc import Callable
 from typing import TYPE_CHECKING, Final
@@ -16,22 +14,22 @@ if TYPE_CHECKING:
     from restow.simulator.world import World
 
 ROLLED_WITHIN_S: Final = 400.0
-"""Without faults, every consumer has the newest settings by then."""
+"""Without faults, a roll takes less."""
 
 
 class OneRolls:
-    """A consumer that works is restarted with new settings when no other is; and of settings by which nothing comes
-    up, a controller learns from one."""
+    """At most one healthy consumer at a time restarts with new settings, and settings with which no consumer starts
+    cost one consumer."""
 
     def __init__(self, report: Callable[[int, str], None]) -> None:
         self._report = report
         self._rolling: dict[ConsumerId, Pod] = {}
-        """Those that were restarted, until they are ready."""
+        """The restarted consumers that are not ready yet."""
         self._tried: dict[tuple[ControllerProcess, str], Pod] = {}
-        """With which consumer a controller first tried settings by which nothing comes up."""
+        """The consumer with which a controller first tried settings that no consumer starts with."""
 
     def requested(self, controller: "ControllerProcess", request: PlatformRequest) -> None:
-        """One that stood still since it decided that, and was replaced meanwhile, is not asked."""
+        """A controller that hung since its decision, and was replaced in the meantime, is not checked."""
         world = controller.world
         view = controller.state.consumers.get(request.consumer)
         is_roll = isinstance(request, RestartConsumer) and view is not None and view.phase is Phase.ROLLING
@@ -46,7 +44,7 @@ class OneRolls:
         if pod.is_broken:
             first = self._tried.setdefault((controller, pod.fingerprint), pod)
             if first is not pod and not first.is_lost:
-                words = f"by which consumer {first.consumer} did not come up"
+                words = f"with which consumer {first.consumer} did not start"
                 self._report(4, f"consumer {pod.consumer} is restarted with settings {words}")
 
     def ready(self, process: "ConsumerProcess") -> None:
@@ -55,7 +53,7 @@ class OneRolls:
             del self._rolling[process.number]
 
     def end(self, world: "World") -> None:
-        """Asked of runs that are quiet for long enough."""
+        """Checks runs whose quiet period is long enough."""
         if world.scenario.quiet_s < ROLLED_WITHIN_S:
             return
         wanted = world.settings.fingerprint
@@ -64,4 +62,4 @@ class OneRolls:
                 self._report(4, f"consumer {consumer} still has settings {pod.fingerprint} instead of {wanted}")
         for process in world.processes:
             if process.is_alive and not process.is_disowned and process.settings.fingerprint != wanted:
-                self._report(4, f"consumer {process.number} still runs by {process.settings.fingerprint}")
+                self._report(4, f"consumer {process.number} still runs with {process.settings.fingerprint}")

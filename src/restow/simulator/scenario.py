@@ -1,5 +1,5 @@
-"""What a run is about: how long, how much, which topics and settings. What isn't given is drawn from the seed, so
-that a search over seeds meets small and large groups, both kinds of sinks, patient and impatient settings.
+"""What a run simulates: duration, partitions, workload, topics and settings. Whatever is not given is drawn from the
+seed, so that a search over seeds meets small and large groups, both kinds of sinks, short and long timeouts.
 """
 
 import random
@@ -17,9 +17,9 @@ from restow.simulator.workloads import GENERATORS, STEP_S, Table, generated, rec
 
 HOUR_S: Final = 3600.0
 TRACE_STEP_S: Final = 30.0
-"""A step of a recorded trace, as in the studies."""
+"""One step of a recorded trace, as in the studies."""
 LARGE: Final = 1000
-"""Partitions from which on consumers and monitor take their time, as they do in large groups."""
+"""From this many partitions on, cycles, reports and measurements are rarer, as in large groups."""
 PARTITIONS_PER_CONSUMER: Final = 20
 PARTITIONS_PER_CONSUMER_DRAWN: Final = (3, 4, 5, 6)
 
@@ -38,14 +38,14 @@ class Scenario:
     faults: Level
     partitions: tuple[TopicPartition, ...]
     per_consumer: int
-    """How many partitions one consumer carries, about, in the mean over time."""
+    """About how many partitions one consumer carries on average."""
     rules: Rules
     measure_every_s: float = 5.0
     overhead_s: float = 0.4
-    """What a cycle takes before it reads anything."""
+    """The fixed time of a cycle, before it reads."""
     trace: tuple[Speeds, ...] | None = None
     encodes: bool = False
-    """Whether records are the bytes of the protocol, or the messages themselves."""
+    """Whether records are the protocol's bytes instead of messages."""
 
     @property
     def duration_s(self) -> float:
@@ -53,7 +53,7 @@ class Scenario:
 
     @property
     def quiet_s(self) -> float:
-        """The time at the end in which no fault happens, so that everything must have come right."""
+        """The time at the end without faults, in which the group must recover."""
         return min(480.0, 0.4 * self.duration_s)
 
     @property
@@ -65,7 +65,7 @@ class Scenario:
         return self.rules.consumer
 
     def random(self, purpose: str) -> random.Random:
-        """A generator of its own for each purpose: what one part draws changes nothing for the others."""
+        """A generator for each purpose: what one part draws does not affect the others."""
         return random.Random(f"{self.seed}/{purpose}")
 
     def speeds(self) -> Table:
@@ -118,7 +118,7 @@ def scenario(
 
 
 def _controller(rng: random.Random, large: bool) -> Controller:
-    """Impatient, so that half an hour sees every wait run out and everything come right again."""
+    """Short timeouts, so that every one of them expires, and the group recovers, within half an hour."""
     return Controller(
         answer_within_s=30.0 if large else rng.uniform(6, 12),
         most_tries=rng.randint(2, 3),
@@ -131,7 +131,7 @@ def _controller(rng: random.Random, large: bool) -> Controller:
 
 
 def _services(rng: random.Random, partitions: Sequence[TopicPartition]) -> SortedMapping[str, TopicService]:
-    """The first topic's table refuses late writes; of the others some do, and some know nothing of offsets."""
+    """The first topic's table refuses late writes; of the others some do, and some don't know offsets."""
     services = {}
     for number, topic in enumerate(dict.fromkeys(partition.topic for partition in partitions)):
         refuses = number == 0 or rng.random() < 0.6

@@ -1,7 +1,6 @@
-"""Simulated sinks: tables that know where they are and refuse what doesn't fit, and ordinary ones that take everything.
+"""Simulated sinks: tables that know their offsets and refuse late writes, and ordinary sinks that accept everything.
 
-Beside them the group's committed offsets, which say where to go on where no table does. Consumers ask for positions and
-store; every write that was taken is told to the checkers.
+The group's committed offsets are here too; they count where no table knows better.
 """
 
 from dataclasses import dataclass, field
@@ -15,13 +14,13 @@ Key = tuple[str, TopicPartition]
 @dataclass(slots=True)
 class Sinks:
     next_offset: dict[Key, int] = field(default_factory=dict)
-    """Of each table and partition, where the table knows it."""
+    """By table and partition, for tables that know it."""
     committed: dict[TopicPartition, int] = field(default_factory=dict)
-    """The group's own."""
+    """The group's offsets."""
     broken_until_s: dict[str, float] = field(default_factory=dict)
-    """Tables, by topic, that can't be opened or written until then."""
+    """Topics whose table can't be opened or written until then."""
     gap_until_s: dict[TopicPartition, float] = field(default_factory=dict)
-    """Partitions of which records were deleted that nobody has read, until somebody has put them back."""
+    """Partitions with unread records deleted, until they are restored."""
 
     def is_broken(self, topic: str, now_s: float) -> bool:
         return now_s < self.broken_until_s.get(topic, 0.0)
@@ -30,8 +29,8 @@ class Sinks:
         return now_s < self.gap_until_s.get(partition, 0.0)
 
     def position(self, partition: TopicPartition, service: TopicService, start: StartFrom, end: int) -> int:
-        """The table's own record, else what the command says, else the group's offset, else the topic's start. Where it
-        is the topic's start it is committed at once, so that a crash before the first write doesn't begin elsewhere."""
+        """The table's offset, else the command's, else the group's, else the topic's start. The topic's start is
+        committed at once, so that the partition begins there again after a crash before the first write."""
         if service.refuses_late_writes:
             known = self.next_offset.get((service.table or "", partition))
             if known is not None:
@@ -43,7 +42,7 @@ class Sinks:
         return self.committed[partition]
 
     def take(self, partition: TopicPartition, service: TopicService, first: int, following: int) -> bool:
-        """Whether the write is taken. A table that refuses late writes takes what begins where it ends."""
+        """Returns whether the write is accepted. A table that refuses late writes accepts what begins at its end."""
         if service.refuses_late_writes:
             key = (service.table or "", partition)
             if self.next_offset.get(key, first) != first:

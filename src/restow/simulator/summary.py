@@ -1,11 +1,11 @@
-"""A run in a dozen numbers: what `restow simulate` prints, with and without --json."""
+"""A run in a dozen numbers, as `restow simulate` prints them."""
 
 from dataclasses import dataclass
 from statistics import fmean
 
 from restow.simulator.measures import SAMPLE_S
 from restow.simulator.scenario import HOUR_S
-from restow.simulator.world import Outcome
+from restow.simulator.world import SimulatedRun
 
 SIGNIFICANT = 4
 
@@ -18,18 +18,18 @@ class Summary:
     consumers_max: int
     moves: int
     pause_p50_s: float
-    """Of the times in which a partition was read by nobody, between two consumers or two starts of one."""
+    """Pauses: times in which no consumer read a partition, between two consumers or two starts of one."""
     pause_p99_s: float
     latency_p50_s: float
-    """From when a record is written until it is stored."""
+    """From the time a record is written until it is stored."""
     latency_p99_s: float
     overloaded_consumer_s: float
-    """For how long, summed over consumers, one had more to carry than its capacity."""
+    """Time with a load above the capacity, summed over consumers."""
     backlog_max_bytes: float
     violations: tuple[str, ...]
 
 
-def summary(outcome: Outcome) -> Summary:
+def summary(outcome: SimulatedRun) -> Summary:
     measures, series = outcome.measures, outcome.measures.series
     consumers = series.consumers or [0]
     return Summary(
@@ -49,5 +49,5 @@ def summary(outcome: Outcome) -> Summary:
 
 
 def _short(value: float) -> float:
-    """More digits than this are noise."""
+    """Rounded: further digits are noise."""
     return float(f"{value:.{SIGNIFICANT}g}")

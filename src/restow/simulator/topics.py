@@ -1,7 +1,7 @@
-"""Simulated Kafka: the four topics of the protocol, with transactions, fencing, delays, repeats and outages.
+"""Simulated Kafka: the four topics of the protocol, with transactions, fencing, delays, duplicates and outages.
 
-Whoever appends gets an offset; whoever reads gets what is visible by now, in order. A transaction leaves a marker on
-each partition it wrote to, which takes an offset as Kafka's does. What a record is made of, `wire.py` says.
+`append` returns an offset; a reader gets the records that are visible by now, in order. A transaction leaves a marker
+on each partition it wrote to, which takes an offset as Kafka's does. `wire.py` defines the records.
 """
 
 import random
@@ -14,7 +14,7 @@ from restow.simulator.agenda import Agenda
 LEAST_DELAY_S: Final = 0.002
 USUAL_DELAY_S: Final = 0.04
 MARKER: Final = object()
-"""What a transaction leaves behind: it takes an offset and is nothing to a reader."""
+"""A transaction marker: it takes an offset, and readers skip it."""
 
 
 class Topic(StrEnum):
@@ -52,7 +52,7 @@ class Log:
     def append(self, record: object, now_s: float, visible_s: float) -> int:
         offset = len(self.records)
         if self.visible_s and self.visible_s[-1] > visible_s:
-            visible_s = self.visible_s[-1]  # one partition is read in order, however long one record takes
+            visible_s = self.visible_s[-1]  # within a partition, order is kept
         self.records.append(record)
         self.appended_s.append(now_s)
         self.visible_s.append(visible_s)
@@ -69,8 +69,8 @@ class Kafka:
         self._in_charge: object = None
         self.down_until_s = 0.0
         self.repeats_until_s = 0.0
-        """Until then a record that is not part of a transaction may come twice: an answer was lost, and it was sent
-        again."""
+        """Until then a record outside a transaction may be appended twice: its acknowledgement was lost, and the
+        producer retried."""
 
     @property
     def is_up(self) -> bool:
@@ -87,7 +87,7 @@ class Kafka:
         return sorted(self._logs)
 
     def append(self, topic: Topic, partition: int, record: object) -> int:
-        """Gives the offset of the copy that was confirmed: the last one."""
+        """Returns the offset of the acknowledged copy, the last one."""
         log = self.log(topic, partition)
         offset = self._append(log, record)
         if self._agenda.now_s < self.repeats_until_s and self._rng.random() < 0.5:
@@ -95,14 +95,14 @@ class Kafka:
         return offset
 
     def take_over(self, producer: object) -> None:
-        """From now on the transactions of any other are refused."""
+        """Fences all other producers."""
         self._in_charge = producer
 
     def is_in_charge(self, producer: object) -> bool:
         return self._in_charge is producer
 
     def commit(self, producer: object, records: Iterable[tuple[Topic, int, object]]) -> list[int]:
-        """All of them or none; gives their offsets."""
+        """Commits the records in one transaction. Returns their offsets; raises Fenced."""
         if producer is not self._in_charge:
             raise Fenced
         logs: dict[Place, Log] = {}
@@ -115,7 +115,7 @@ class Kafka:
         return offsets
 
     def _append(self, log: Log, record: object) -> int:
-        assert self.is_up, "nobody can send while the brokers are down"
+        assert self.is_up, "the brokers are down"
         now_s = self._agenda.now_s
         delay_s = LEAST_DELAY_S + USUAL_DELAY_S * self._rng.random()
         if now_s < log.extra_until_s:
@@ -124,7 +124,7 @@ class Kafka:
 
 
 class Reader:
-    """Reads one partition from an offset on. It is woken when there is something new."""
+    """Reads one partition from an offset; `wake` is called with the time from which a new record is visible."""
 
     def __init__(self, kafka: Kafka, log: Log, position: int, wake: Callable[[float], None]) -> None:
         self._kafka, self.log, self._wake = kafka, log, wake
@@ -137,7 +137,7 @@ class Reader:
             self.log.listeners.remove(self._wake)
 
     def block(self, until_s: float) -> None:
-        """Nothing reaches this reader until then."""
+        """The reader gets nothing until then."""
         self.blocked_until_s = max(self.blocked_until_s, until_s)
         self._wake(self.blocked_until_s)
 
@@ -156,5 +156,5 @@ class Reader:
         return found
 
     def is_behind(self, now_s: float, by_s: float) -> bool:
-        """Whether something that was written so long ago has not been read."""
+        """Whether a record that was appended this long ago has not been read."""
         return self.position < len(self.log.records) and self.log.appended_s[self.position] < now_s - by_s

@@ -1,7 +1,6 @@
-"""What a record is made of: the message itself, or the very bytes that the real processes send and read.
+"""Records on the simulated topics: the message itself, or the bytes that the real processes send.
 
-Encoding takes most of a simulated process's time, so only some seeds do it; what can't be decoded is on the topics in
-both.
+Encoding would take most of a simulated process's time, so only some seeds do it. Both have undecodable records.
 """
 
 from dataclasses import dataclass
@@ -19,7 +18,7 @@ CHANNELS: dict[Topic, Channel] = {Topic.CONTROLLER: CONTROLLER, Topic.QUERY: QUE
 
 @dataclass(frozen=True, slots=True)
 class Garbage:
-    """Bytes that nobody can read."""
+    """Bytes that can't be decoded."""
 
     value: bytes
 
@@ -34,7 +33,7 @@ class Wire(Protocol):
     def seal(self, message: Message) -> object: ...
 
     def open(self, topic: Topic, partition: int, offset: int, record: object) -> Message | None:
-        """None: it can't be read, and is passed over."""
+        """Returns None if the record can't be decoded."""
 
 
 class AsValues:
@@ -60,7 +59,7 @@ class AsBytes:
 
 @dataclass(frozen=True, slots=True)
 class Measured:
-    """A record of the monitor topic, and what only the world knows of it."""
+    """A record of the monitor topic, and whether it is nonsense, which only the simulator knows."""
 
     event: SpeedsMeasured
     is_nonsense: bool = False

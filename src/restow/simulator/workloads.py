@@ -1,7 +1,7 @@
-"""How fast each partition is written, over time: a daily wave, bursts, skew, growth, or a recorded trace.
+"""Workloads: the speed of each partition over time, as a daily wave, bursts, skew, growth or a recorded trace.
 
-A workload is a table of speeds, one row a partition and one column a step of `STEP_S`; every speed is a whole number of
-bytes/s, so that it is the same on every machine. All randomness comes from the generator that is passed in.
+A workload is a table of speeds, with one row per partition and one column per step of `STEP_S`; every speed is a whole
+number of bytes/s, so that it is the same on every machine. All randomness comes from the generator passed in.
 """
 
 import math
@@ -19,18 +19,18 @@ DAY_S: Final = 86_400.0
 
 Table = NDArray[np.float64]
 Generator = Callable[[random.Random, int, int], Table]
-"""Shares of the mean speed, for so many partitions and steps."""
+"""(generator, partitions, steps) -> shares of the mean speed."""
 
 
 def uniform(rng: random.Random, *shape: int) -> Table:
-    """From 0 to 1; many at once, from a generator that gives the same on every machine."""
+    """An array of values from 0 to 1, the same on every machine."""
     count = math.prod(shape)
     drawn = np.frombuffer(rng.randbytes(4 * count), dtype="<u4").astype(np.float64)
     return (drawn / 2**32).reshape(shape)
 
 
 def noise(rng: random.Random, partitions: int, steps: int, share: float) -> Table:
-    """Around 1, and near to what it was a step ago."""
+    """Values around 1 that change gradually from step to step."""
     walk = np.empty((partitions, steps))
     now = np.zeros(partitions)
     for step, kick in enumerate(uniform(rng, steps, partitions) - 0.5):
@@ -40,7 +40,7 @@ def noise(rng: random.Random, partitions: int, steps: int, share: float) -> Tabl
 
 
 def daily(rng: random.Random, partitions: int, steps: int) -> Table:
-    """Quiet nights and busy days. A run that is shorter than a day sees a whole one, faster."""
+    """Quiet nights and busy days. A run shorter than a day gets one compressed day."""
     day = min(DAY_S / STEP_S, float(steps))
     own_hour = 0.08 * uniform(rng, partitions, 1)
     phase = np.arange(steps)[None, :] / day - own_hour
@@ -49,7 +49,7 @@ def daily(rng: random.Random, partitions: int, steps: int) -> Table:
 
 
 def bursts(rng: random.Random, partitions: int, steps: int) -> Table:
-    """An even stream, in which some partitions become several times as fast for some minutes."""
+    """A steady load, in which some partitions become several times as fast for some minutes."""
     table = noise(rng, partitions, steps, 0.1)
     for _ in range(max(3, steps // 40)):
         begin, length = rng.randrange(steps), rng.randint(6, 36)
@@ -60,7 +60,7 @@ def bursts(rng: random.Random, partitions: int, steps: int) -> Table:
 
 
 def skew(rng: random.Random, partitions: int, steps: int) -> Table:
-    """A few partitions carry most of it (Zipf), and now and then two change places."""
+    """A few partitions have most of the load (Zipf), and now and then two swap their shares."""
     ranks = list(range(1, partitions + 1))
     rng.shuffle(ranks)
     share = 1 / np.array(ranks, float) ** 0.6
@@ -74,7 +74,7 @@ def skew(rng: random.Random, partitions: int, steps: int) -> Table:
 
 
 def growth(rng: random.Random, partitions: int, steps: int) -> Table:
-    """Three times as much at the end as at the beginning."""
+    """Three times the load at the end as at the beginning."""
     return _sizes(rng, partitions, 3.0) * np.linspace(0.5, 1.5, steps)[None, :] * noise(rng, partitions, steps, 0.1)
 
 
@@ -82,13 +82,13 @@ GENERATORS: Final[dict[str, Generator]] = {"daily": daily, "bursts": bursts, "sk
 
 
 def generated(name: str, rng: random.Random, partitions: int, steps: int, mean: float, most: float) -> Table:
-    """`mean` and `most` in bytes/s: what no consumer could carry is another question."""
+    """`mean` and `most` in bytes/s; no partition exceeds `most`, so that a consumer can carry it."""
     table = GENERATORS[name](rng, partitions, steps)
     return np.asarray(np.rint(np.clip(table * (mean / table.mean()), 0, most)))
 
 
 def recorded(trace: Sequence[Speeds], partitions: Sequence[TopicPartition], steps: int, each: int) -> Table:
-    """A step of the trace is `each` steps here; it begins again where it is too short."""
+    """One step of the trace lasts `each` steps here; a trace that is too short repeats."""
     columns = [[speeds.get(partition, 0.0) for partition in partitions] for speeds in trace]
     return np.asarray(np.rint(np.array([columns[step // each % len(columns)] for step in range(steps)], float).T))
 

@@ -1,6 +1,6 @@
-"""The seeded world: simulated Kafka, platform, sinks, clock and data around the real machines, and what befalls them.
+"""The simulated world: Kafka, platform, sinks, clock and data around the real machines, and the faults.
 
-`run(scenario)` plays a scenario to its end and gives its outcome. `restow simulate` and the tests call it.
+`run(scenario)` simulates a scenario to its end. `restow simulate` and the tests call it.
 """
 
 import hashlib
@@ -28,20 +28,20 @@ from restow.simulator.topics import Kafka, Topic
 from restow.simulator.wire import AsBytes, AsValues, Wire
 from restow.simulator.workloads import STEP_S
 
-LOOK_S: Final = 10.0
+PROGRESS_EVERY_S: Final = 10.0
 MOST_VIOLATIONS: Final = 20
-"""One that nothing is done about is seen again and again."""
+"""A lasting violation is reported again and again."""
 CALM_S: Final = 240.0
-"""Liveness is asked of runs that are at least this long."""
+"""Liveness is checked in runs that are at least this long."""
 
 SETTINGS: Final = ("image", "memory_mb", "cores", "capacity_bytes_per_s")
-"""Those that stay as restow.toml says where an update leaves them out."""
+"""Settings that stay as in restow.toml if an update leaves them out."""
 
 Tracer = Callable[[str], None]
 
 
 @dataclass(frozen=True)
-class Outcome:
+class SimulatedRun:
     scenario: Scenario
     measures: Measures
     coverage: Coverage
@@ -64,14 +64,14 @@ class World:
         self.volumes: dict[ConsumerId, Volume] = {}
         self.processes: list[ConsumerProcess] = []
         self.disowned: list[ConsumerProcess] = []
-        """Those that the platform has called gone while they were not."""
+        """Processes that the platform has reported gone while they still ran."""
         self.platform = SimulatedPlatform(
             self.agenda, scenario.random("platform"), self._spawn, self._remove_volume, scenario.consumer.grace_s
         )
         self.services: dict[str, TopicService | None] = dict(scenario.rules.consume)
-        """What is wanted, in truth."""
+        """The definition of each topic, as last published; None if it is not consumed."""
         self.settings = scenario.consumer.settings
-        """What consumers should run as, in truth."""
+        """The consumers' settings, as last published."""
         self.controllers: list[ControllerProcess] = []
         self.monitor = MonitorProcess(self, scenario.random("monitor"))
         self._tracer = tracer
@@ -90,14 +90,14 @@ class World:
             self.agenda.run_until(end_s)
             return
         self.agenda.run_until(end_s - quiet_s)
-        self.agenda.every(LOOK_S, lambda: self.watch.progress.look(self))
+        self.agenda.every(PROGRESS_EVERY_S, lambda: self.watch.progress.sample(self))
         self.agenda.run_until(end_s - quiet_s / 2)
         self.watch.progress.remember(self)
         self.agenda.run_until(end_s)
         self.watch.progress.end(self)
         self.watch.one_rolls.end(self)
 
-    # Who is there.
+    # Processes.
 
     def start_controller(self) -> None:
         self._started += 1
@@ -106,7 +106,7 @@ class World:
         controller.at(self.agenda.now_s, controller.begin)
 
     def controller_in_charge(self) -> ControllerProcess | None:
-        """The last that has started, if it is there."""
+        """The controller that started last; None if it has ended."""
         newest = self.controllers[-1] if self.controllers else None
         return newest if newest is not None and newest.is_alive else None
 
@@ -124,7 +124,7 @@ class World:
         self.agenda.after(self._rng.uniform(1, 30), self.monitor.begin)
 
     def _remove_volume(self, number: ConsumerId) -> None:
-        """A process that goes on all the same has its own, which nobody else will see."""
+        """A process that still runs keeps its own copy, which no other process sees."""
         self.volumes.pop(number, None)
 
     def _spawn(self, number: ConsumerId, settings: ConsumerSettings) -> ConsumerProcess:
@@ -136,7 +136,7 @@ class World:
         self.processes.append(process)
         return process
 
-    # What is wanted.
+    # Topics and settings.
 
     def update(self, update: ServiceUpdate) -> None:
         self.kafka.append(Topic.SERVICE, 0, self.wire.seal(update))
@@ -151,12 +151,12 @@ class World:
         self.data.add(partition, like, self.agenda.now_s)
         self.measures.grown()
 
-    def of_interest(self) -> Iterator[TopicPartition]:
+    def consumed(self) -> Iterator[TopicPartition]:
         for partition in self.data.partitions:
             if self.services[partition.topic] is not None:
                 yield partition
 
-    # What is seen.
+    # Observation.
 
     def violated(self, line: int, words: str) -> None:
         if len(self.violations) < MOST_VIOLATIONS:
@@ -174,21 +174,21 @@ class World:
             for process in self.processes
             if process.is_alive
         ]
-        rows = [index[partition] for partition in self.of_interest()]
+        rows = [index[partition] for partition in self.consumed()]
         self.measures.sample(
             self.agenda.now_s, len(self.platform.pods), loads, self.scenario.capacity_bytes_per_s, rows
         )
 
 
-def run(scenario: Scenario, tracer: Tracer | None = None) -> Outcome:
+def run(scenario: Scenario, tracer: Tracer | None = None) -> SimulatedRun:
     world = World(scenario, tracer)
-    with suppress(Runaway):  # which is a violation, and noted
+    with suppress(Runaway):  # reported as a violation
         world.play()
-    return Outcome(scenario, world.measures, world.coverage, tuple(world.violations))
+    return SimulatedRun(scenario, world.measures, world.coverage, tuple(world.violations))
 
 
 def digest(scenario: Scenario) -> str:
-    """Of all that happened: the same for the same scenario, on every machine."""
+    """A hash of the whole trace: the same for the same scenario, on every machine."""
     sha = hashlib.sha256()
     run(scenario, lambda line: sha.update(line.encode()))
     return sha.hexdigest()
