@@ -1,0 +1,210 @@
+"""The storing half of a cycle, with scripted Spark jobs instead of Spark: failures, cancellations, gaps and
+refusals."""
+
+import logging
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field
+from typing import TypeVar
+
+import pytest
+
+from restow.consumer.checkpoint import TableWrite
+from restow.consumer.events import RefusedPartitions
+from restow.consumer.pipeline import ShouldEnd
+from restow.consumer.planning import Range
+from restow.errors import RestowError
+from restow.model import TopicPartition
+from restow.pipeline import cycle as cycles
+from restow.pipeline.cycle import CycleResult, CycleRunner
+from restow.pipeline.sinks import NullSink, Span
+from restow.pipeline.spark.counting import ReadCount
+from restow.pipeline.spark.engine import Engine, StoreResult
+from restow.pipeline.targets import TargetCycle, target_of
+from restow.protocol.messages import TopicService
+
+T = TypeVar("T")
+
+ORDERS, CLICKS = TopicPartition("orders", 0), TopicPartition("clicks", 0)
+TOPICS = {"orders": TopicService(table="lake/orders"), "clicks": TopicService(table="lake/clicks")}
+RANGES = {ORDERS: Range(0, 0, 5), CLICKS: Range(0, 0, 3)}
+
+
+@dataclass
+class Table(NullSink):
+    name: str
+    settles_as_stored: bool = False
+    is_closed: bool = False
+
+    def settle(self, staging: str, spans: Mapping[TopicPartition, Span]) -> bool:  # noqa: ARG002
+        return self.settles_as_stored
+
+    def close(self) -> None:
+        self.is_closed = True
+
+
+class ScriptedEngine(Engine):
+    """Every job succeeds, unless `outcomes` has something else for its table."""
+
+    def __init__(self) -> None:
+        self.outcomes: dict[str, StoreResult | RestowError | None] = {}
+        self.jobs: list[str] = []
+
+    def run(self, cycle: TargetCycle, should_end: ShouldEnd, patience_s: float) -> StoreResult | None:  # noqa: ARG002
+        self.jobs.append(cycle.target.table)
+        counts = {p.topic: ReadCount(taken.records, 10 * taken.records) for p, taken in cycle.ranges.items()}
+        outcome = self.outcomes.get(cycle.target.table, StoreResult((), counts))
+        if isinstance(outcome, RestowError):
+            raise outcome
+        return outcome
+
+    def aside(self, work: Callable[[], T], should_end: ShouldEnd) -> T:  # noqa: ARG002
+        return work()
+
+
+@dataclass
+class MemoryPlans:
+    now: tuple[TableWrite, ...] = ()
+
+    def read_plan(self) -> tuple[TableWrite, ...]:
+        return self.now
+
+    def write_plan(self, writes: tuple[TableWrite, ...]) -> None:
+        self.now = writes
+
+    def forget_plan(self) -> None:
+        self.now = ()
+
+
+@dataclass
+class Bench:
+    """A runner, and all around it that a test can turn."""
+
+    engine: ScriptedEngine = field(default_factory=ScriptedEngine)
+    plans: MemoryPlans = field(default_factory=MemoryPlans)
+    tables: dict[str, Table] = field(default_factory=dict)
+    now_s: float = 0.0
+
+    def __post_init__(self) -> None:
+        self.runner = CycleRunner(self.engine, self.open, self.plans, patience_s=1.0)
+
+    def open(self, uri: str) -> Table:
+        return self.tables.setdefault(uri, Table(f"the table {uri}"))
+
+    def monotonic(self) -> float:
+        return self.now_s
+
+    def store(
+        self, ranges: Mapping[TopicPartition, Range] = RANGES, topics: Mapping[str, TopicService] = TOPICS
+    ) -> CycleResult:
+        result = CycleResult({partition: taken.position for partition, taken in ranges.items()})
+        self.runner.store(ranges, topics, result, lambda: False)
+        return result
+
+
+@pytest.fixture
+def bench(monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture) -> Bench:
+    caplog.set_level(logging.INFO, "restow")
+    bench = Bench()
+    monkeypatch.setattr(cycles, "time", bench)
+    return bench
+
+
+def test_a_cycle_is_one_job_per_table_and_has_a_plan_until_it_ends(bench: Bench) -> None:
+    result = bench.store()
+    assert bench.engine.jobs == ["lake/clicks", "lake/orders"]
+    assert result.at == result.stored == {ORDERS: 5, CLICKS: 3}
+    assert (result.records, result.bytes) == (8, 80)
+    assert [write.table for write in bench.plans.now] == ["lake/clicks", "lake/orders"]
+    bench.runner.end()
+    assert bench.plans.now == ()
+
+
+def test_the_size_of_records_is_learned_by_topic(bench: Bench) -> None:
+    assert bench.runner.record_bytes("orders") == 1000.0
+    bench.store()
+    assert bench.runner.record_bytes("orders") == 10.0
+
+
+def test_a_failing_table_waits_longer_each_time_and_is_logged_once(
+    bench: Bench, caplog: pytest.LogCaptureFixture
+) -> None:
+    orders = target_of(TOPICS["orders"])
+    bench.engine.outcomes["lake/orders"] = RestowError("the table lake/orders can't be used: disk full")
+    waits = []
+    for _ in range(3):
+        assert bench.store().stored == {CLICKS: 3}
+        begun_s = bench.now_s
+        while not bench.runner.may_store(orders):
+            bench.now_s += 0.25
+            bench.runner.settle(CycleResult({}), lambda: False)
+        waits.append(bench.now_s - begun_s)
+    del bench.engine.outcomes["lake/orders"]
+    assert bench.store().stored == {ORDERS: 5, CLICKS: 3}
+    assert waits == [0.5, 1.0, 2.0]
+    assert caplog.messages == [
+        "the table lake/orders can't be used: disk full; it is retried with backoff, and other tables continue",
+        "the table lake/orders is written again",
+    ]
+
+
+@pytest.mark.parametrize("was_stored", [True, False])
+def test_a_cycle_with_unknown_outcome_is_settled_before_the_next_one(bench: Bench, was_stored: bool) -> None:
+    bench.open("lake/orders").settles_as_stored = was_stored
+    bench.engine.outcomes["lake/orders"] = RestowError("connection reset")
+    result = bench.store()
+    bench.runner.end()
+    assert (result.at[ORDERS], [write.table for write in bench.plans.now]) == (0, ["lake/clicks", "lake/orders"])
+    assert not bench.runner.may_store(target_of(TOPICS["orders"]))
+    bench.now_s = 1.0
+    settled = CycleResult({ORDERS: 0})
+    bench.runner.settle(settled, lambda: False)
+    bench.runner.end()
+    assert settled.at == ({ORDERS: 5} if was_stored else {ORDERS: 0})
+    assert bench.plans.now == ()
+    assert bench.runner.may_store(target_of(TOPICS["orders"]))
+
+
+def test_a_cancelled_cycle_stores_nothing_and_is_settled_at_once(
+    bench: Bench, caplog: pytest.LogCaptureFixture
+) -> None:
+    bench.engine.outcomes["lake/orders"] = None
+    assert bench.store().at == {ORDERS: 0, CLICKS: 3}
+    assert bench.runner.may_store(target_of(TOPICS["orders"]))
+    assert caplog.messages == [
+        "cancelled a cycle for the table lake/orders before its commit: a command or the shutdown waits"
+    ]
+
+
+def test_a_partition_that_another_consumer_stored_is_dropped(bench: Bench) -> None:
+    bench.engine.outcomes["lake/orders"] = StoreResult(replaced=(ORDERS,))
+    result = bench.store()
+    reason = "orders-0 should continue at 0, but the table lake/orders has it elsewhere: another consumer took it over"
+    assert result.dropped == [RefusedPartitions((ORDERS,), "replaced", reason)]
+    assert result.stored == {CLICKS: 3}
+
+
+def test_deleted_records_are_counted_and_logged_once_though_the_cycle_is_retried(
+    bench: Bench, caplog: pytest.LogCaptureFixture
+) -> None:
+    gap = {ORDERS: Range(2, 4, 9)}
+    bench.engine.outcomes["lake/orders"] = RestowError("disk full")
+    bench.store(gap)
+    bench.now_s = 1.0
+    del bench.engine.outcomes["lake/orders"]
+    result = bench.store(gap)
+    assert (result.at, bench.runner.missed_records, len(result.gaps)) == ({ORDERS: 9}, 2, 1)
+    assert [line for line in caplog.messages if "deleted" in line] == [str(result.gaps[0])]
+
+
+def test_with_on_gap_stop_the_partition_is_dropped_unread(bench: Bench) -> None:
+    topics = {"orders": TopicService(table="lake/orders", on_gap="stop")}
+    result = bench.store({ORDERS: Range(2, 4, 9)}, topics)
+    assert [(refused.partitions, refused.kind) for refused in result.dropped] == [((ORDERS,), "gap")]
+    assert bench.engine.jobs == []
+    assert bench.plans.now == ()
+
+
+def test_sinks_of_dropped_topics_are_closed(bench: Bench) -> None:
+    bench.store()
+    bench.runner.keep([target_of(TOPICS["clicks"])])
+    assert {uri: table.is_closed for uri, table in bench.tables.items()} == {"lake/clicks": False, "lake/orders": True}
