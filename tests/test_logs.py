@@ -33,7 +33,7 @@ def test_a_line_has_utc_time_level_role_and_words(capsys: pytest.CaptureFixture[
     assert abs((datetime.now(UTC) - datetime.fromisoformat(time)).total_seconds()) < 60
 
 
-def test_json_on_request_one_object_a_line(capsys: pytest.CaptureFixture[str]) -> None:
+def test_json_is_one_object_a_line(capsys: pytest.CaptureFixture[str]) -> None:
     configure("controller", Log(format="json"))
     log.warning("no speeds for 30 s\nsecond line, “quoted”")
     [line] = capsys.readouterr().err.splitlines()

@@ -1,8 +1,7 @@
-"""README keeps its word: every command in it is run, on a real Kafka, and shows what it says.
+"""The README's commands are run, on a real Kafka, and must print what the README shows.
 
-The commands are run in README's order by a reader who has some terminals: what serves goes on in one of its own. A
-command that nobody here knows how to run fails the test; so does an answer that README shows otherwise, but for its
-numbers.
+They run in the README's order; commands that serve keep running, as in terminals of their own. A command without an
+entry in `STEPS` fails the test, and so does output that differs from the README in more than numbers.
 """
 
 import importlib.util
@@ -35,14 +34,14 @@ PORT: Final = 9092
 QUICK: Final = '[spark]\n"spark.driver.extraJavaOptions" = "-XX:TieredStopAtLevel=1"\n'
 WITHIN_S: Final = 300.0
 OF_JAVA: Final = "WARNING: Using incubator modules"
-"""Java says so whenever Spark starts."""
+"""Java prints this whenever Spark starts."""
 
 
 @dataclass(frozen=True)
 class Command:
     words: str
     shown: tuple[str, ...]
-    """What README says that it answers."""
+    """The output in the README."""
 
 
 def blocks(language: str) -> list[str]:
@@ -61,7 +60,7 @@ def commands() -> list[Command]:
 
 
 def is_as_shown(shown: tuple[str, ...], answer: list[str]) -> bool:
-    """Line by line, whatever the numbers. `…` stands for any lines, and at the end of a line for its rest."""
+    """Compares line by line, ignoring numbers. `…` stands for any lines, and at the end of a line for its rest."""
     if not shown:
         return True
     if shown[0] == "…":
@@ -74,12 +73,12 @@ def is_as_shown(shown: tuple[str, ...], answer: list[str]) -> bool:
 
 
 def _without_numbers(line: str) -> str:
-    """Nor the room that they take in a table."""
+    """Nor the space they take in a table."""
     return re.sub("─+", "─", re.sub(r"\s+", " ", re.sub(r"\d[\d.,:TZ-]*", "#", line))).strip()
 
 
 class Reader:
-    """Who does what README says, with a copy of examples/shop and a port that is free."""
+    """Follows the README with a copy of examples/shop and a free port."""
 
     def __init__(self, directory: Path, eventually: Eventually) -> None:
         self.directory, self.eventually = ROOT, eventually
@@ -97,13 +96,13 @@ class Reader:
         return Kafka(f"127.0.0.1:{self.port}")
 
     def follow(self, command: Command) -> None:
-        if command.words in DOINGS:
-            DOINGS[command.words](self, command)
+        if command.words in STEPS:
+            STEPS[command.words](self, command)
         else:
             self.unknown.append(command.words)
 
     def run(self, command: Command) -> list[str]:
-        """Until it ends, well, with the answer that README shows."""
+        """Runs it to a successful end and compares its output."""
         ended = subprocess.run(
             shlex.split(command.words.replace(str(PORT), str(self.port))),
             cwd=self.directory,
@@ -117,11 +116,11 @@ class Reader:
         )
         assert ended.returncode == 0, f"{command.words}: {ended.stdout}"
         answer = [line for line in ended.stdout.splitlines() if not line.startswith(OF_JAVA)]
-        assert is_as_shown(command.shown, answer), f"README shows another answer of {command.words} than {answer}"
+        assert is_as_shown(command.shown, answer), f"{command.words} printed: {answer}"
         return answer
 
     def serve(self, command: Command, word: str) -> None:
-        """In a terminal of its own, from when it has said this word on."""
+        """Starts it and waits until it has printed this word."""
         said = self.answers / f"{command.words.split()[1]}.txt"
         with said.open("wb") as answer:
             self.serving[command.words.split()[1]] = process = subprocess.Popen(
@@ -136,7 +135,7 @@ class Reader:
         assert process.poll() is None, said.read_text()
 
     def close(self) -> None:
-        """Ends what README's own commands would have ended, had all gone well."""
+        """Ends whatever a failure left running."""
         end_group("shop", self.shop / "restow-data", 10.0, lambda _: None)
         for process in reversed(self.serving.values()):
             process.terminate()
@@ -144,16 +143,16 @@ class Reader:
 
 
 def environment() -> dict[str, str]:
-    """As `source .venv/bin/activate` leaves it."""
+    """The environment after `source .venv/bin/activate`."""
     path = os.pathsep.join([str(Path(sys.executable).parent), os.environ["PATH"]])
     return {**os.environ, "PATH": path, "RESTOW_CORES": "1", "RESTOW_MEMORY_MB": "1024"}
 
 
-# What the reader does with each command.
+# What is done for each command.
 
 
 def ask_make(reader: Reader, command: Command) -> None:
-    """The target is there, and does what is said of it; `make test` would run this test."""
+    """Checks what the target would run; `make test` would run this test."""
     would = subprocess.run(
         [*shlex.split(command.words), "-n", "--always-make"], cwd=ROOT, capture_output=True, text=True, check=True
     )
@@ -163,7 +162,7 @@ def ask_make(reader: Reader, command: Command) -> None:
 
 
 def understand(_: Reader, command: Command) -> None:
-    """The demonstration's own tests run it."""
+    """Only parses it; tests/demo runs it."""
     args = parser().parse_args(shlex.split(command.words)[1:])
     assert (args.seconds, args.headless, args.json) == (240.0, True, True)
 
@@ -179,7 +178,7 @@ def start_broker(reader: Reader, command: Command) -> None:
 
 
 def enter_shop(reader: Reader, command: Command) -> None:
-    """A copy of it, with the other port, and a Spark that starts sooner."""
+    """Copies it, with the other port and a Spark that starts sooner."""
     source = ROOT / command.words.removeprefix("cd ")
     shutil.copytree(source, reader.shop, ignore=shutil.ignore_patterns("lake", "restow-data", "__pycache__"))
     settings = reader.shop / "restow.toml"
@@ -188,13 +187,13 @@ def enter_shop(reader: Reader, command: Command) -> None:
 
 
 def fill(reader: Reader, command: Command) -> None:
-    """And what README does not tell of: records as bad as they come."""
+    """Adds malformed records too."""
     reader.run(command)
     reader.expected_rows = shop_records.produce(reader.kafka)
 
 
 def check(reader: Reader, command: Command) -> None:
-    """The reader's own topic too, which README has the settings and the transform of."""
+    """Adds the README's own topic, with its settings and transform."""
     settings = reader.shop / "restow.toml"
     before = settings.read_text()
     [own], [transform] = blocks("toml"), blocks("python")
@@ -220,7 +219,7 @@ def start_controller(reader: Reader, command: Command) -> None:
 
 
 def produce_more(reader: Reader, command: Command) -> None:
-    """The group's consumer stores it."""
+    """Waits until the group's consumer has stored it."""
     lake = reader.shop / "lake"
     before = shop_records.count(lake, "orders")
     reader.run(command)
@@ -241,7 +240,7 @@ def run_at_home(reader: Reader, command: Command) -> None:
     reader.run(command)
 
 
-DOINGS: Final[dict[str, Callable[[Reader, Command], None]]] = {
+STEPS: Final[dict[str, Callable[[Reader, Command], None]]] = {
     "make demo": ask_make,
     "make test": ask_make,
     "restow demo --for 4m --headless --json": understand,
@@ -263,7 +262,7 @@ DOINGS: Final[dict[str, Callable[[Reader, Command], None]]] = {
 
 @pytest.fixture(scope="module")
 def reader(tmp_path_factory: pytest.TempPathFactory, eventually: Eventually) -> Iterator[Reader]:
-    """After all of README."""
+    """After all commands of the README."""
     reader = Reader(tmp_path_factory.mktemp("readme"), eventually)
     try:
         for command in commands():
@@ -277,9 +276,9 @@ def reader(tmp_path_factory: pytest.TempPathFactory, eventually: Eventually) -> 
 
 
 @pytest.mark.spark
-def test_every_command_is_run_and_answers_as_is_shown(reader: Reader) -> None:
+def test_every_command_runs_and_prints_what_is_shown(reader: Reader) -> None:
     assert reader.unknown == []
-    assert {command.words for command in commands()} == DOINGS.keys()
+    assert {command.words for command in commands()} == STEPS.keys()
 
 
 @pytest.mark.spark
@@ -294,7 +293,7 @@ def test_the_shop_s_records_are_parsed_cleaned_and_enriched_and_duckdb_reads_the
     assert shop_records.columns(reader.shop / "lake", topic) == [*named[topic], *lineage]
 
 
-def test_no_command_hides_in_another_kind_of_block() -> None:
+def test_no_command_is_in_another_kind_of_block() -> None:
     outside = re.sub(r"^```console\n.*?^```$", "", README, flags=re.MULTILINE | re.DOTALL)
     assert re.findall(r"^ *\$ .*", outside, re.MULTILINE) == []
     assert re.findall(r"^    (?:restow|make) .*", outside, re.MULTILINE) == []
@@ -306,7 +305,7 @@ def inline() -> list[str]:
 
 
 @pytest.mark.parametrize("words", inline())
-def test_a_command_that_is_only_named_is_there(words: str, capsys: pytest.CaptureFixture[str]) -> None:
+def test_a_command_that_is_only_mentioned_exists(words: str, capsys: pytest.CaptureFixture[str]) -> None:
     program, *arguments = shlex.split(words)
     if program == "make":
         subprocess.run(["make", "-n", *arguments], cwd=ROOT, check=True, capture_output=True)
@@ -326,7 +325,7 @@ def test_the_settings_are_accepted() -> None:
     assert dict(settings.consume) == {"payments": TopicService(table="lake/payments", transform="payments:paid")}
 
 
-def test_every_page_and_picture_that_is_linked_is_there() -> None:
+def test_every_linked_page_and_picture_exists() -> None:
     linked = {*re.findall(r"\]\(([^)#]+)\)", README), *re.findall(r'(?:src|srcset)="([^"]+)"', README)}
     assert {"docs/system.svg", "docs/system-dark.svg", "docs/pipelines.md"} <= linked
     assert [name for name in sorted(linked) if not (ROOT / name).exists()] == []
@@ -344,7 +343,7 @@ def test_every_page_and_picture_that_is_linked_is_there() -> None:
         (("2026-11-16T06:57:09.514Z INFO stored",), ["2027-01-02T03:04:05.006Z INFO stored"], True),
     ],
 )
-def test_an_answer_is_compared_but_for_its_numbers(shown: tuple[str, ...], answer: list[str], same: bool) -> None:
+def test_output_is_compared_except_for_its_numbers(shown: tuple[str, ...], answer: list[str], same: bool) -> None:
     assert is_as_shown(shown, answer) is same
 
 
@@ -357,4 +356,4 @@ def test_the_picture_is_what_its_script_draws() -> None:
     found.loader.exec_module(picture)
     for name, colours in picture.PICTURES.items():
         written = (ROOT / "docs" / name).read_text(encoding="utf-8")
-        assert written == picture.draw(colours), f"docs/{name} is old; draw it anew with: make docs"
+        assert written == picture.draw(colours), f"docs/{name} is outdated; run: make docs"

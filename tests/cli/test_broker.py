@@ -1,4 +1,4 @@
-"""`restow broker` as a person runs it: it says where it is, stops when told, and leaves nothing, however it ends."""
+"""`restow broker`: prints its address, stops on a signal, and leaves nothing, however it ends."""
 
 import os
 import signal
@@ -60,7 +60,7 @@ def running(*arguments: str) -> "Iterator[tuple[subprocess.Popen[str], dict[str,
 
 
 @pytest.mark.parametrize("told_by", [signal.SIGINT, signal.SIGTERM])
-def test_it_serves_until_it_is_told_to_stop_and_then_leaves_nothing(told_by: signal.Signals) -> None:
+def test_it_serves_until_a_stop_signal_and_leaves_nothing(told_by: signal.Signals) -> None:
     with running() as (process, printed, started):
         with Admin(Kafka(printed["bootstrap"])) as admin:
             assert admin.cluster().nodes == (1,)
@@ -99,7 +99,7 @@ def test_a_port_and_a_directory_can_be_chosen(tmp_path: Path) -> None:
     assert (tmp_path / "kept" / "node-1" / "data").is_dir()
 
 
-def test_without_java_it_says_how_to_get_it(tmp_path: Path) -> None:
+def test_without_java_the_error_names_what_to_install(tmp_path: Path) -> None:
     environment = {name: value for name, value in os.environ.items() if name != "JAVA_HOME"} | {"PATH": str(tmp_path)}
     answer = subprocess.run(COMMAND, capture_output=True, text=True, env=environment, check=False)
     told = (

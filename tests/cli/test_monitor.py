@@ -1,4 +1,4 @@
-"""`restow monitor`: it publishes until it is told to stop, ends cleanly, and answers mistakes with one line."""
+"""`restow monitor`: publishes until a stop signal, ends cleanly, and answers mistakes with one line."""
 
 import signal
 import subprocess
@@ -17,7 +17,7 @@ COMMAND = (sys.executable, "-c", "import sys; from restow.cli import main; sys.e
 
 
 @pytest.mark.parametrize("told_by", [signal.SIGTERM, signal.SIGINT])
-def test_it_publishes_until_it_is_told_to_stop_and_then_exits_0(
+def test_it_publishes_until_a_stop_signal_and_exits_with_0(
     told_by: signal.Signals,
     kafka: Kafka,
     admin: Admin,

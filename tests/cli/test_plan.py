@@ -1,4 +1,4 @@
-"""`restow plan`: what it says, and how it answers a file it can't use."""
+"""`restow plan`: its output, and how it answers a file it can't use."""
 
 import json
 from pathlib import Path
@@ -78,7 +78,7 @@ def test_a_margin_that_is_left_out_is_no_higher_than_those_given_allow(file: Pat
 # What is said
 
 
-def test_json_tells_consumers_moves_and_the_next_assignment(file: Path, capsys: pytest.CaptureFixture[str]) -> None:
+def test_json_has_consumers_moves_and_the_next_assignment(file: Path, capsys: pytest.CaptureFixture[str]) -> None:
     plan = planned(file, GROUP, capsys, "--packer", "mwf")
     assert isinstance(plan.pop("reasons"), list)
     assert [move.pop("reason", "missing") != "missing" for move in plan["moves"]] == [True, True]
@@ -110,7 +110,7 @@ def test_the_text_shows_consumers_before_and_after_moves_and_the_r_score(
     assert text.endswith("3 consumers before, 2 after; 1 move; R-score 0.355.")
 
 
-def test_no_change_is_said_plainly(file: Path, capsys: pytest.CaptureFixture[str]) -> None:
+def test_no_change_is_one_plain_line(file: Path, capsys: pytest.CaptureFixture[str]) -> None:
     settled = {"capacity": 100, "assignment": {"1": ["orders-0"]}, "speeds": {"orders": {"0": 60}}}
     text = told(file, settled, capsys, "--packer", "mwf")
     assert text.endswith("No change: everything stays where it is. 1 consumer before, 1 after; 0 moves; R-score 0.000.")

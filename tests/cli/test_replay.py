@@ -1,4 +1,4 @@
-"""`restow replay`: the story of a controller's event log, and whether it comes to the same again."""
+"""`restow replay`: explains a controller's event log and checks its effects."""
 
 import json
 from pathlib import Path
@@ -57,7 +57,7 @@ def told(file: Path, capsys: pytest.CaptureFixture[str], *options: str) -> list[
     return capsys.readouterr().out.splitlines()
 
 
-def test_it_tells_the_whole_story_and_how_much_it_was(file: Path, capsys: pytest.CaptureFixture[str]) -> None:
+def test_all_lines_are_printed_and_counted(file: Path, capsys: pytest.CaptureFixture[str]) -> None:
     assert main(["replay", str(file)]) == 0
     assert capsys.readouterr() == (STORY, SUMMARY)
 
@@ -93,13 +93,13 @@ def test_json_is_an_object_a_line(file: Path, capsys: pytest.CaptureFixture[str]
     ]
 
 
-def test_a_log_of_no_events_is_a_log(file: Path, log: list[str], capsys: pytest.CaptureFixture[str]) -> None:
+def test_a_log_without_events_is_valid(file: Path, log: list[str], capsys: pytest.CaptureFixture[str]) -> None:
     file.write_text(log[0])
     assert main(["replay", str(file)]) == 0
     assert capsys.readouterr() == ("", "restow: replayed 0 events; lines: none\n")
 
 
-def test_a_step_that_comes_to_something_else_is_told_and_the_code_is_1(
+def test_a_step_with_other_effects_is_reported_and_the_exit_code_is_1(
     file: Path, log: list[str], capsys: pytest.CaptureFixture[str]
 ) -> None:
     stop = next(line for line in log if "StopConsumingCommand" in line)
@@ -142,12 +142,12 @@ def test_a_file_that_is_no_text_is_refused(file: Path, capsys: pytest.CaptureFix
     assert refusal(file, capsys) == "this is not UTF-8 text; an event log is lines of JSON"
 
 
-def test_a_file_that_is_not_there_is_refused(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+def test_a_missing_file_is_refused(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     assert refusal(tmp_path / "none", capsys) == "can't be read (no such file or directory); it must be an event log"
     assert refusal(tmp_path, capsys) == "can't be read (is a directory); it must be an event log"
 
 
-def test_a_kind_of_line_that_there_is_not_is_refused(file: Path, capsys: pytest.CaptureFixture[str]) -> None:
+def test_an_unknown_kind_of_line_is_refused(file: Path, capsys: pytest.CaptureFixture[str]) -> None:
     with pytest.raises(SystemExit) as exit_:
         main(["replay", str(file), "--only", "gossip"])
     assert exit_.value.code == 2

@@ -51,7 +51,7 @@ def test_a_picture_is_drawn(tmp_path: Path) -> None:
     assert file.read_text().startswith("<?xml")
 
 
-def test_a_violation_is_told_with_the_command_that_repeats_it(
+def test_a_violation_is_printed_with_the_command_that_repeats_it(
     monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
     mutants.a_start_does_not_wait_for_the_stop(monkeypatch)

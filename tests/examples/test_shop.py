@@ -43,7 +43,7 @@ def test_each_topic_has_a_table_and_a_transform() -> None:
         ),
     ],
 )
-def test_a_mistake_is_told_with_its_file_its_key_and_what_would_be_right(
+def test_a_mistake_is_reported_with_its_file_its_key_and_what_would_be_right(
     right: str, wrong: str, told: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
     assert SETTINGS.count(right) == 1

@@ -1,4 +1,4 @@
-"""Makes restow's compiled code ready before the first test of packing, so that no test is charged for it."""
+"""Loads restow's compiled code before the first test of packing, so that no test is charged for it."""
 
 import pytest
 

@@ -1,4 +1,4 @@
-"""What is compiled is kept, and never outlives its source."""
+"""The cache of compiled code is used, and never outlives its source."""
 
 import os
 import subprocess
@@ -25,8 +25,8 @@ def twice():
 
 print(twice())
 """
-PLAINLY = ("setpriv", "--bounding-set=-all", "--inh-caps=-all") if os.geteuid() == 0 else ()
-"""As a user for whom it counts that a directory is read-only."""
+UNPRIVILEGED = ("setpriv", "--bounding-set=-all", "--inh-caps=-all") if os.geteuid() == 0 else ()
+"""Runs as a user who is bound by file permissions."""
 
 
 def run(folder: Path, how: tuple[str, ...] = ()) -> str:
@@ -49,7 +49,7 @@ def test_a_change_in_a_called_module_is_seen_in_its_callers(tmp_path: Path) -> N
     assert len(kept(tmp_path)) == 2
 
 
-def test_what_was_compiled_is_used_where_nothing_can_be_written(tmp_path: Path) -> None:
+def test_the_cache_is_used_on_a_read_only_file_system(tmp_path: Path) -> None:
     (tmp_path / "caller.py").write_text(f"{CALLER}print(sum(twice.stats.cache_hits.values()))")
     (tmp_path / "called.py").write_text(CALLED.format(number=4))
     assert run(tmp_path) == "8\n0"
@@ -58,14 +58,14 @@ def test_what_was_compiled_is_used_where_nothing_can_be_written(tmp_path: Path) 
     for folder in folders:
         folder.chmod(0o555)
     try:
-        assert run(tmp_path, PLAINLY) == "8\n1"
+        assert run(tmp_path, UNPRIVILEGED) == "8\n1"
     finally:
         for folder in folders:
             folder.chmod(0o755)
     assert sorted(tmp_path.rglob("*")) == before
 
 
-def test_the_fingerprint_tells_sources_apart(tmp_path: Path) -> None:
+def test_the_fingerprint_distinguishes_sources(tmp_path: Path) -> None:
     one, two = tmp_path / "one.py", tmp_path / "two.py"
     one.write_text("a = 1\n")
     two.write_text("b = 2\n")

@@ -1,4 +1,4 @@
-"""The open consumers: each fast structure answers what a plain look at every consumer would."""
+"""The fitting rules: each fast structure finds what a linear search would."""
 
 from collections.abc import Callable
 
@@ -10,9 +10,9 @@ from restow.model import ConsumerId
 from restow.packing.open_consumers import BestFit, FirstFit, NextFit, OpenConsumers, WorstFit
 
 Rooms = dict[ConsumerId, float]
-"""In the order in which the consumers were opened; min and max take the first of equals."""
+"""Room by consumer, in the order of opening; min and max take the first of equals."""
 
-PLAINLY: dict[type[OpenConsumers], Callable[[Rooms, list[ConsumerId]], ConsumerId | None]] = {
+LINEAR: dict[type[OpenConsumers], Callable[[Rooms, list[ConsumerId]], ConsumerId | None]] = {
     NextFit: lambda rooms, fitting: next((last for last in list(rooms)[-1:] if last in fitting), None),
     FirstFit: lambda _, fitting: next(iter(fitting), None),
     WorstFit: lambda rooms, fitting: max(fitting, key=lambda consumer: rooms[consumer], default=None),
@@ -20,7 +20,7 @@ PLAINLY: dict[type[OpenConsumers], Callable[[Rooms, list[ConsumerId]], ConsumerI
 }
 
 
-@pytest.mark.parametrize("structure", list(PLAINLY))
+@pytest.mark.parametrize("structure", list(LINEAR))
 @settings(deadline=None)
 @given(speeds=st.lists(st.integers(0, 10), max_size=200), numbers=st.permutations(range(1, 201)))
 @example(speeds=[10] * 130 + [4, 6] * 35, numbers=list(range(200, 0, -1)))
@@ -29,7 +29,7 @@ def test_a_place_is_the_one_found_by_looking_at_every_consumer(
 ) -> None:
     consumers, rooms = structure(), Rooms()
     for speed, number in zip(speeds, numbers, strict=False):
-        wanted = PLAINLY[structure](rooms, [consumer for consumer, room in rooms.items() if room >= speed])
+        wanted = LINEAR[structure](rooms, [consumer for consumer, room in rooms.items() if room >= speed])
         assert consumers.place(speed, speed) == wanted
         if wanted is None:
             consumers.open(ConsumerId(number), 10 - speed)

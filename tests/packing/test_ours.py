@@ -1,4 +1,4 @@
-"""restow's own packer: small groups worked by hand, what holds for every group, and the same under every hash seed."""
+"""restow's packer: small groups worked by hand, properties of every group, and determinism."""
 
 import os
 import subprocess
@@ -89,7 +89,7 @@ def test_partitions_without_a_speed_are_given_up_and_idle_consumers_closed(packe
 
 
 @ours
-def test_partitions_that_nobody_writes_to_share_a_consumer(packer: str) -> None:
+def test_partitions_with_speed_0_share_a_consumer(packer: str) -> None:
     assert PACKERS[packer](Problem(speeds(0, 0, 0), Assignment(), TEN)).assignment == held(1, 1, 1)
     assert PACKERS[packer](Problem(speeds(0, 0, 9), held(1, 2, 3), TEN)).assignment.consumers == (3,)
 
@@ -165,14 +165,14 @@ def test_a_consumer_above_its_trigger_is_relieved_to_evict_to(packer: str) -> No
 
 
 @ours
-def test_nobody_is_filled_above_fill_to(packer: str) -> None:
+def test_no_consumer_is_filled_above_fill_to(packer: str) -> None:
     # There would be room for 3 on consumer 2 up to its trigger, but only up to 7 may it be filled.
     problem = Problem(speeds(6, 3, 2, 5), held(1, 1, 1, 2), TEN, margins=CALM)
     assert PACKERS[packer](problem).assignment == held(1, 3, 1, 2)
 
 
 @ours
-def test_nobody_is_filled_above_drain_to_with_what_a_closed_consumer_held(packer: str) -> None:
+def test_no_consumer_is_filled_above_drain_to_by_a_closed_one(packer: str) -> None:
     fits, does_not = speeds(4, 2), speeds(4, 2.5)
     assert PACKERS[packer](Problem(fits, held(1, 2), TEN, margins=CALM)).assignment == held(1, 1)
     assert PACKERS[packer](Problem(does_not, held(1, 2), TEN, margins=CALM)).assignment == held(1, 2)
@@ -284,7 +284,7 @@ def objective(problem: Problem, following: Assignment) -> float:
 @ours
 @settings(deadline=None, max_examples=50)
 @given(problem=problems())
-def test_every_partition_is_placed_once_within_the_limits_unless_told(packer: str, problem: Problem) -> None:
+def test_every_partition_is_placed_once_within_the_limits_unless_reported(packer: str, problem: Problem) -> None:
     plan = PACKERS[packer](problem)
     assert plan.assignment.keys() == problem.speeds.keys()
     assert len(plan.assignment.consumers) >= problem.least_consumers
@@ -315,7 +315,7 @@ def test_the_order_of_the_input_is_irrelevant(packer: str, problem: Problem, ran
 @ours
 @settings(deadline=None, max_examples=50)
 @given(problem=problems())
-def test_asked_again_it_moves_nothing_or_gains_and_is_still_within_three_calls(packer: str, problem: Problem) -> None:
+def test_a_repeated_decision_moves_nothing_or_gains_and_settles_within_three(packer: str, problem: Problem) -> None:
     first = PACKERS[packer](problem)
     asked = replace(problem, current=first.assignment)
     for _ in range(2):

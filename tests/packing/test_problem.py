@@ -1,4 +1,4 @@
-"""What a packer is asked: margins that contradict each other are refused, and what is left out goes with the rest."""
+"""Margins: contradicting ones are refused, and missing ones follow from the others."""
 
 import math
 

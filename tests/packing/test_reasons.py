@@ -1,4 +1,4 @@
-"""Every reason, in words, for plans small enough to be followed by hand."""
+"""Every reason in words, for plans small enough to follow by hand."""
 
 import pytest
 
@@ -86,7 +86,7 @@ def test_an_idle_consumer_is_closed_for_nothing() -> None:
     assert words(asked, held(c1="a-0")) == ["consumer 2 is closed: it has nothing left to read"]
 
 
-def test_closing_above_the_worth_is_told_as_part_of_a_plan() -> None:
+def test_closing_above_the_worth_is_explained_as_part_of_a_plan() -> None:
     asked = problem(held(c1="a-0", c2="a-1"), speeds(a=[40, 60]), worth=0.5)
     assert words(asked, held(c1="a-0 a-1"))[-1] == (
         "consumer 2 is closed: that moves 0.6 of a consumer's capacity, within a plan that costs the least altogether "
@@ -132,7 +132,7 @@ def test_a_partition_faster_than_any_consumer_is_alone() -> None:
     )
 
 
-def test_where_there_is_no_room_the_least_bad_is_told() -> None:
+def test_without_room_the_least_bad_consumer_is_named() -> None:
     asked = problem(held(c1="a-0"), speeds(a=[90, 30]))
     assert words(asked, held(c1="a-0 a-1")) == [
         (
@@ -142,7 +142,7 @@ def test_where_there_is_no_room_the_least_bad_is_told() -> None:
     ]
 
 
-def test_a_partition_that_nobody_wants_is_given_up_and_an_idle_consumer_opened() -> None:
+def test_a_partition_without_interest_is_given_up_and_an_idle_consumer_opened() -> None:
     asked = problem(held(c1="a-0 old-3"), speeds(a=[10]), least=2)
     assert words(asked, held(c1="a-0", c2="")) == [
         "old-3 is no longer of interest; consumer 1 stops reading it",

@@ -18,7 +18,7 @@ ONE, TWO, THREE = (ConsumerId(number) for number in (1, 2, 3))
 A, B, C = (TopicPartition("orders", number) for number in range(3))
 
 LIGHT_SEEDS = (37, 38, 160, 233, 242, 258, 323, 329, 335, 341, 358, 372, 391)
-"""Those among the first 400 whose total speed is about that of the published trace (1,325 ± 30, mean of the steps)."""
+"""Seeds among the first 400 with about the total speed of the published trace (1,325 ± 30, mean of the steps)."""
 
 
 def walk(seed: int, steps: int = 100) -> tuple[Speeds, ...]:
@@ -184,7 +184,7 @@ def test_kafka_with_as_many_consumers_as_mwf_is_minutes_late() -> None:
 
 
 @pytest.mark.slow
-def test_restow_needs_fewer_consumers_than_bfd_with_a_tenth_of_the_moves_of_mwf_and_nobody_waits() -> None:
+def test_restow_needs_fewer_consumers_than_bfd_and_a_tenth_of_the_moves_of_mwf_without_latency() -> None:
     traces = [walk(seed) for seed in range(1, 21)]
     mwf, bfd, ours = (mean([study(name, trace) for trace in traces]) for name in ("mwf", "bfd", "restow"))
     assert ours.consumers <= bfd.consumers

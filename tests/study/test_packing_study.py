@@ -63,7 +63,7 @@ def test_a_published_packer_runs_once_and_ours_once_for_each_worth() -> None:
     )
 
 
-def test_every_decision_is_told_the_worth_the_assignment_and_the_speeds_before(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_every_decision_gets_the_worth_the_assignment_and_the_previous_speeds(monkeypatch: pytest.MonkeyPatch) -> None:
     asked: list[Problem] = []
 
     def attentive(problem: Problem) -> PackingPlan:
@@ -97,7 +97,7 @@ def test_the_number_of_processes_changes_nothing() -> None:
     assert study(walks, THE_TWELVE, 100.0, processes=2) == study(walks, THE_TWELVE, 100.0, processes=1)
 
 
-def test_progress_is_told_after_every_job() -> None:
+def test_progress_advances_after_every_job() -> None:
     walks, chosen = [Walk(5, seed, steps=2) for seed in (1, 2)], contenders(["mwf"], [])
     calls: list[None] = []
     study(walks, chosen, 100.0, advance=lambda: calls.append(None))

@@ -1,4 +1,4 @@
-"""The pictures: what stands in them, that labels keep clear of each other, and how files are written."""
+"""The plots: their contents, labels that don't overlap, and how files are written."""
 
 from itertools import combinations
 from pathlib import Path

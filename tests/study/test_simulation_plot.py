@@ -1,4 +1,4 @@
-"""The picture of a simulated run."""
+"""The plot of a simulated run."""
 
 import numpy as np
 

@@ -16,7 +16,7 @@ from restow.study.workload import Walk
 pytestmark = pytest.mark.slow
 
 STEPS = {5: 150, 15: 100, 25: 50}
-"""The slower the speeds walk, the longer a run is marked by how it began."""
+"""Slow walks need longer runs, because their start shows longer."""
 SEEDS = (1, 2)
 QUICK = tuple(contender for contender in CONTENDERS if contender.packer != "restow-polish")
 
@@ -33,7 +33,7 @@ def test_restow_beats_the_published_packers(d: int) -> None:
     assert misses(d, rows(d)) == []
 
 
-def test_looking_harder_needs_the_least_consumers_and_moves_three_tenths_less_than_bfd() -> None:
+def test_polishing_needs_the_least_consumers_and_moves_three_tenths_less_than_bfd() -> None:
     polished, bfd = Contender("restow-polish", 30.0), Contender("bfd")
     found = dict(zip((bfd, polished), study([Walk(15, 1, 12)], (bfd, polished), 100.0, processes=1), strict=True))
     assert misses(15, found) == []

@@ -1,4 +1,4 @@
-"""Workloads: the published walk is what it says, and a trace is read or refused with its place."""
+"""Workloads: the published walk, and traces that are read or refused with their place."""
 
 from itertools import pairwise
 from pathlib import Path

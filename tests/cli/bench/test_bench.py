@@ -29,7 +29,7 @@ def test_json_is_one_object_of_rows_and_nothing_else(capsys: pytest.CaptureFixtu
     assert err == ""
 
 
-def test_the_table_has_a_line_for_each_packer_and_tells_what_it_took_to_get_ready(
+def test_the_table_has_a_line_for_each_packer_and_the_time_of_loading(
     capsys: pytest.CaptureFixture[str],
 ) -> None:
     assert main(["bench", "packing", "--partitions", "10,1000,2000", "--packer", "mwf,bfd"]) == 0
@@ -55,7 +55,7 @@ def test_larger_groups_are_timed_for_fewer_decisions_but_never_for_one_alone() -
     assert [decisions(size) for size in (200, 2_000, 20_000, 100_000, 1_000_000)] == [21, 21, 10, 3, 3]
 
 
-def test_progress_is_told_after_every_run() -> None:
+def test_progress_advances_after_every_run() -> None:
     calls: list[None] = []
     measure(["bfd", "ff"], [1, 2, 3], lambda: calls.append(None))
     assert len(calls) == 6

@@ -68,7 +68,7 @@ def test_the_start_of_the_walk_can_be_chosen(capsys: pytest.CaptureFixture[str])
     assert consumers == [1, 100, 200]
 
 
-def test_an_option_of_the_walk_is_not_used_with_a_trace_and_that_is_said(
+def test_an_option_of_the_walk_is_ignored_with_a_trace_and_a_note(
     trace: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
     assert main(["study", "packing", "--trace", str(trace), "--packer", "nf", "--json", "--seeds", "9"]) == 0

@@ -27,7 +27,7 @@ def test_another_file_can_be_named_and_sees_the_environment(tmp_path: Path, monk
     assert given("--config", str(file)).kafka.bootstrap == "there:9092"
 
 
-def test_a_missing_file_is_told_with_what_to_write(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_missing_file_is_refused_with_what_to_write(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.chdir(tmp_path)
     with pytest.raises(InvalidInput) as caught:
         given()
@@ -36,7 +36,7 @@ def test_a_missing_file_is_told_with_what_to_write(tmp_path: Path, monkeypatch: 
     )
 
 
-def test_a_file_that_is_no_text_is_told(tmp_path: Path) -> None:
+def test_a_file_that_is_no_text_is_refused(tmp_path: Path) -> None:
     (tmp_path / "x").write_bytes(b"\xff\xfe")
     with pytest.raises(InvalidInput, match="is not UTF-8 text; settings are TOML"):
         given("--config", str(tmp_path / "x"))

@@ -1,4 +1,4 @@
-"""Consumers in pods are restarted when what they read has changed, and not for what others read."""
+"""Pods are restarted when the settings of consumers change, and not for those of other roles."""
 
 from pathlib import Path
 from typing import Any
@@ -32,7 +32,7 @@ def directory(tmp_path: Path) -> Path:
     return tmp_path
 
 
-def test_what_consumers_read_is_noted(directory: Path) -> None:
+def test_settings_of_consumers_change_the_digest(directory: Path) -> None:
     before = pod(directory)
     changed = [
         pod(directory, bootstrap="b:1"),
@@ -45,18 +45,18 @@ def test_what_consumers_read_is_noted(directory: Path) -> None:
     assert len({each["metadata"]["annotations"]["restow/config"] for each in (before, *changed)}) == 6
 
 
-def test_what_others_read_is_not(directory: Path) -> None:
+def test_settings_of_other_roles_do_not(directory: Path) -> None:
     before = pod(directory)
     (directory / "other.py").write_text("more")
     assert pod(directory, "[controller]\nworth = 2.0\n[monitor]\nwindow_s = 9.0", password="y") == before
 
 
-def test_a_module_that_is_none_stops_no_controller(directory: Path) -> None:
+def test_a_broken_module_stops_no_controller(directory: Path) -> None:
     (directory / "prices.py").write_text("def (")
     assert list(pod(directory)["metadata"]["annotations"]) == ["restow/config"]
 
 
-def test_a_persons_own_annotations_stay(directory: Path) -> None:
+def test_other_annotations_stay(directory: Path) -> None:
     own = pod(
         directory, "[kubernetes.pod.metadata.annotations]\nteam = 'lake'\n[kubernetes.pod.spec]\nhostNetwork = true"
     )

@@ -5,13 +5,13 @@ import pytest
 from restow.cli.support.output import print_json, progress, right, show, table
 
 
-def test_a_number_that_json_has_no_word_for_is_never_printed(capsys: pytest.CaptureFixture[str]) -> None:
+def test_nan_is_never_printed_as_json(capsys: pytest.CaptureFixture[str]) -> None:
     with pytest.raises(ValueError, match="not JSON compliant"):
         print_json({"r": float("nan")})
     assert capsys.readouterr().out == ""
 
 
-def test_cells_are_taken_literally_and_never_cut_in_a_pipe(capsys: pytest.CaptureFixture[str]) -> None:
+def test_cells_are_literal_and_never_cut_in_a_pipe(capsys: pytest.CaptureFixture[str]) -> None:
     shown = table(right("topic"))
     shown.add_row("[bold]" + "x" * 150)
     show(shown)
