@@ -1,4 +1,4 @@
-"""The consumer's machine, case by case: what happens, and all that it wants done about it."""
+"""The consumer's machine, case by case: an event, and all effects that follow."""
 
 import pytest
 from tests.support.consumer_machines import (
@@ -16,12 +16,12 @@ from tests.support.consumer_machines import (
     World,
     begins,
     offsets,
+    optional_offsets,
     services,
     start,
     started,
     stop,
     stopped,
-    told_offsets,
 )
 
 from restow.consumer.checkpoint import Checkpoint
@@ -63,7 +63,7 @@ def fresh() -> World:
 @pytest.fixture
 def reading() -> World:
     """Reads a-0 from 15 and b-0 from 20 on, since before a crash."""
-    return World(saved=HELD, table={A0: 15, B0: 20}).ready()
+    return World(checkpoint=HELD, table={A0: 15, B0: 20}).ready()
 
 
 def refusal(sequence: int | None, *partitions: object, kind: str, reason: str) -> ConsumingRefused:
@@ -73,7 +73,7 @@ def refusal(sequence: int | None, *partitions: object, kind: str, reason: str) -
 # It begins.
 
 
-def test_one_without_a_volume_tells_that_it_is_ready_and_holds_nothing() -> None:
+def test_without_a_checkpoint_it_is_ready_and_holds_nothing() -> None:
     world = World().begin()
     assert world.done == [Send(ConsumerReady(ME, True, (), SortedMapping(), known_versions()))]
     assert world.happens(ReadySent(INCARNATION)) == (
@@ -82,8 +82,8 @@ def test_one_without_a_volume_tells_that_it_is_ready_and_holds_nothing() -> None
     )
 
 
-def test_one_that_crashed_goes_on_with_its_partitions_where_their_tables_are() -> None:
-    world = World(saved=HELD, table={A0: 15, B0: 20}).begin()
+def test_after_a_crash_it_resumes_its_partitions_at_their_tables_offsets() -> None:
+    world = World(checkpoint=HELD, table={A0: 15, B0: 20}).begin()
     definitions = SortedMapping({topic: service.digest for topic, service in HELD.topics.items()})
     assert world.done == [Send(ConsumerReady(ME, False, (A0, B0), definitions, known_versions()))]
     recover = ChangeAssignment((), begins(a_0=RECOVER, b_0=RECOVER), HELD.topics)
@@ -91,8 +91,8 @@ def test_one_that_crashed_goes_on_with_its_partitions_where_their_tables_are() -
     assert world.finish() == (RunCycle(offsets(a_0=15, b_0=20), HELD.topics),)
 
 
-def test_what_it_cannot_open_again_is_given_up_and_told() -> None:
-    world = World(saved=HELD, refuses={A0: "no such table"}).begin()
+def test_a_partition_that_cannot_be_reopened_is_given_up_and_reported() -> None:
+    world = World(checkpoint=HELD, refuses={A0: "no such table"}).begin()
     world.happens(ReadySent(INCARNATION))
     assert world.finish() == (
         Save(Checkpoint(ME, EPOCH, False, offsets(b_0=0), services("b"))),
@@ -101,13 +101,13 @@ def test_what_it_cannot_open_again_is_given_up_and_told() -> None:
     )
 
 
-def test_one_that_ended_cleanly_is_ready_and_holds_nothing() -> None:
-    world = World(saved=Checkpoint(ME, epoch=EPOCH)).begin()
+def test_after_a_clean_end_it_is_ready_and_holds_nothing() -> None:
+    world = World(checkpoint=Checkpoint(ME, epoch=EPOCH)).begin()
     assert world.announced == ConsumerReady(ME, True, (), SortedMapping(), known_versions())
 
 
-def test_an_epoch_of_a_log_that_was_deleted_counts_no_more() -> None:
-    world = World(saved=Checkpoint(ME, epoch=INCARNATION + 1)).ready()
+def test_an_epoch_of_a_deleted_log_is_void() -> None:
+    world = World(checkpoint=Checkpoint(ME, epoch=INCARNATION + 1)).ready()
     world.reads(start(1, A0, epoch=2))
     assert world.turn() == [started(1, offsets(a_0=0), epoch=2)]
 
@@ -135,7 +135,7 @@ def test_a_stop_is_answered_with_the_next_offset(reading: World) -> None:
     )
 
 
-def test_all_that_waits_becomes_one_change_and_is_answered_in_order(reading: World) -> None:
+def test_waiting_commands_become_one_change_and_are_answered_in_order(reading: World) -> None:
     reading.reads(start(1, A1, at=3), stop(2, B0), start(4, A2, at=4))
     assert reading.finish() == (ChangeAssignment((B0,), begins(a_1=3, a_2=4), services("a")),)
     assert reading.finish() == (
@@ -147,7 +147,7 @@ def test_all_that_waits_becomes_one_change_and_is_answered_in_order(reading: Wor
     )
 
 
-def test_what_is_read_while_the_assignment_changes_waits_for_the_next_cycle(fresh: World) -> None:
+def test_a_command_read_during_a_change_waits_for_the_next_cycle(fresh: World) -> None:
     fresh.reads(start(1, A0))
     fresh.finish()
     fresh.reads(stop(2, A0))
@@ -157,7 +157,7 @@ def test_what_is_read_while_the_assignment_changes_waits_for_the_next_cycle(fres
     assert fresh.turn(progress=7) == [stopped(2, offsets(a_0=7))]
 
 
-def test_the_start_of_what_is_held_is_answered_with_its_position_and_changes_nothing(reading: World) -> None:
+def test_starting_a_held_partition_is_answered_with_its_position_and_changes_nothing(reading: World) -> None:
     reading.reads(start(1, A0, at=3))
     assert reading.finish(progress=1) == (
         Send(started(1, offsets(a_0=16))),
@@ -165,11 +165,11 @@ def test_the_start_of_what_is_held_is_answered_with_its_position_and_changes_not
     )
 
 
-def test_the_stop_of_what_is_not_held_is_answered_without_an_offset(fresh: World) -> None:
+def test_stopping_a_partition_not_held_is_answered_without_an_offset(fresh: World) -> None:
     fresh.reads(stop(1, A0))
     assert fresh.finish() == (
         Save(Checkpoint(ME, EPOCH, False)),
-        Send(stopped(1, told_offsets(a_0=None))),
+        Send(stopped(1, optional_offsets(a_0=None))),
         RunCycle(NOTHING, SortedMapping()),
     )
 
@@ -181,12 +181,12 @@ def test_a_start_and_a_stop_in_one_batch_open_nothing_and_both_are_answered(fres
     assert fresh.state.positions == offsets(a_1=8)
 
 
-def test_of_what_was_to_recover_and_was_never_opened_no_offset_is_known(fresh: World) -> None:
+def test_a_recovering_partition_that_was_never_opened_has_no_known_offset(fresh: World) -> None:
     fresh.reads(start(1, A0), stop(2, A0))
-    assert fresh.finish()[1:3] == (Send(started(1, NOTHING)), Send(stopped(2, told_offsets(a_0=None))))
+    assert fresh.finish()[1:3] == (Send(started(1, NOTHING)), Send(stopped(2, optional_offsets(a_0=None))))
 
 
-def test_a_stop_and_a_start_in_one_batch_go_on_reading_and_both_are_answered(reading: World) -> None:
+def test_a_stop_and_a_start_in_one_batch_keep_reading_and_both_are_answered(reading: World) -> None:
     reading.reads(stop(1, A0), start(2, A0, at=2))
     assert reading.finish(progress=1) == (
         Send(stopped(1, offsets(a_0=16))),
@@ -207,7 +207,7 @@ def test_a_stop_and_a_start_with_another_definition_in_one_batch_close_and_open(
     )
 
 
-def test_a_start_that_contradicts_what_is_held_is_refused_and_what_is_held_goes_on(reading: World) -> None:
+def test_a_start_with_a_contradicting_definition_is_refused_and_held_partitions_continue(reading: World) -> None:
     reading.reads(start(1, A0, A1, service=TO_ELSEWHERE))
     reason = "other partitions of a are read here by another definition; stop them first"
     assert reading.finish() == (
@@ -224,11 +224,11 @@ def test_another_start_position_contradicts_nothing(reading: World) -> None:
     assert reading.finish() == (ChangeAssignment((), begins(a_1=1), topics),)
 
 
-def test_what_the_sink_refuses_is_told_kind_by_kind_and_the_rest_starts(fresh: World) -> None:
+def test_refused_partitions_are_reported_by_kind_and_the_rest_starts(fresh: World) -> None:
     fresh.reads(start(1, A0, A1, A2, B0))
     fresh.finish()
     refused = (RefusedPartitions((A1, A0), "transform", "no module m"), RefusedPartitions((B0,), "table", "no room"))
-    fresh.under_way = None
+    fresh.running = None
     assert fresh.happens(AssignmentChanged(offsets(a_2=3), NOTHING, refused)) == (
         Save(Checkpoint(ME, EPOCH, False, offsets(a_2=3), services("a"))),
         Send(started(1, offsets(a_2=3))),
@@ -241,34 +241,34 @@ def test_what_the_sink_refuses_is_told_kind_by_kind_and_the_rest_starts(fresh: W
 # Who commands.
 
 
-def test_commands_of_a_smaller_epoch_or_for_another_incarnation_are_passed_over(fresh: World) -> None:
+def test_commands_of_a_smaller_epoch_or_for_another_incarnation_are_ignored(fresh: World) -> None:
     fresh.reads(start(1, A0), start(9, A1, epoch=EPOCH - 1), stop(9, A0, incarnation=INCARNATION - 1))
     assert fresh.turn() == [started(1, offsets(a_0=0))]
     assert fresh.state.ignored == 2
 
 
-def test_commands_that_come_before_it_is_announced_are_another_incarnations() -> None:
+def test_commands_read_before_it_is_announced_are_for_another_incarnation() -> None:
     world = World().begin()
     world.reads(start(1, A0))
     world.happens(ReadySent(INCARNATION))
     assert (world.turn(), world.state.ignored) == ([], 1)
 
 
-def test_a_greater_epoch_passes_over_what_waits_and_counts_sequences_anew(fresh: World) -> None:
+def test_a_greater_epoch_voids_waiting_commands_and_restarts_sequences(fresh: World) -> None:
     fresh.reads(start(1, A0))
     fresh.turn()
     fresh.reads(stop(2, A0), start(1, A1, epoch=EPOCH + 1))
     assert fresh.turn() == [started(1, offsets(a_1=0), epoch=EPOCH + 1)]
-    assert fresh.saved == Checkpoint(ME, EPOCH + 1, False, offsets(a_0=0, a_1=0), services("a"))
+    assert fresh.checkpoint == Checkpoint(ME, EPOCH + 1, False, offsets(a_0=0, a_1=0), services("a"))
     assert fresh.state.ignored == 1
 
 
-def test_what_was_under_way_for_a_controller_that_was_replaced_is_answered_and_not_remembered(fresh: World) -> None:
+def test_a_running_change_of_a_replaced_controller_is_answered_and_not_remembered(fresh: World) -> None:
     fresh.reads(start(5, A0))
     fresh.finish()
     fresh.reads(stop(5, A1, epoch=EPOCH + 1))
     assert fresh.finish()[1] == Send(started(5, offsets(a_0=0)))
-    assert fresh.turn() == [stopped(5, told_offsets(a_1=None), epoch=EPOCH + 1)]
+    assert fresh.turn() == [stopped(5, optional_offsets(a_1=None), epoch=EPOCH + 1)]
 
 
 def test_a_repeat_is_answered_with_the_same_and_changes_nothing(fresh: World) -> None:
@@ -293,7 +293,7 @@ def test_the_last_64_answers_are_remembered(fresh: World) -> None:
     fresh.reads(*(stop(2 * number, A0) for number in range(1, 66)))
     fresh.turn()
     fresh.reads(stop(2, A0), stop(4, A0))
-    assert fresh.turn() == [stopped(4, told_offsets(a_0=None))]
+    assert fresh.turn() == [stopped(4, optional_offsets(a_0=None))]
     assert fresh.state.ignored == 1
 
 
@@ -315,7 +315,7 @@ def test_a_query_is_answered_when_all_commands_before_it_are_applied(fresh: Worl
     assert fresh.turn() == []
 
 
-def test_an_idle_cycle_is_cut_short_for_what_can_be_answered(fresh: World) -> None:
+def test_an_idle_cycle_is_cut_short_if_something_can_be_answered(fresh: World) -> None:
     def wants(event: Event) -> bool:
         fresh.happens(event)
         return fresh.state.should_end_cycle
@@ -343,13 +343,13 @@ def test_the_epoch_of_a_query_is_saved_before_it_is_answered(fresh: World) -> No
     )
 
 
-def test_commands_of_the_controller_before_the_one_that_asks_are_passed_over(fresh: World) -> None:
+def test_commands_of_an_older_controller_than_the_queries_are_ignored(fresh: World) -> None:
     fresh.asked(1, epoch=EPOCH + 1, commands_end=1)
     fresh.reads(start(1, A0))
     assert fresh.turn() == [response(1, fresh, last_sequence=0, epoch=EPOCH + 1)]
 
 
-def test_a_query_of_a_smaller_epoch_is_passed_over_and_the_newest_counts(fresh: World) -> None:
+def test_a_query_of_a_smaller_epoch_is_ignored_and_the_newest_counts(fresh: World) -> None:
     fresh.asked(1)
     fresh.asked(2)
     fresh.asked(9, epoch=EPOCH - 1)
@@ -358,7 +358,7 @@ def test_a_query_of_a_smaller_epoch_is_passed_over_and_the_newest_counts(fresh: 
 
 
 def test_a_query_that_comes_before_the_announcement_is_answered_after_it() -> None:
-    world = World(saved=HELD, table={A0: 15, B0: 20}).begin()
+    world = World(checkpoint=HELD, table={A0: 15, B0: 20}).begin()
     world.asked(1)
     world.happens(ReadySent(INCARNATION))
     assert world.finish()[0] == Send(response(1, world, last_sequence=0))
@@ -368,7 +368,7 @@ def test_a_query_that_comes_before_the_announcement_is_answered_after_it() -> No
 # What cycles tell.
 
 
-def test_what_others_took_over_is_dropped_saved_and_told_and_the_rest_goes_on(reading: World) -> None:
+def test_a_partition_taken_over_is_dropped_saved_and_reported_and_the_rest_continues(reading: World) -> None:
     assert reading.loses(A0) == (
         Save(Checkpoint(ME, EPOCH, False, offsets(b_0=20), services("b"))),
         Send(refusal(None, A0, kind="replaced", reason=REPLACED)),
@@ -376,17 +376,17 @@ def test_what_others_took_over_is_dropped_saved_and_told_and_the_rest_goes_on(re
     )
 
 
-def test_positions_alone_are_no_reason_to_save(reading: World) -> None:
+def test_new_positions_alone_are_not_saved(reading: World) -> None:
     assert reading.finish(progress=9) == (RunCycle(offsets(a_0=24, b_0=29), HELD.topics),)
 
 
-def test_it_reports_once_what_was_deleted_before_it_was_read(reading: World) -> None:
+def test_it_reports_a_gap_once(reading: World) -> None:
     gap = Gap(A0, 3, 7)
     reading.happens(ClockTicked(100.0))
-    reading.under_way = None
+    reading.running = None
     reading.happens(CycleEnded(reading.state.positions, offsets(a_0=0, b_0=0), gaps=(gap,)))
-    told = [_the_report(reading.happens(ClockTicked(now_s))) for now_s in (105.0, 110.0)]
-    assert [report.gaps for report in told] == [(gap,), ()]
+    reports = [_the_report(reading.happens(ClockTicked(now_s))) for now_s in (105.0, 110.0)]
+    assert [report.gaps for report in reports] == [(gap,), ()]
     assert str(gap) == "a-0: the records from 3 to 6, 4 in all, were deleted before they were read"
 
 
@@ -400,7 +400,7 @@ def _the_report(effects: tuple[Effect, ...]) -> ConsumerReport:
 def test_it_reports_what_it_did_since_its_last_report(reading: World) -> None:
     assert reading.happens(ClockTicked(100.0)) == ()
     for records, took_s, lag in ((30, 1.0, 500), (50, 3.0, 450)):
-        reading.under_way = None
+        reading.running = None
         lags = offsets(a_0=lag, b_0=0)
         reading.happens(CycleEnded(reading.state.positions, lags, records, 1000 * records, took_s, saturated=True))
     assert reading.happens(ClockTicked(104.9)) == ()
@@ -429,10 +429,10 @@ def report_of(world: World, now_s: float) -> ConsumerReport:
     return tell.message
 
 
-def test_one_that_paused_in_between_is_not_saturated(reading: World) -> None:
+def test_a_window_with_an_unsaturated_cycle_is_not_saturated(reading: World) -> None:
     reading.happens(ClockTicked(0.0))
     for saturated in (True, False):
-        reading.under_way = None
+        reading.running = None
         reading.happens(CycleEnded(reading.state.positions, NOTHING, saturated=saturated))
     assert not report_of(reading, 5.0).saturated
 
@@ -445,7 +445,7 @@ def test_a_cycle_longer_than_the_time_between_reports_counts_over_all_its_time(r
     assert (first.records_per_s, second.records_per_s) == (0.0, 10.0)
 
 
-def test_a_report_names_all_that_it_holds_before_any_cycle_has_looked(fresh: World) -> None:
+def test_a_report_names_all_held_partitions_before_any_cycle(fresh: World) -> None:
     fresh.happens(ClockTicked(0.0))
     fresh.reads(start(1, A0))
     fresh.turn()
@@ -461,7 +461,7 @@ def test_nothing_is_reported_before_it_is_announced() -> None:
 # It ends.
 
 
-def test_it_ends_after_the_cycle_with_everything_stopped_saved_and_told(reading: World) -> None:
+def test_it_ends_after_the_cycle_with_everything_stopped_saved_and_reported(reading: World) -> None:
     assert reading.happens(EndRequested()) == ()
     assert reading.finish(progress=5) == (ChangeAssignment((A0, B0), SortedMapping(), SortedMapping()),)
     assert reading.finish() == (
@@ -472,12 +472,12 @@ def test_it_ends_after_the_cycle_with_everything_stopped_saved_and_told(reading:
     assert reading.happens(ClockTicked(1e9)) == ()
 
 
-def test_one_that_holds_nothing_ends_after_the_cycle(fresh: World) -> None:
+def test_without_partitions_it_ends_after_the_cycle(fresh: World) -> None:
     fresh.happens(EndRequested())
     assert fresh.finish() == (Save(Checkpoint(ME, 0, clean=True)), Send(stopped(None, NOTHING, epoch=0)), End())
 
 
-def test_it_ends_after_the_change_that_is_under_way_and_answers_its_commands(fresh: World) -> None:
+def test_it_ends_after_the_running_change_and_answers_its_commands(fresh: World) -> None:
     fresh.reads(start(1, A0, at=6))
     fresh.finish()
     fresh.happens(EndRequested())
@@ -488,14 +488,14 @@ def test_it_ends_after_the_change_that_is_under_way_and_answers_its_commands(fre
     )
 
 
-def test_what_waits_at_the_end_is_answered_and_a_start_is_told_as_stopped(reading: World) -> None:
+def test_waiting_commands_are_answered_at_the_end_and_a_start_is_reported_as_stopped(reading: World) -> None:
     reading.reads(stop(1, A0), start(2, A1, at=30), start(3, A2))
     reading.asked(4)
     reading.happens(EndRequested())
     reading.finish()
     assert reading.finish() == (
         Save(Checkpoint(ME, EPOCH, clean=True)),
-        Send(stopped(None, told_offsets(a_0=15, a_1=30, a_2=None, b_0=20))),
+        Send(stopped(None, optional_offsets(a_0=15, a_1=30, a_2=None, b_0=20))),
         Send(stopped(1, offsets(a_0=15))),
         Send(StateQueryResponse(ME, INCARNATION, EPOCH, 4, NOTHING, SortedMapping(), 3)),
         End(),
@@ -509,12 +509,12 @@ def test_commands_after_the_request_to_end_are_not_applied(reading: World) -> No
     assert reading.state.ignored == 1
 
 
-def test_one_that_is_told_to_end_before_it_is_announced_opens_nothing() -> None:
-    world = World(saved=HELD).begin()
+def test_a_request_to_end_before_it_is_announced_opens_nothing() -> None:
+    world = World(checkpoint=HELD).begin()
     world.happens(EndRequested())
     assert world.happens(ReadySent(INCARNATION)) == (
         Save(Checkpoint(ME, EPOCH, clean=True)),
-        Send(stopped(None, told_offsets(a_0=None, b_0=None))),
+        Send(stopped(None, optional_offsets(a_0=None, b_0=None))),
         End(),
     )
 
@@ -522,7 +522,7 @@ def test_one_that_is_told_to_end_before_it_is_announced_opens_nothing() -> None:
 # Bugs are assertions.
 
 
-def test_an_answer_to_what_was_not_asked_is_a_bug(fresh: World) -> None:
+def test_an_event_that_was_not_requested_is_a_bug(fresh: World) -> None:
     with pytest.raises(AssertionError, match="nothing was changed"):
         fresh.happens(AssignmentChanged(NOTHING, NOTHING))
     fresh.reads(start(1, A0))

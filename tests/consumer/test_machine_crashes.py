@@ -1,4 +1,4 @@
-"""A consumer that crashes between any two effects, and the one that goes on from its volume and its tables."""
+"""A consumer crashes between any two effects, and the next process resumes from its checkpoint and tables."""
 
 import pytest
 from tests.support.consumer_machines import A0, A1, A2, B0, EPOCH, INCARNATION, ME, Crash, World, start, stop
@@ -41,10 +41,10 @@ def life(world: World) -> None:
     world.turn(progress=10)
 
 
-def held_as_told(told: list[FromConsumer]) -> set[TopicPartition]:
+def held_by(sent: list[FromConsumer]) -> set[TopicPartition]:
     """What the controller believes."""
     held: set[TopicPartition] = set()
-    for message in told:
+    for message in sent:
         match message:
             case StartConsumingEvent():
                 held |= set(message.partitions)
@@ -68,20 +68,20 @@ EFFECTS = whole().done
 
 
 @pytest.mark.parametrize("effects", range(len(EFFECTS)), ids=lambda n: f"{n}-{type(EFFECTS[n]).__name__}")
-def test_a_crash_before_any_effect_leaves_what_a_restart_repairs(effects: int) -> None:
+def test_a_restart_repairs_what_a_crash_before_any_effect_left(effects: int) -> None:
     before = World(crash_after=effects)
     with pytest.raises(Crash):
         life(before)
-    after = World(saved=before.saved, table=dict(before.table), incarnation=NEXT).ready()
+    after = World(checkpoint=before.checkpoint, table=dict(before.table), incarnation=NEXT).ready()
 
-    saved = before.saved or Checkpoint(ME)
-    assert isinstance(after.told[0], ConsumerReady)
+    saved = before.checkpoint or Checkpoint(ME)
+    assert isinstance(after.sent[0], ConsumerReady)
     assert set(after.announced.partitions) == set(saved.positions)
     assert after.announced.clean == saved.clean
-    assert before.saved is None or not saved.clean or before.state.ending, "a crash is never taken for a clean end"
+    assert before.checkpoint is None or not saved.clean or before.state.ending, "a crash is never taken for a clean end"
 
-    # What was told and what is held differ at most by the commands that were not answered.
-    believed, holds = held_as_told(before.told), set(after.announced.partitions)
+    # What the messages say and what is held differ at most by unanswered commands.
+    believed, holds = held_by(before.sent), set(after.announced.partitions)
     assert believed ^ holds <= unanswered(before)
 
     # It goes on where the tables are, and knows the controller that it knew.
@@ -97,7 +97,7 @@ def unanswered(world: World) -> set[TopicPartition]:
     if world.state.ending:
         return {A0, A1, A2, B0}
     answers = (StartConsumingEvent, StopConsumingEvent, ConsumingRefused)
-    answered = {(message.epoch, message.sequence) for message in world.told if isinstance(message, answers)}
+    answered = {(message.epoch, message.sequence) for message in world.sent if isinstance(message, answers)}
     read = [command for batch in COMMANDS for command in batch][: world.offset]
     return world.dropped.union(
         *(command.partitions for command in read if (command.epoch, command.sequence) not in answered)

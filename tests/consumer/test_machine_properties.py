@@ -74,22 +74,22 @@ class Model:
             self.epoch, self.last, self.answers, self.waiting, self.query = epoch, 0, {}, [], None
 
     def applies(self, table: dict[TopicPartition, int], broken: set[TopicPartition]) -> list[FromConsumer]:
-        """What is told when the cycle has ended."""
+        """The messages sent when the cycle has ended."""
         commands, self.waiting = self.waiting, []
         after = self.after(commands)
         opening = {p for p, service in after.items() if self.services.get(p) != service}
         refused = opening & broken
         known = dict(self.held) | {p: table[p] for p in opening - broken}
-        told: list[FromConsumer] = []
+        messages: list[FromConsumer] = []
         for command in commands:
             if command.sequence > self.last:
                 self.last = command.sequence
                 self.answers[command.sequence] = self.answer(command, known, refused)
-            told += self.answers.get(command.sequence, [])
+            messages += self.answers.get(command.sequence, [])
             self.ignored += command.sequence not in self.answers  # a number that was left out, or long ago
         for partition in refused:
             del self.held[partition], self.services[partition]
-        return told + self.response()
+        return messages + self.response()
 
     def response(self) -> list[FromConsumer]:
         if self.query is None:
@@ -130,11 +130,11 @@ class Model:
                 self.services[partition] = service
         unusable = [p for p in command.partitions if p in refused and p not in against]
         begun = {p: self.held[p] for p in command.partitions if p not in (*unusable, *against)}
-        told: list[FromConsumer] = [ConsumingRefused(*head, (p,), "table", "broken") for p in unusable]
+        messages: list[FromConsumer] = [ConsumingRefused(*head, (p,), "table", "broken") for p in unusable]
         if against:
-            told.append(ConsumingRefused(*head, tuple(against), "table", AGAINST))
+            messages.append(ConsumingRefused(*head, tuple(against), "table", AGAINST))
         offsets: Offsets = SortedMapping({p: at for p, at in begun.items() if at != UNKNOWN})
-        return [StartConsumingEvent(*head, offsets), *told] if offsets or not told else told
+        return [StartConsumingEvent(*head, offsets), *messages] if offsets or not messages else messages
 
 
 UNKNOWN = -1
@@ -146,7 +146,7 @@ def known_or_none(offset: int) -> int | None:
 
 ONE_OR_MORE = st.sets(st.sampled_from(PARTITIONS), min_size=1).map(sorted)
 EPOCHS = st.sampled_from([0, 0, 0, 0, 0, 0, -1, 1])
-"""Against the greatest so far: mostly the same, sometimes an older or a newer controller."""
+"""Relative to the greatest epoch so far: mostly the same, sometimes an older or a newer controller."""
 INCARNATIONS = st.sampled_from([0, 0, 0, 0, 0, 0, 0, -1])
 BACK = st.sampled_from([0, 0, 0, 0, 1, 2])
 """Mostly a new sequence, sometimes one of the last."""
@@ -214,7 +214,7 @@ class Play:
         self.compare()
 
     def lose(self, partition: TopicPartition) -> None:
-        told = len(self.world.told)
+        before = len(self.world.sent)
         expected: list[FromConsumer] = []
         if partition in self.model.held:
             del self.model.held[partition], self.model.services[partition]
@@ -223,10 +223,10 @@ class Play:
             self.world.loses(partition)
         else:
             self.world.finish()
-        while isinstance(self.world.under_way, ChangeAssignment):
+        while isinstance(self.world.running, ChangeAssignment):
             self.world.finish()
         expected += self.model.applies(dict(self.world.table), set(self.world.refuses))
-        assert self.world.told[told:] == expected
+        assert self.world.sent[before:] == expected
         self.compare()
 
     def compare(self) -> None:
@@ -248,7 +248,7 @@ class Play:
 
 @settings(max_examples=300, deadline=None)
 @given(st.lists(st.one_of(STARTS, STOPS, OTHERS), max_size=40))
-def test_whatever_it_is_told_it_holds_and_answers_what_one_command_after_the_other_would(
+def test_it_holds_and_answers_as_if_commands_were_applied_one_by_one(
     happenings: list[tuple[Any, ...]],
 ) -> None:
     play = Play()

@@ -14,7 +14,7 @@ def java_that_says(directory: Path, version: str) -> Path:
     return java
 
 
-def test_without_java_the_command_that_installs_it_is_told(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_the_error_without_java_says_how_to_install_it(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.delenv("JAVA_HOME", raising=False)
     monkeypatch.setenv("PATH", str(tmp_path))
     with pytest.raises(RestowError) as caught:
@@ -27,7 +27,7 @@ def test_without_java_the_command_that_installs_it_is_told(tmp_path: Path, monke
 @pytest.mark.parametrize(
     ("words", "version"), [('openjdk version "11.0.2" 2019-01-15', 11), ('java version "1.8.0_292"', 8)]
 )
-def test_an_old_java_is_told(words: str, version: int, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_an_old_java_is_an_error(words: str, version: int, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     java = java_that_says(tmp_path, words)
     monkeypatch.setenv("JAVA_HOME", str(tmp_path))
     with pytest.raises(RestowError) as caught:
@@ -43,7 +43,7 @@ def test_java_home_comes_before_the_path(tmp_path: Path, monkeypatch: pytest.Mon
     assert find_java() == java
 
 
-def test_what_is_no_java_is_told(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_program_that_is_no_java_is_an_error(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     java_that_says(tmp_path, "hello")
     monkeypatch.setenv("JAVA_HOME", str(tmp_path))
     with pytest.raises(RestowError, match="doesn't report its version"):

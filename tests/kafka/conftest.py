@@ -1,4 +1,4 @@
-"""Writing and reading a topic, for tests that care about what comes through."""
+"""Fixtures that write and read a topic."""
 
 from collections.abc import Callable
 

@@ -1,4 +1,4 @@
-"""With the rights that `restow manifests` names, and no other, a whole group works; and it makes use of each.
+"""With exactly the rights that `restow manifests` lists, a whole group works, and it uses each of them.
 
 The broker's own log of what its authorizer decided tells which rights were asked for.
 """
@@ -163,7 +163,7 @@ class Running:
 
 
 @pytest.mark.kafka
-def test_what_is_named_is_enough_and_nothing_of_it_is_spare(
+def test_the_listed_rights_are_sufficient_and_all_are_used(
     guarded: EmbeddedKafka, tmp_path: Path, eventually: Eventually, caplog: pytest.LogCaptureFixture
 ) -> None:
     caplog.set_level(logging.INFO, "restow")
@@ -209,7 +209,7 @@ def test_what_is_named_is_enough_and_nothing_of_it_is_spare(
         ("^ab|cd", ""),
     ],
 )
-def test_the_start_that_all_names_of_an_expression_have(expression: str, start: str) -> None:
+def test_the_common_prefix_of_an_expressions_names(expression: str, start: str) -> None:
     assert literal_start(expression) == start
 
 

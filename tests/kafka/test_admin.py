@@ -1,4 +1,4 @@
-"""What restow asks of a cluster, of a real one."""
+"""The admin client on a real cluster."""
 
 from collections.abc import Callable
 
@@ -33,14 +33,14 @@ def test_a_topic_is_shown_with_a_leader_for_each_partition(admin: Admin, written
     assert cluster.partitions_of([written, "nowhere"]) == [TopicPartition(written, 0), TopicPartition(written, 1)]
 
 
-def test_offsets_are_those_of_the_log_and_what_is_not_there_is_left_out(admin: Admin, written: str) -> None:
+def test_offsets_are_those_of_the_log_and_missing_partitions_are_left_out(admin: Admin, written: str) -> None:
     full, empty, nowhere = TopicPartition(written, 0), TopicPartition(written, 1), TopicPartition("nowhere", 0)
     assert admin.end_offsets([full, empty, nowhere]) == {full: 3, empty: 0}
     assert admin.start_offsets([full, empty]) == {full: 0, empty: 0}
     assert admin.end_offsets([]) == {}
 
 
-def test_a_topic_that_was_asked_for_in_vain_is_seen_as_soon_as_it_is_there(
+def test_a_topic_that_was_missing_is_seen_as_soon_as_it_exists(
     kafka: Kafka, admin: Admin, prefix: str, eventually: Eventually
 ) -> None:
     partition = TopicPartition(prefix, 0)
@@ -52,13 +52,13 @@ def test_a_topic_that_was_asked_for_in_vain_is_seen_as_soon_as_it_is_there(
         assert asking.end_offsets([partition]) == {partition: 0}
 
 
-def test_to_ask_for_a_topic_does_not_make_it(admin: Admin, prefix: str) -> None:
+def test_asking_for_a_topic_does_not_create_it(admin: Admin, prefix: str) -> None:
     admin.end_offsets([TopicPartition(prefix, 0)])
     assert prefix not in admin.cluster().leaders
 
 
 @pytest.mark.parametrize("policy", ["delete", "compact", "compact,delete"])
-def test_a_cleanup_policy_is_told(admin: Admin, prefix: str, policy: str) -> None:
+def test_a_cleanup_policy_is_read(admin: Admin, prefix: str, policy: str) -> None:
     admin.create_topic(prefix, 1, settings={"cleanup.policy": policy})
     wait_until_shown(admin, {prefix: 1})
     found = admin.cleanup_policies([prefix, "nowhere"])
@@ -75,7 +75,7 @@ def test_sizes_are_bytes_on_disk(admin: Admin, written: str) -> None:
     assert sizes.items() <= admin.log_sizes(1).items()
 
 
-def test_a_topic_that_is_made_again_has_another_id(admin: Admin, written: str, eventually: Eventually) -> None:
+def test_a_recreated_topic_has_a_new_id(admin: Admin, written: str, eventually: Eventually) -> None:
     before = admin.topic_ids([written, "nowhere"])
     assert set(before) == {written}
     assert admin.delete_topic(written) is True
@@ -86,7 +86,7 @@ def test_a_topic_that_is_made_again_has_another_id(admin: Admin, written: str, e
     assert admin.topic_ids([written])[written] != before[written]
 
 
-def test_a_cluster_that_does_not_answer_is_told() -> None:
+def test_a_cluster_that_does_not_answer_is_an_error() -> None:
     with Admin(Kafka("127.0.0.1:1"), answer_within_s=0.3) as admin:
         with pytest.raises(NoAnswer, match=r"^can't list the topics: 127.0.0.1:1 doesn't answer \("):
             admin.cluster()
@@ -94,12 +94,12 @@ def test_a_cluster_that_does_not_answer_is_told() -> None:
             admin.end_offsets([TopicPartition("orders", 0)])
 
 
-def test_a_node_that_is_not_there_has_no_sizes_to_tell(admin: Admin) -> None:
+def test_log_sizes_of_a_missing_node_are_an_error(admin: Admin) -> None:
     with pytest.raises(NoAnswer, match=r"^can't read the sizes of node 9's logs: it doesn't answer"):
         admin.log_sizes(9)
     assert admin.log_sizes(1)
 
 
-def test_what_kafka_refuses_is_told_in_its_words(admin: Admin, prefix: str) -> None:
+def test_a_refusal_has_kafkas_own_words(admin: Admin, prefix: str) -> None:
     with pytest.raises(RequestRefused, match=f"^can't create the topic {prefix}: .*replication factor"):
         admin.create_topic(prefix, 1, replication_factor=3)

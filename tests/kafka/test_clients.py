@@ -71,7 +71,7 @@ def secured(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Secured]:
 
 
 @pytest.mark.kafka
-def test_every_client_enters_with_the_persons_properties(secured: Secured, prefix: str) -> None:
+def test_every_client_connects_with_the_users_properties(secured: Secured, prefix: str) -> None:
     with Admin(secured.owner) as admin:
         admin.create_topic(prefix, 1)
         wait_until_shown(admin, {prefix: 1})
@@ -110,7 +110,7 @@ def test_a_missing_right_is_named_with_its_topic(secured: Secured, prefix: str) 
 
 
 @pytest.mark.kafka
-def test_a_wrong_password_is_told_and_never_shown(secured: Secured) -> None:
+def test_a_wrong_password_is_reported_and_never_shown(secured: Secured) -> None:
     wrong = replace(
         secured.owner, properties=ClientProperties({**secured.owner.properties, "sasl.password": "open-barley"})
     )
@@ -123,7 +123,7 @@ def test_a_wrong_password_is_told_and_never_shown(secured: Secured) -> None:
     assert "open-barley" not in str(caught.value) + str(other.value) + repr(wrong)
 
 
-def test_restows_own_properties_come_last() -> None:
+def test_restows_own_properties_win() -> None:
     kafka = Kafka("one:9092", ClientProperties({"enable.auto.commit": True, "client.id": "mine"}))
     assert properties_of(kafka, {"enable.auto.commit": False}) == {
         "bootstrap.servers": "one:9092",
@@ -139,15 +139,13 @@ def test_restows_own_properties_come_last() -> None:
         ("security.protocol", "tls", 'Invalid value "tls" for configuration property "security.protocol"'),
     ],
 )
-def test_a_property_librdkafka_does_not_know_is_told(name: str, value: str, told: str) -> None:
+def test_an_unknown_property_is_an_error(name: str, value: str, told: str) -> None:
     with pytest.raises(InvalidInput) as caught:
         make_producer(Kafka("one:9092", ClientProperties({name: value})))
     assert str(caught.value) == f"[kafka] can't be used: {told}"
 
 
-def test_librdkafka_speaks_to_the_log_alone(
-    capfd: pytest.CaptureFixture[str], caplog: pytest.LogCaptureFixture
-) -> None:
+def test_librdkafka_writes_only_to_the_log(capfd: pytest.CaptureFixture[str], caplog: pytest.LogCaptureFixture) -> None:
     caplog.set_level(logging.DEBUG, librdkafka.name)
     nowhere = Kafka("127.0.0.1:1", ClientProperties({"group.id": "g"}))
     with Admin(nowhere, answer_within_s=0.3) as admin, pytest.raises(NoAnswer):

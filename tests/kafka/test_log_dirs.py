@@ -25,7 +25,7 @@ def test_every_name_of_the_table_is_one_that_kafka_python_knows() -> None:
     assert {name for name, _ in TRANSLATION.values()} <= KafkaAdminClient.DEFAULT_CONFIG.keys()
 
 
-def test_security_is_translated_and_what_concerns_producers_alone_is_passed_over() -> None:
+def test_security_is_translated_and_producer_properties_are_ignored() -> None:
     translated = options(
         security_protocol="sasl_plaintext",
         sasl_mechanism="SCRAM-SHA-512",
@@ -57,7 +57,7 @@ def test_tls_verifies_the_brokers_name_and_certificate_unless_told_not_to() -> N
     assert strictness(enable_ssl_certificate_verification="false") == (False, ssl.CERT_NONE)
 
 
-def test_what_can_not_be_translated_is_told_rather_than_left_out() -> None:
+def test_an_untranslatable_property_is_an_error() -> None:
     with pytest.raises(RequestRefused, match=r"^the sizes of logs can't be read with ssl.keystore.location; give the"):
         options(ssl_keystore_location="x.p12")
     with pytest.raises(

@@ -1,4 +1,4 @@
-"""Which topics are compacted is asked for rarely, and again when it may have changed."""
+"""Cleanup policies are read rarely, and again when they may have changed."""
 
 from collections.abc import Iterable
 from dataclasses import dataclass, field
@@ -26,12 +26,12 @@ class Brokers:
         return Policies(self.ask, lambda: self.now_s)
 
 
-def test_topics_that_compact_are_told_whether_they_delete_too_or_not() -> None:
+def test_compacted_topics_are_found_whether_they_also_delete_or_not() -> None:
     brokers = Brokers({"a": "delete", "b": "compact", "c": "compact,delete"})
     assert brokers.remembered().compacted("abc", {}) == {"b", "c"}
 
 
-def test_a_topic_is_asked_for_once_and_a_new_one_when_it_comes() -> None:
+def test_a_topic_is_read_once_and_a_new_one_when_it_appears() -> None:
     brokers = Brokers({"a": "compact", "b": "compact"})
     policies = brokers.remembered()
     for _ in range(3):
@@ -40,7 +40,7 @@ def test_a_topic_is_asked_for_once_and_a_new_one_when_it_comes() -> None:
     assert brokers.asked == [["a"], ["b"]]
 
 
-def test_a_topic_that_was_made_again_is_asked_for_again() -> None:
+def test_a_recreated_topic_is_read_again() -> None:
     brokers = Brokers({"a": "compact"})
     policies = brokers.remembered()
     policies.compacted(["a"], {"a": "first"})
@@ -60,7 +60,7 @@ def test_a_change_is_seen_after_some_minutes() -> None:
     assert policies.compacted(["a"], {}) == {"a"}
 
 
-def test_what_is_refused_is_told_and_asked_for_again_soon() -> None:
+def test_a_refused_topic_is_reported_and_retried_soon() -> None:
     brokers = Brokers({"a": REFUSED, "b": "compact"})
     policies = brokers.remembered()
     assert policies.compacted("ab", {}) == {"b"}
@@ -72,7 +72,7 @@ def test_what_is_refused_is_told_and_asked_for_again_soon() -> None:
     assert brokers.asked == [["a", "b"], ["a"]]
 
 
-def test_a_topic_of_no_interest_any_more_is_forgotten() -> None:
+def test_a_topic_that_is_no_longer_measured_is_forgotten() -> None:
     brokers = Brokers({"a": REFUSED})
     policies = brokers.remembered()
     policies.compacted(["a"], {})
@@ -80,7 +80,7 @@ def test_a_topic_of_no_interest_any_more_is_forgotten() -> None:
     assert policies.refused() == {}
 
 
-def test_many_topics_are_asked_for_look_by_look() -> None:
+def test_many_topics_are_read_over_several_samples() -> None:
     names = [f"topic-{number:04d}" for number in range(AT_ONCE + 10)]
     brokers = Brokers(dict.fromkeys(names, "compact"))
     policies = brokers.remembered()

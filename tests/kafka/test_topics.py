@@ -1,4 +1,4 @@
-"""The four topics, on a real broker: made as the protocol says, grown when needed, left alone when they are right."""
+"""restow's topics on a real broker: created as the protocol says, grown when needed, else left alone."""
 
 from confluent_kafka.admin import AdminClient, ConfigResource
 
@@ -20,7 +20,7 @@ def setting_of(kafka: Kafka, topic: str, name: str) -> str:
     return str(answer.result()[name].value)
 
 
-def test_the_four_topics_are_made_when_they_are_missing_and_only_then(kafka: Kafka, admin: Admin, prefix: str) -> None:
+def test_the_topics_are_created_only_if_they_are_missing(kafka: Kafka, admin: Admin, prefix: str) -> None:
     topics = Topics(prefix, most_consumers=4)
     names = (topics.monitor, topics.controller, topics.query, topics.service)
     assert ensure_topics(admin, topics) == names
@@ -32,13 +32,13 @@ def test_the_four_topics_are_made_when_they_are_missing_and_only_then(kafka: Kaf
     assert ensure_topics(admin, topics) == ()
 
 
-def test_the_monitors_records_may_be_kept_for_a_shorter_time(kafka: Kafka, admin: Admin, prefix: str) -> None:
+def test_the_retention_of_measurements_can_be_set(kafka: Kafka, admin: Admin, prefix: str) -> None:
     topics = Topics(prefix, monitor_retention_ms=86_400_000)
     ensure_topics(admin, topics)
     assert setting_of(kafka, topics.monitor, "retention.ms") == "86400000"
 
 
-def test_a_topic_that_is_there_keeps_its_settings_and_is_only_grown(kafka: Kafka, admin: Admin, prefix: str) -> None:
+def test_an_existing_topic_keeps_its_configuration_and_is_only_grown(kafka: Kafka, admin: Admin, prefix: str) -> None:
     topics = Topics(prefix, most_consumers=4)
     admin.create_topic(topics.controller, 2, settings={"retention.ms": "5000000"})
     wait_until_shown(admin, {topics.controller: 2})
@@ -61,7 +61,7 @@ def test_after_growing_a_new_consumers_partition_can_be_written_at_once(
     assert failures == [None]
 
 
-def test_two_who_make_or_grow_the_same_topic_do_not_mind_each_other(admin: Admin, prefix: str) -> None:
+def test_concurrent_creation_and_growth_of_a_topic_succeed(admin: Admin, prefix: str) -> None:
     assert admin.create_topic(prefix, 1) is True
     assert admin.create_topic(prefix, 1) is False
     wait_until_shown(admin, {prefix: 1})

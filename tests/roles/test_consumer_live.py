@@ -1,4 +1,4 @@
-"""Real consumer processes on a real Kafka, with a plain reader in Spark's place. A test plays the controller."""
+"""Real consumer processes with the light pipeline on a real Kafka. The test plays the controller."""
 
 import signal
 from collections.abc import Iterator
@@ -56,7 +56,7 @@ def test_a_partition_changes_hands_while_it_is_written_and_nothing_is_lost_or_st
     group.eventually(group.all_stored)
 
 
-def test_one_that_is_killed_goes_on_where_the_table_is(group: Group) -> None:
+def test_a_killed_consumer_resumes_at_its_tables_offsets(group: Group) -> None:
     group.configure("light_bytes_per_s = 100_000.0")
     process, first = group.ready(1)
     group.write(1000, 0, 1)
@@ -79,7 +79,7 @@ def test_one_that_is_killed_goes_on_where_the_table_is(group: Group) -> None:
     assert report.lag_records == group.offsets({0: 0, 1: 0})
 
 
-def test_one_whose_volume_is_lost_begins_with_nothing_and_the_table_knows_where_to_go_on(group: Group) -> None:
+def test_without_its_volume_a_consumer_starts_empty_and_the_table_has_the_offsets(group: Group) -> None:
     process, _ = group.ready(1)
     group.write(500, 0)
     group.answer_to(StartConsumingEvent, 1, group.starts(1, 0))
@@ -96,7 +96,7 @@ def test_one_whose_volume_is_lost_begins_with_nothing_and_the_table_knows_where_
     group.eventually(group.all_stored)
 
 
-def test_one_that_is_told_to_end_stops_says_where_and_leaves_a_clean_volume(group: Group) -> None:
+def test_sigterm_stops_a_consumer_which_reports_its_offsets_and_leaves_a_clean_checkpoint(group: Group) -> None:
     process, incarnation = group.ready(1)
     group.write(500, 0)
     group.answer_to(StartConsumingEvent, 1, group.starts(1, 0))
@@ -123,7 +123,7 @@ def test_a_second_process_on_one_volume_refuses_to_start(group: Group) -> None:
     assert first.poll() is None
 
 
-def test_one_that_was_replaced_while_it_slept_stores_nothing_and_drops_the_partition(group: Group) -> None:
+def test_a_consumer_replaced_while_stopped_stores_nothing_and_drops_the_partition(group: Group) -> None:
     sleeper, _ = group.ready(1)
     group.ready(2)
     group.write(300, 0, 1)
@@ -144,7 +144,7 @@ def test_one_that_was_replaced_while_it_slept_stores_nothing_and_drops_the_parti
     group.eventually(group.all_stored)
 
 
-def test_what_cannot_be_decoded_is_said_once_and_passed_over(group: Group) -> None:
+def test_an_undecodable_record_is_logged_once_and_ignored(group: Group) -> None:
     group.ready(1)
     group.send_bytes(1, b"{nonsense", group.topics.controller)
     group.send_bytes(1, b"\xff", group.topics.query)
@@ -155,7 +155,7 @@ def test_what_cannot_be_decoded_is_said_once_and_passed_over(group: Group) -> No
     assert f"{group.topics.query}-1 at offset 0 was skipped: " in "".join(lines)
 
 
-def test_a_controller_that_takes_over_asks_and_the_one_before_it_is_not_obeyed_any_more(group: Group) -> None:
+def test_after_a_takeover_the_query_is_answered_and_the_old_controller_is_ignored(group: Group) -> None:
     _, incarnation = group.ready(1)
     group.write(10, 0)
     group.answer_to(StartConsumingEvent, 1, group.starts(1, 0))
@@ -178,7 +178,7 @@ def test_a_controller_that_takes_over_asks_and_the_one_before_it_is_not_obeyed_a
     assert dict(answer.partitions) == {group.partition(0): 10, group.partition(1): None}
 
 
-def test_a_transform_that_cannot_be_imported_and_a_table_that_cannot_be_made_are_refused(group: Group) -> None:
+def test_a_missing_transform_and_an_impossible_table_are_refused(group: Group) -> None:
     group.ready(1)
     (group.directory / "a-file").touch()
     broken = {
@@ -197,7 +197,7 @@ def test_a_transform_that_cannot_be_imported_and_a_table_that_cannot_be_made_are
     group.eventually(lambda: group.stored() == {0: [0, 2, 4, 6, 8]})
 
 
-def test_one_that_finds_no_broker_says_so_once_and_ends_when_it_is_told(group: Group) -> None:
+def test_missing_brokers_are_logged_once_and_sigterm_still_ends_the_consumer(group: Group) -> None:
     group.config.write_text(group.config.read_text().replace(group.kafka.bootstrap, "127.0.0.1:9"))
     process = group.start(1)
     group.eventually(lambda: "127.0.0.1:9 doesn't answer" in group.log(1))

@@ -1,5 +1,5 @@
-"""What the tests of the consumer's machine share: short words for long values, and a small world that does what the
-machine wants: a volume, a sink that knows its positions, and an ear for what is told.
+"""For tests of the consumer's machine: short names for long values, and a World that carries out its effects with a
+checkpoint, a table of positions and a list of sent messages.
 """
 
 from dataclasses import dataclass, field
@@ -49,7 +49,7 @@ def offsets(**at: int) -> Offsets:
     return SortedMapping({_named(name): offset for name, offset in at.items()})
 
 
-def told_offsets(**at: int | None) -> SortedMapping[TopicPartition, int | None]:
+def optional_offsets(**at: int | None) -> SortedMapping[TopicPartition, int | None]:
     """The same, where an offset may not be known."""
     return SortedMapping({_named(name): offset for name, offset in at.items()})
 
@@ -101,38 +101,38 @@ def stopped(
 
 
 class Crash(Exception):
-    """The process is gone, and all that it knew."""
+    """The process dies with its memory."""
 
 
 @dataclass
 class World:
-    """Does one effect after the other. What takes time waits in `under_way` until `finish` is called."""
+    """Carries out effects one by one. A cycle or a change stays in `running` until `finish` is called."""
 
     state: State = field(init=False)
-    saved: Checkpoint | None = None
+    checkpoint: Checkpoint | None = None
     incarnation: int = INCARNATION
     table: dict[TopicPartition, int] = field(default_factory=dict)
-    """Where each partition stands, whoever reads it; one that it doesn't know begins at 0, or where it is told."""
+    """The position of each partition. A new one begins at 0, or where its command says."""
     refuses: dict[TopicPartition, str] = field(default_factory=dict)
     dropped: set[TopicPartition] = field(default_factory=set)
-    told: list[FromConsumer] = field(default_factory=list)
+    sent: list[FromConsumer] = field(default_factory=list)
     done: list[Effect] = field(default_factory=list)
-    under_way: ChangeAssignment | RunCycle | None = None
+    running: ChangeAssignment | RunCycle | None = None
     ended: bool = False
     offset: int = 0
-    """Of the next command."""
+    """The offset of the next command."""
     crash_after: int | None = None
-    """So many effects are done; then it crashes."""
+    """Crashes after this many effects."""
 
     def begin(self) -> "World":
-        self.state, effects = begin(ME, self.saved, report_every_s=5.0)
+        self.state, effects = begin(ME, self.checkpoint, report_every_s=5.0)
         self.do(effects)
         return self
 
     def ready(self) -> "World":
         self.begin()
         self.happens(ReadySent(self.incarnation))
-        while isinstance(self.under_way, ChangeAssignment):
+        while isinstance(self.running, ChangeAssignment):
             self.finish()
         return self
 
@@ -140,9 +140,11 @@ class World:
         self.state, effects = step(self.state, event)
         self.do(effects)
         if any(isinstance(effect, Send) and not isinstance(effect.message, ConsumerReport) for effect in effects):
-            assert self.saved is not None, "told before it was saved"
-            assert list(self.saved.positions) == list(self.state.positions), "told before it was saved"
-            assert (self.saved.topics, self.saved.epoch) == (self.state.topics, self.state.epoch), "told before saved"
+            assert self.checkpoint is not None, "sent before it was saved"
+            assert list(self.checkpoint.positions) == list(self.state.positions), "sent before it was saved"
+            assert (self.checkpoint.topics, self.checkpoint.epoch) == (self.state.topics, self.state.epoch), (
+                "sent before saved"
+            )
         return effects
 
     def reads(self, *commands: Command) -> None:
@@ -161,19 +163,19 @@ class World:
             self.done.append(effect)
             match effect:
                 case Send(message):
-                    self.told.append(message)
-                case Save(saved):
-                    self.saved = saved
+                    self.sent.append(message)
+                case Save(checkpoint):
+                    self.checkpoint = checkpoint
                 case ChangeAssignment() | RunCycle():
-                    assert self.under_way is None, "two things under way"
-                    self.under_way = effect
+                    assert self.running is None, "two things at a time"
+                    self.running = effect
                 case End():
-                    assert self.under_way is None, "something is under way"
+                    assert self.running is None, "something is running"
                     self.ended = True
 
     def finish(self, progress: int = 0) -> tuple[Effect, ...]:
-        """What is under way ends; a cycle reads so many records of each partition."""
-        effect, self.under_way = self.under_way, None
+        """Ends the running cycle or change. A cycle reads `progress` records of each partition."""
+        effect, self.running = self.running, None
         match effect:
             case ChangeAssignment():
                 return self.happens(self.change(effect))
@@ -184,7 +186,7 @@ class World:
                 now: Offsets = SortedMapping({partition: self.table[partition] for partition in positions})
                 return self.happens(CycleEnded(now, SortedMapping(dict.fromkeys(now, 0)), records=progress))
             case None:
-                raise AssertionError("nothing is under way")
+                raise AssertionError("nothing is running")
 
     def change(self, effect: ChangeAssignment) -> AssignmentChanged:
         refused = tuple(
@@ -193,7 +195,7 @@ class World:
             if partition in self.refuses
         )
         for partition, position in effect.start.items():
-            if partition not in self.refuses:  # what is opened is known to its table from then on
+            if partition not in self.refuses:  # an opened partition is known to its table
                 self.table.setdefault(partition, 0 if position == RECOVER else position)
         return AssignmentChanged(
             started=SortedMapping({p: self.table[p] for p in effect.start if p not in self.refuses}),
@@ -202,23 +204,23 @@ class World:
         )
 
     def loses(self, partition: TopicPartition) -> tuple[Effect, ...]:
-        """The cycle ends, and the table says that somebody else has written what this partition is to write."""
-        assert isinstance(self.under_way, RunCycle)
-        self.under_way = None
+        """The cycle ends, and another consumer has taken the partition over."""
+        assert isinstance(self.running, RunCycle)
+        self.running = None
         self.dropped.add(partition)
         left: Offsets = SortedMapping({p: at for p, at in self.state.positions.items() if p != partition})
         dropped = (RefusedPartitions((partition,), "replaced", REPLACED),)
         return self.happens(CycleEnded(left, SortedMapping(dict.fromkeys(left, 1)), dropped=dropped))
 
     def turn(self, progress: int = 0) -> list[FromConsumer]:
-        """The cycle ends, what waits is applied, and the next cycle runs. What was told meanwhile."""
-        before = len(self.told)
+        """Ends the cycle, applies waiting commands, starts the next cycle, and returns the messages sent."""
+        before = len(self.sent)
         self.finish(progress)
-        while isinstance(self.under_way, ChangeAssignment):
+        while isinstance(self.running, ChangeAssignment):
             self.finish()
-        return self.told[before:]
+        return self.sent[before:]
 
     @property
     def announced(self) -> ConsumerReady:
-        [ready] = [message for message in self.told if isinstance(message, ConsumerReady)]
+        [ready] = [message for message in self.sent if isinstance(message, ConsumerReady)]
         return ready

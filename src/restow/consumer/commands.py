@@ -48,7 +48,9 @@ class Batch:
         return bool(self.stop or self.start)
 
 
-def plan(held: Iterable[TopicPartition], topics: Topics, commands: Iterable[Command], last_sequence: int) -> Batch:
+def merge_commands(
+    held: Iterable[TopicPartition], topics: Topics, commands: Iterable[Command], last_sequence: int
+) -> Batch:
     """`topics` has the definition of each topic that `held` names. A command whose sequence is not greater than
     `last_sequence` is a repeat and changes nothing."""
     draft, pending = _Draft(frozenset(held), topics), []

@@ -13,7 +13,7 @@ from typing import assert_never
 from restow.consumer import outgoing
 from restow.consumer.answers import Answer, AppliedBatch, remember
 from restow.consumer.checkpoint import Checkpoint
-from restow.consumer.commands import Batch, named_start, plan
+from restow.consumer.commands import Batch, merge_commands, named_start
 from restow.consumer.effects import ChangeAssignment, Effect, End, RunCycle, Save, Send
 from restow.consumer.events import (
     AssignmentChanged,
@@ -146,11 +146,11 @@ def _cycle_ended(state: State, ended: CycleEnded) -> Step:
         return _after(effects, _stop_all(state))
     if state.waiting:
         return _after(effects, _apply(state))
-    return _after(effects, _go_on(state))
+    return _after(effects, _continue(state))
 
 
 def _apply(state: State) -> Step:
-    batch = plan(state.positions, state.topics, state.waiting, state.last_sequence)
+    batch = merge_commands(state.positions, state.topics, state.waiting, state.last_sequence)
     state = _taken(state)
     if batch.changes_something:
         return _change(state, batch)
@@ -171,7 +171,7 @@ def _changed(state: State, changed: AssignmentChanged) -> Step:
         state, answers = _remembered(state, command, answers)
         sends += [Send(answer) for answer in answers]
     state, effects = _save(state)
-    return _after((*effects, *sends), _stop_all(state) if state.ending else _go_on(state))
+    return _after((*effects, *sends), _stop_all(state) if state.ending else _continue(state))
 
 
 def _remembered(state: State, command: Command, answers: tuple[Answer, ...] | None) -> tuple[State, tuple[Answer, ...]]:
@@ -184,7 +184,7 @@ def _remembered(state: State, command: Command, answers: tuple[Answer, ...] | No
     return replace(state, answers=remember(state.answers, command.sequence, answers)), answers
 
 
-def _go_on(state: State) -> Step:
+def _continue(state: State) -> Step:
     state, effects = _answer_query(state)
     return _after(effects, _run_cycle(state))
 

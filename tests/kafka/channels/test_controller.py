@@ -1,4 +1,4 @@
-"""The controller's way to Kafka, on a real broker: who is in charge, what others see of it, and what it hears."""
+"""The controller's channel on a real broker: fencing, what others read of its writes, and what it reads."""
 
 from collections.abc import Callable, Iterator
 
@@ -97,7 +97,7 @@ def test_the_epoch_grows_with_every_controller(controller: Callable[[], Controll
     assert epochs == sorted(set(epochs))
 
 
-def test_what_is_sent_reaches_the_partition_of_its_consumer(
+def test_a_message_reaches_its_consumers_partition(
     controller: Callable[[], ControllerChannel], settings: Settings
 ) -> None:
     channel = controller()
@@ -110,9 +110,7 @@ def test_what_is_sent_reaches_the_partition_of_its_consumer(
     assert committed(settings.kafka, settings.topics.controller, 0)[-1] == PlatformChangeIntended(3, create=(ONE,))
 
 
-def test_one_that_was_replaced_can_send_nothing(
-    controller: Callable[[], ControllerChannel], settings: Settings
-) -> None:
+def test_a_fenced_controller_can_send_nothing(controller: Callable[[], ControllerChannel], settings: Settings) -> None:
     older, newer = controller(), controller()
     older.take_over()
     newer.take_over()
@@ -122,7 +120,7 @@ def test_one_that_was_replaced_can_send_nothing(
     assert committed(settings.kafka, settings.topics.controller, 1) == [STOP]
 
 
-def test_it_hears_what_comes_after_it_took_over_and_all_that_is_wanted(
+def test_it_reads_messages_after_its_epoch_and_the_whole_service_topic(
     controller: Callable[[], ControllerChannel],
     settings: Settings,
     producer: Producer,
@@ -142,7 +140,7 @@ def test_it_hears_what_comes_after_it_took_over_and_all_that_is_wanted(
     eventually(lambda: list(channel.read(0.1)) == [] and channel.is_listening())
 
 
-def test_what_cannot_be_read_is_told_and_passed_over(
+def test_an_undecodable_record_is_returned_as_such(
     controller: Callable[[], ControllerChannel],
     settings: Settings,
     producer: Producer,
@@ -158,7 +156,7 @@ def test_what_cannot_be_read_is_told_and_passed_over(
     assert ready == READY
 
 
-def test_measurements_are_heard_from_now_on(
+def test_measurements_are_read_from_the_present_end(
     controller: Callable[[], ControllerChannel],
     settings: Settings,
     producer: Producer,

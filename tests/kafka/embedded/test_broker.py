@@ -1,4 +1,4 @@
-"""The embedded broker, for real: it starts, keeps what it shall keep, forgets what it shall, and leaves nothing."""
+"""The embedded broker: it starts, keeps or removes its data, and leaves no process behind."""
 
 import os
 import signal
@@ -42,7 +42,7 @@ def members_of(group: int) -> list[int]:
     return found
 
 
-def test_what_is_written_is_read(kafka: Kafka, admin: Admin, prefix: str, write: Write, read: Read) -> None:
+def test_written_records_are_read(kafka: Kafka, admin: Admin, prefix: str, write: Write, read: Read) -> None:
     admin.create_topic(prefix, 1)
     wait_until_shown(admin, {prefix: 1})
     write(kafka, prefix, "one", "two", "three")
@@ -58,7 +58,7 @@ def test_a_temporary_broker_leaves_no_process_and_no_file() -> None:
     assert not log.parent.parent.exists()
 
 
-def test_kept_data_is_found_again_and_can_not_be_shared(tmp_path: Path, prefix: str, write: Write, read: Read) -> None:
+def test_kept_data_is_reused_and_cannot_be_shared(tmp_path: Path, prefix: str, write: Write, read: Read) -> None:
     with EmbeddedKafka(data=tmp_path / "data") as broker:
         kafka = Kafka(broker.bootstrap)
         with Admin(kafka) as admin:
@@ -71,7 +71,7 @@ def test_kept_data_is_found_again_and_can_not_be_shared(tmp_path: Path, prefix: 
         assert read(Kafka(broker.bootstrap), prefix, 1) == ["kept"]
 
 
-def test_a_port_that_is_taken_is_told_before_anything_is_started() -> None:
+def test_a_taken_port_is_an_error_before_anything_starts() -> None:
     with socket.socket() as taken:
         taken.bind(("127.0.0.1", 0))
         taken.listen()
@@ -86,7 +86,7 @@ def test_four_nodes_are_too_many() -> None:
         EmbeddedKafka(4)
 
 
-def test_a_node_that_can_not_start_says_why_and_leaves_nothing(tmp_path: Path) -> None:
+def test_a_node_that_cannot_start_is_an_error_with_its_log_and_leaves_nothing(tmp_path: Path) -> None:
     broker = EmbeddedKafka(data=tmp_path, server={"log.retention.ms": "soon"})
     with pytest.raises(RestowError) as caught:
         broker.start()

@@ -1,4 +1,4 @@
-"""A broker's data directory is its own: what isn't one, or is another's, is told and left alone."""
+"""The data directory of an embedded broker: any other directory is refused and left alone."""
 
 import json
 from pathlib import Path
@@ -15,7 +15,7 @@ def refusal(path: Path, nodes: int = 1) -> str:
     return str(caught.value)
 
 
-def test_a_directory_is_made_and_the_same_cluster_is_found_again(tmp_path: Path) -> None:
+def test_a_directory_is_created_and_the_same_cluster_is_found_again(tmp_path: Path) -> None:
     first = kept_directory(tmp_path / "new" / "data", 3)
     first.close()
     second = kept_directory(tmp_path / "new" / "data", 3)
@@ -24,7 +24,7 @@ def test_a_directory_is_made_and_the_same_cluster_is_found_again(tmp_path: Path)
     assert second.path == (tmp_path / "new" / "data").resolve()
 
 
-def test_a_temporary_directory_goes_when_it_is_closed() -> None:
+def test_a_temporary_directory_is_removed_when_it_is_closed() -> None:
     data = temporary_directory(1)
     assert data.path.is_dir()
     data.close()
@@ -65,7 +65,7 @@ def test_data_of_a_newer_kafka_is_refused(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize("note", ["", "[]", "{}", '{"format": 1, "kafka": "x", "nodes": 1, "cluster_id": "x"}'])
-def test_a_note_that_makes_no_sense_is_refused(note: str, tmp_path: Path) -> None:
+def test_an_unreadable_note_is_refused(note: str, tmp_path: Path) -> None:
     (tmp_path / "broker.json").write_text(note)
     assert refusal(tmp_path) == (
         f"{tmp_path / 'broker.json'} can't be understood; give a new directory, or remove this one"

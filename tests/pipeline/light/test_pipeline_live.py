@@ -121,7 +121,7 @@ def bench(kafka: Kafka, admin: Admin, prefix: str, tmp_path: Path) -> Iterator[B
             pipeline.close()
 
 
-def test_a_partition_begins_where_its_table_is_else_where_it_is_told_else_where_the_group_was(bench: Bench) -> None:
+def test_a_partition_starts_at_its_tables_offset_else_the_commands_else_the_groups(bench: Bench) -> None:
     bench.write({0: 20, 1: 20, 2: 20})
     first = bench.pipeline()
     assert bench.opened(first, {0: 4, 1: RECOVER}) == {0: 4, 1: 0}
@@ -137,7 +137,7 @@ def test_a_partition_begins_where_its_table_is_else_where_it_is_told_else_where_
     assert bench.committed() == {0: 7, 1: 20, 2: 0}
 
 
-def test_where_nobody_has_read_a_topic_begins_as_it_is_set(bench: Bench) -> None:
+def test_an_unread_topic_starts_at_its_start_setting(bench: Bench) -> None:
     now = datetime.now(UTC)
     early, late = (round((now - timedelta(seconds=ago)).timestamp() * 1000) for ago in (100, 0))
     between = (now - timedelta(seconds=50)).strftime("%Y-%m-%dT%H:%M:%SZ")
@@ -154,7 +154,7 @@ def test_where_nobody_has_read_a_topic_begins_as_it_is_set(bench: Bench) -> None
         assert bench.opened(pipeline, {0: RECOVER, 1: RECOVER}, service) == begins
 
 
-def test_what_began_at_the_end_begins_there_again_after_a_crash_though_more_was_written(bench: Bench) -> None:
+def test_a_partition_started_at_latest_keeps_that_offset_after_a_crash(bench: Bench) -> None:
     latest = TopicService(table=str(bench.table), start="latest")
     bench.write({0: 5})
     assert bench.opened(bench.pipeline(), {0: RECOVER}, latest) == {0: 5}
@@ -162,7 +162,7 @@ def test_what_began_at_the_end_begins_there_again_after_a_crash_though_more_was_
     assert bench.opened(bench.pipeline(), {0: RECOVER}, latest) == {0: 5}
 
 
-def test_without_a_table_the_groups_offset_is_the_position(bench: Bench) -> None:
+def test_without_a_table_the_committed_offset_is_the_position(bench: Bench) -> None:
     counted = TopicService()
     bench.write({0: 10})
     first = bench.pipeline()
@@ -174,7 +174,7 @@ def test_without_a_table_the_groups_offset_is_the_position(bench: Bench) -> None
     assert bench.opened(bench.pipeline(), {0: RECOVER}, counted) == {0: 10}
 
 
-def test_a_cycle_ends_at_its_limit_and_tells_that_there_was_more(bench: Bench) -> None:
+def test_a_cycle_ends_at_its_limit_and_is_saturated(bench: Bench) -> None:
     bench.write({0: 2000})
     pipeline = bench.pipeline()
     bench.opened(pipeline, {0: 0})
@@ -202,7 +202,7 @@ def test_a_long_backlog_does_not_keep_the_other_partitions_waiting(bench: Bench)
     assert at[0] < 15_000, "the backlog was read first"
 
 
-def test_a_limit_of_speed_is_kept(bench: Bench) -> None:
+def test_the_rate_limit_is_kept(bench: Bench) -> None:
     bench.write({0: 2000})
     pipeline = bench.pipeline(Consumer(cycle_s=0.2, cycle_bytes=1_000_000, light_bytes_per_s=100_000.0))
     bench.opened(pipeline, {0: 0})
@@ -224,7 +224,7 @@ def test_a_cycle_without_data_waits_its_time_and_ends_at_once_when_it_should(ben
     assert wanted.took_s < 0.5 < 0.9 < idle.took_s
 
 
-def test_what_a_table_cannot_take_is_read_again_while_other_tables_go_on(
+def test_records_of_a_failing_table_are_read_again_while_other_tables_continue(
     bench: Bench,
     eventually: Callable[[Callable[[], object]], None],
     monkeypatch: pytest.MonkeyPatch,
@@ -260,7 +260,7 @@ def test_what_a_table_cannot_take_is_read_again_while_other_tables_go_on(
     ]
 
 
-def test_a_transform_that_fails_stores_nothing_and_is_tried_again(
+def test_a_failing_transform_stores_nothing_and_is_retried(
     bench: Bench,
     eventually: Callable[[Callable[[], object]], None],
     monkeypatch: pytest.MonkeyPatch,

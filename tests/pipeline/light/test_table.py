@@ -48,14 +48,14 @@ def test_rows_and_next_offsets_are_stored_together(table: LightTable, file: Path
     ]
 
 
-def test_it_knows_what_was_begun_and_does_not_begin_it_again(table: LightTable) -> None:
+def test_a_start_offset_is_recorded_once(table: LightTable) -> None:
     assert table.positions([A0, A1]) == {}
     table.begin({A0: 5})
     table.begin({A0: 9, A1: 1})
     assert table.positions([A0, A1]) == {A0: 5, A1: 1}
 
 
-def test_what_comes_late_is_refused_and_the_rest_is_taken(table: LightTable, file: Path) -> None:
+def test_a_late_write_is_refused_and_the_rest_is_stored(table: LightTable, file: Path) -> None:
     table.begin({A0: 0, A1: 0})
     other = LightTable(str(file), "restow")
     assert other.write({A0: span(A0, 0, 3)}) == {}
@@ -65,7 +65,7 @@ def test_what_comes_late_is_refused_and_the_rest_is_taken(table: LightTable, fil
     assert [(row[1], row[2]) for row in rows_in(file)] == [(0, 0), (0, 1), (0, 2), (0, 3), (1, 0), (1, 1)]
 
 
-def test_what_it_does_not_know_is_refused(table: LightTable, file: Path) -> None:
+def test_an_unknown_partition_is_refused(table: LightTable, file: Path) -> None:
     assert table.write({A0: span(A0, 0, 1)}) == {A0: None}
     assert rows_in(file) == []
 
@@ -85,7 +85,7 @@ def test_a_write_that_fails_leaves_nothing(table: LightTable, file: Path) -> Non
     assert (table.positions([A0]), rows_in(file)) == ({A0: 0}, [])
 
 
-def test_a_table_that_somebody_holds_is_trouble_and_not_for_ever(file: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_locked_table_is_an_error_until_it_is_released(file: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(light_table, "BUSY_WITHIN_S", 0.05)
     table = LightTable(str(file), "restow")
     table.begin({A0: 0})
@@ -120,7 +120,7 @@ def race(file: str) -> int:
     return taken
 
 
-def test_of_consumers_that_race_for_the_same_offsets_each_offset_is_taken_once(file: Path) -> None:
+def test_consumers_racing_for_the_same_offsets_store_each_once(file: Path) -> None:
     with ThreadPoolExecutor(2) as pool:
         taken = list(pool.map(race, [str(file)] * 2))
     assert sum(taken) == 60

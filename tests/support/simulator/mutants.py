@@ -7,7 +7,7 @@ import pytest
 
 from restow.consumer import machine as consumer
 from restow.consumer.answers import AppliedBatch
-from restow.consumer.commands import plan
+from restow.consumer.commands import merge_commands
 from restow.consumer.events import CommandRead
 from restow.consumer.state import State as ConsumerState
 from restow.controller import machine as controller
@@ -90,7 +90,7 @@ def commands_to_another_incarnation_are_obeyed(patch: pytest.MonkeyPatch) -> Non
 
 
 def a_repeated_command_is_applied_again(patch: pytest.MonkeyPatch) -> None:
-    patch.setattr(consumer, "plan", lambda held, topics, waiting, _: plan(held, topics, waiting, 0))
+    patch.setattr(consumer, "merge_commands", lambda held, topics, waiting, _: merge_commands(held, topics, waiting, 0))
 
 
 def a_stop_tells_an_offset_too_many(patch: pytest.MonkeyPatch) -> None:
