@@ -292,7 +292,7 @@ def _legend(pen: Pen) -> list[str]:
             522,
             (
                 "A partition is as high as it is fast, a consumer as high as what it carries. The framed partition is",
-                "being moved: its old consumer stops, tells at which offset, and its new one starts there.",
+                "being moved: its old consumer stops and reports its offset; its new one starts there.",
             ),
             "middle",
             TEXT,

@@ -66,7 +66,7 @@ def _latencies(axes: Axes, rows: Sequence[Row]) -> None:
     axes.xaxis.set_major_locator(FixedLocator([second for second in SECONDS if second <= highest * 1.6]))
     axes.xaxis.set_minor_locator(NullLocator())
     axes.xaxis.set_major_formatter(FuncFormatter(lambda second, _: f"{second:,.0f}"))
-    axes.set_xlabel("latency in s that so many of the records stay under (figures: 99 %)")
+    axes.set_xlabel("latency in s that this share of the records stays under (figures: 99 %)")
     axes.grid(axis="x", alpha=0.25)
     axes.legend(loc="lower center", bbox_to_anchor=(0.5, 1.0), ncols=4, frameon=False, fontsize=9)
     axes.spines[["top", "right", "left"]].set_visible(False)

@@ -6,7 +6,6 @@ The functions are for argparse's `type=`: each refuses a wrong value with a mess
 import argparse
 import math
 from collections.abc import Callable, Collection
-from functools import partial
 from typing import Any, NoReturn, TypeVar
 
 from restow.errors import InvalidInput
@@ -16,11 +15,17 @@ Subparsers = argparse._SubParsersAction  # what `add_subparsers` returns; argpar
 T = TypeVar("T")
 
 
-HelpFormatter = partial(argparse.RawDescriptionHelpFormatter, max_help_position=26)
+class HelpFormatter(argparse.RawDescriptionHelpFormatter):
+    """Keeps the line breaks of help texts, and puts each command and its help on one line."""
+
+    def add_argument(self, action: argparse.Action) -> None:
+        super().add_argument(action)
+        if isinstance(action, argparse._SubParsersAction):
+            self._action_max_length += self._indent_increment  # argparse forgets to count the commands' indentation
 
 
 class Parser(argparse.ArgumentParser):
-    """Keeps the line breaks of help texts and answers a mistake with one line."""
+    """Answers a mistake with one line."""
 
     def __init__(self, **settings: Any) -> None:
         settings.setdefault("formatter_class", HelpFormatter)

@@ -21,8 +21,10 @@ def log_of(volume: Path) -> Path:
 
 
 def write_line(volume: Path, line: str) -> None:
+    """In the form of restow.logs, which a supervisor doesn't load."""
+    now = datetime.now(UTC).isoformat(timespec="milliseconds").replace("+00:00", "Z")
     with log_of(volume).open("a", encoding="utf-8") as log:
-        log.write(f"{datetime.now(UTC):%Y-%m-%dT%H:%M:%SZ} {line}\n")
+        log.write(f"{now} INFO    supervisor  {line}\n")
 
 
 def last_lines(volume: Path, begins: int, secrets: Iterable[str]) -> str:

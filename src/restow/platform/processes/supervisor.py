@@ -189,7 +189,7 @@ class Supervisor:
     def _log(self, desired: DesiredState, line: str) -> None:
         """Into the consumer's log, where operators look for it."""
         try:
-            write_line(Path(desired.volume), f"supervisor of {self.home.name}: {line}")
+            write_line(Path(desired.volume), f"{self.home.name}: {line}")
         except OSError as error:
             complain(f"{line}; the log can't be written: {error}")
 
