@@ -89,7 +89,7 @@ table = "{directory}/orders.db"
 
 @pytest.fixture(scope="module")
 def guarded() -> Iterator[EmbeddedKafka]:
-    """Who is not told to be allowed something is refused it."""
+    """A broker that refuses everything that no ACL allows."""
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(node, "LOGGING", f"{node.LOGGING}{TELL_ALL}")
         with EmbeddedKafka(server=GUARDED) as kafka:
@@ -229,7 +229,7 @@ def decided(kafka: EmbeddedKafka, how: str) -> set[Asked]:
     """Who was allowed or denied what."""
     [log] = kafka.logs
     found = DECIDED.findall(log.read_text())
-    return {(who, what, kind, name) for who, told, what, kind, name in found if told == how and who in ROLES}
+    return {(who, what, kind, name) for who, decision, what, kind, name in found if decision == how and who in ROLES}
 
 
 def records_in(table: Path) -> int:

@@ -133,16 +133,16 @@ def test_restows_own_properties_win() -> None:
 
 
 @pytest.mark.parametrize(
-    ("name", "value", "told"),
+    ("name", "value", "error"),
     [
         ("no.such.thing", "1", 'No such configuration property: "no.such.thing"'),
         ("security.protocol", "tls", 'Invalid value "tls" for configuration property "security.protocol"'),
     ],
 )
-def test_an_unknown_property_is_an_error(name: str, value: str, told: str) -> None:
+def test_an_unknown_property_is_an_error(name: str, value: str, error: str) -> None:
     with pytest.raises(InvalidInput) as caught:
         make_producer(Kafka("one:9092", ClientProperties({name: value})))
-    assert str(caught.value) == f"[kafka] can't be used: {told}"
+    assert str(caught.value) == f"[kafka] can't be used: {error}"
 
 
 def test_librdkafka_writes_only_to_the_log(capfd: pytest.CaptureFixture[str], caplog: pytest.LogCaptureFixture) -> None:

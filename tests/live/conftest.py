@@ -1,4 +1,4 @@
-"""A whole group for each test that asks for one."""
+"""The fixture of a whole group."""
 
 from collections.abc import Iterator
 from pathlib import Path

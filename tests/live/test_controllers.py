@@ -1,4 +1,4 @@
-"""Controllers that are killed or stopped at the worst moments: the next one repairs what they left, and is alone."""
+"""Controllers are killed or stopped at the worst moments: the next one repairs what they left and fences them."""
 
 import os
 import signal
@@ -15,7 +15,7 @@ POINTS = (
     "Synchronize",
     "Sentinel",
     "Reassign, decided and nothing sent",
-    "Reassign, intention committed and nobody created",
+    "Reassign, intention committed and no consumer created",
     "Manage, consumers created",
     "Manage, commands sent",
     "Manage, in the middle",
@@ -31,7 +31,7 @@ def test_the_next_controller_repairs_what_a_killed_one_left(
     group.measure(dict.fromkeys(orders, 0.1))
     first = group.start_controller()
     group.settle(orders, consumers=1)
-    first.terminate()  # or it would do what the next one is to be killed at
+    first.terminate()  # else it would get to the point at which the next one is killed
     assert first.wait(90) == 0
     group.measure(dict.fromkeys(orders, 0.4))
     monkeypatch.setenv("CRASH_AT", point)
@@ -43,7 +43,7 @@ def test_the_next_controller_repairs_what_a_killed_one_left(
     group.audit()
 
 
-def test_a_controller_that_was_stopped_and_replaced_commands_nothing_deletes_nothing_and_exits(
+def test_a_stopped_and_replaced_controller_sends_nothing_deletes_nothing_and_exits(
     group: LiveGroup,
 ) -> None:
     orders = group.topic("orders", 4)
@@ -52,7 +52,7 @@ def test_a_controller_that_was_stopped_and_replaced_commands_nothing_deletes_not
     first = group.start_controller()
     group.settle(orders, consumers=1)
     consumer = group.running()[1]
-    os.kill(consumer, signal.SIGSTOP)  # it answers nothing, and Manage can't end meanwhile
+    os.kill(consumer, signal.SIGSTOP)  # without its answers Manage can't end
     group.measure(dict.fromkeys(orders, 0.4))
     group.eventually(lambda: len(group.running()) == 2 and group.stage() == "Manage")
     os.kill(first.pid, signal.SIGSTOP)
@@ -62,7 +62,7 @@ def test_a_controller_that_was_stopped_and_replaced_commands_nothing_deletes_not
     consumers, records = group.running(), _ends(group)
     os.kill(first.pid, signal.SIGCONT)
     assert first.wait(90) == 1
-    assert "has taken over this group" in group.said(controller=0)
+    assert "has taken over this group" in group.controller_output(controller=0)
     assert _ends(group) == records
     assert group.running() == consumers
     group.produce(orders)
@@ -71,7 +71,7 @@ def test_a_controller_that_was_stopped_and_replaced_commands_nothing_deletes_not
 
 
 def _ends(group: LiveGroup) -> list[int]:
-    """How much was ever written to the consumers' partitions: commands, and the marks of transactions."""
+    """The end offsets of the consumers' partitions."""
     reader = make_consumer(group.kafka, {"group.id": "ends"})
     topic = f"{group.prefix}-controller"
     partitions = sorted(reader.list_topics(topic, timeout=30).topics[topic].partitions)

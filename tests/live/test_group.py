@@ -16,7 +16,7 @@ from restow.platform.interface import RestartConsumer
 from restow.protocol.messages import ConsumerSettings, ServiceUpdate, TopicService
 
 PATIENT = (60.0, 120.0, 30.0)
-"""Nobody is restarted for being slow: then only new settings are a reason."""
+"""Long timeouts: consumers are restarted for new settings only, never for being slow."""
 
 
 def with_variable(name: str, value: str) -> ConsumerSettings:
@@ -39,7 +39,7 @@ def test_it_grows_moves_and_shrinks_and_stores_everything_once(group: LiveGroup)
     group.audit()
 
 
-def test_a_new_topic_is_taken_in_while_a_move_is_under_way(group: LiveGroup) -> None:
+def test_a_new_topic_is_added_during_a_move(group: LiveGroup) -> None:
     orders = group.topic("orders", 2)
     group.measure(dict.fromkeys(orders, 0.3))
     group.start_controller()
@@ -53,7 +53,7 @@ def test_a_new_topic_is_taken_in_while_a_move_is_under_way(group: LiveGroup) -> 
     group.audit()
 
 
-def test_a_topic_that_is_removed_is_stopped_and_one_that_comes_back_goes_on(group: LiveGroup) -> None:
+def test_a_removed_topic_is_stopped_and_resumes_when_it_is_added_again(group: LiveGroup) -> None:
     orders, clicks = group.topic("orders", 2), group.topic("clicks", 2)
     both = (*orders, *clicks)
     group.produce(both)
@@ -68,7 +68,7 @@ def test_a_topic_that_is_removed_is_stopped_and_one_that_comes_back_goes_on(grou
     group.audit()
 
 
-def test_a_consumer_that_hangs_is_restarted_and_then_replaced(group: LiveGroup) -> None:
+def test_a_hanging_consumer_is_restarted_and_then_replaced(group: LiveGroup) -> None:
     group.write_settings(silent_after_s=4, ready_within_s=12)
     orders = group.topic("orders", 4)
     group.produce(orders)
@@ -78,12 +78,12 @@ def test_a_consumer_that_hangs_is_restarted_and_then_replaced(group: LiveGroup) 
     [hanging, *_] = group.running()
     os.kill(group.running()[hanging], signal.SIGSTOP)
     group.produce(orders)
-    group.eventually(lambda: "restarting it" in group.said(), within_s=60)
+    group.eventually(lambda: "restarting it" in group.controller_output(), within_s=60)
     group.settle(orders, consumers=2)
     group.audit()
 
 
-def test_a_lost_volume_is_made_good_from_the_table(group: LiveGroup) -> None:
+def test_a_lost_volume_is_recovered_from_the_table(group: LiveGroup) -> None:
     orders = group.topic("orders", 4)
     group.produce(orders)
     group.measure(dict.fromkeys(orders, 0.4))
@@ -122,12 +122,12 @@ def test_new_settings_restart_one_consumer_at_a_time_and_only_its_partitions_pau
     assert [each for each, _ in groupby(done)] == [
         (kind, consumer) for consumer in before for kind in (RestartConsumer, Send)
     ]
-    assert "consumer 2: restarting it (2 of 2): variables none -> GREETING" in group.said()
-    assert "hush-hush" not in group.said() + group.log().read_text()
+    assert "consumer 2: restarting it (2 of 2): variables none -> GREETING" in group.controller_output()
+    assert "hush-hush" not in group.controller_output() + group.log().read_text()
     group.audit()
 
 
-def test_settings_by_which_nothing_comes_up_cost_one_consumer_until_there_are_others(group: LiveGroup) -> None:
+def test_settings_that_prevent_start_up_cost_one_consumer_until_they_are_replaced(group: LiveGroup) -> None:
     group.write_settings(*PATIENT)
     orders = group.topic("orders", 4)
     group.produce(orders)
@@ -152,16 +152,14 @@ def test_restow_down_leaves_nothing_running(group: LiveGroup) -> None:
     controller = group.start_controller()
     group.settle(orders, consumers=2)
     command = [sys.executable, "-m", "restow", "down", "--config", str(group.config)]
-    told = subprocess.run(command, capture_output=True, text=True, check=True, timeout=60)
-    assert "consumer" in told.stdout
+    down = subprocess.run(command, capture_output=True, text=True, check=True, timeout=60)
+    assert "consumer" in down.stdout
     assert controller.wait(10) == 0
     assert group.running() == {}
 
 
 @pytest.mark.parametrize("signal_number", [signal.SIGTERM, signal.SIGINT])
-def test_a_controller_that_is_told_to_stop_leaves_its_consumers_at_work(
-    group: LiveGroup, signal_number: signal.Signals
-) -> None:
+def test_a_stopped_controller_leaves_its_consumers_running(group: LiveGroup, signal_number: signal.Signals) -> None:
     orders = group.topic("orders", 2)
     group.measure(dict.fromkeys(orders, 0.3))
     controller = group.start_controller()

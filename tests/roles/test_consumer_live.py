@@ -66,9 +66,9 @@ def test_a_killed_consumer_resumes_at_its_tables_offsets(group: Group) -> None:
     process.wait(10)
     assert sum(map(len, group.stored().values())) < 2000, "it was killed when it had nothing to do"
     group.write(100, 0, 1)
-    told = len(group.told)
+    before = len(group.messages)
     _, second = group.ready(1)
-    ready = group.hears(ConsumerReady, 1, after=told)
+    ready = group.hears(ConsumerReady, 1, after=before)
     assert (ready.clean, ready.partitions) == (False, (group.partition(0), group.partition(1)))
     assert ready.definitions == SortedMapping({group.data: group.service.digest})
     assert second > first
@@ -87,9 +87,9 @@ def test_without_its_volume_a_consumer_starts_empty_and_the_table_has_the_offset
     process.kill()
     process.wait(10)
     group.lose_volume(1)
-    told = len(group.told)
+    before = len(group.messages)
     group.ready(1)
-    assert group.hears(ConsumerReady, 1, after=told).partitions == ()
+    assert group.hears(ConsumerReady, 1, after=before).partitions == ()
     group.write(100, 0)
     started = group.answer_to(StartConsumingEvent, 1, group.starts(1, 0))
     assert started.partitions == group.offsets({0: 500})
@@ -106,9 +106,9 @@ def test_sigterm_stops_a_consumer_which_reports_its_offsets_and_leaves_a_clean_c
     assert ended == StopConsumingEvent(
         ended.consumer, incarnation, group.epoch, None, SortedMapping(group.offsets({0: 500}))
     )
-    told = len(group.told)
+    before = len(group.messages)
     group.ready(1)
-    ready = group.hears(ConsumerReady, 1, after=told)
+    ready = group.hears(ConsumerReady, 1, after=before)
     assert (ready.clean, ready.partitions) == (True, ())
 
 
@@ -138,7 +138,7 @@ def test_a_consumer_replaced_while_stopped_stores_nothing_and_drops_the_partitio
     group.write(50, 0, 1)
     refused = group.hears(ConsumingRefused, 1)
     assert (refused.sequence, refused.partitions, refused.kind) == (None, (group.partition(0),), "replaced")
-    report = group.hears(ConsumerReport, 1, after=len(group.told))
+    report = group.hears(ConsumerReport, 1, after=len(group.messages))
     assert list(report.lag_records) == [group.partition(1)]
     group.write(50, 0, 1)
     group.eventually(group.all_stored)
@@ -202,7 +202,7 @@ def test_missing_brokers_are_logged_once_and_sigterm_still_ends_the_consumer(gro
     process = group.start(1)
     group.eventually(lambda: "127.0.0.1:9 doesn't answer" in group.log(1))
     assert terminate(process) == 0
-    first, told, last = group.log(1).splitlines()
+    first, ending, last = group.log(1).splitlines()
     assert first.endswith("; retrying")
-    assert told.endswith("ending: finishing the running cycle")
+    assert ending.endswith("ending: finishing the running cycle")
     assert "ended without a last message to the controller: " in last

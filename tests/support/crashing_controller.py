@@ -1,6 +1,6 @@
-"""`restow controller`, which is killed at a chosen point: SIGKILL, by itself, so that the point is exact.
+"""Runs `restow controller`, which kills itself with SIGKILL at an exact point.
 
-python crashing.py controller …      with CRASH_AT, one of the names below, in the environment
+python crashing_controller.py controller …      with a name of POINTS in the environment variable CRASH_AT
 """
 
 import os
@@ -72,11 +72,11 @@ def commands(_: ControllerProcess, sends: Iterable[Addressed], __: Iterable[Plat
 
 POINTS: dict[str, Callable[[], None]] = {
     "Synchronize": lambda: after_round(
-        lambda self: is_in(Stage.SYNCHRONIZE)(self) and bool(self._state.consumers)  # everybody is asked
+        lambda self: is_in(Stage.SYNCHRONIZE)(self) and bool(self._state.consumers)  # all consumers were queried
     ),
     "Sentinel": lambda: after_round(is_in(Stage.SENTINEL)),
     "Reassign, decided and nothing sent": lambda: before("_act", decided),
-    "Reassign, intention committed and nobody created": lambda: before("_change", lambda *_: True),
+    "Reassign, intention committed and no consumer created": lambda: before("_change", lambda *_: True),
     "Manage, consumers created": lambda: after("_change", lambda *_: True),
     "Manage, commands sent": lambda: after("_commit", commands),
     "Manage, in the middle": lambda: after_round(

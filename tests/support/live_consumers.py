@@ -1,4 +1,4 @@
-"""What live tests of consumers share: real consumer processes of one group, and a hand that plays the controller."""
+"""For live tests of consumers: real consumer processes of one group, and a Group that plays their controller."""
 
 import os
 import shutil
@@ -63,12 +63,12 @@ class Group:
     directory: Path
     eventually: Eventually
     processes: list["subprocess.Popen[bytes]"] = field(default_factory=list)
-    told: list[tuple[int, FromConsumer]] = field(default_factory=list)
-    """What came on partition 0, with its offset."""
+    messages: list[tuple[int, FromConsumer]] = field(default_factory=list)
+    """The messages on partition 0, each with its offset."""
     sequence: int = 0
     epoch: int = -1
     program: tuple[str, ...] = ("-m", "restow")
-    """What a consumer runs."""
+    """The Python arguments that run restow."""
 
     def __post_init__(self) -> None:
         self.topics = Topics(prefix=self.prefix, most_consumers=3)
@@ -122,25 +122,27 @@ class Group:
         self.processes.append(process)
         return process
 
-    def environment(self, number: int) -> dict[str, str]:  # noqa: ARG002  for those whose consumers need more
+    def environment(self, number: int) -> dict[str, str]:  # noqa: ARG002  subclasses add to it
         return {}
 
     def ready(self, number: int) -> tuple["subprocess.Popen[bytes]", int]:
-        """A new process of this consumer, and its incarnation."""
-        before = len(self.told)
+        """Starts the consumer and waits until it is ready. Returns the process and its incarnation."""
+        before = len(self.messages)
         process = self.start(number)
         self.hears(ConsumerReady, number, after=before)
         return process, self.incarnation(number)
 
     def incarnation(self, number: int) -> int:
         return max(
-            offset for offset, message in self.told if isinstance(message, ConsumerReady) and message.consumer == number
+            offset
+            for offset, message in self.messages
+            if isinstance(message, ConsumerReady) and message.consumer == number
         )
 
     def lose_volume(self, number: int) -> None:
         shutil.rmtree(self.volume(number))
 
-    # The controller's part.
+    # The controller.
 
     def take_over(self) -> None:
         """As a controller does when it starts."""
@@ -192,7 +194,7 @@ class Group:
         self.send(number, command)
         return command
 
-    # What is heard.
+    # Messages of consumers.
 
     def listen(self) -> None:
         for record in self._ear.consume(100, timeout=0.02):
@@ -201,15 +203,15 @@ class Group:
             offset = int(record.offset() or 0)
             message = decode_on(CONTROLLER, self.prefix, 0, offset, headers, record.value())  # type: ignore[arg-type]
             if isinstance(message, FromConsumer):
-                self.told.append((offset, message))
+                self.messages.append((offset, message))
 
     def hears(self, kind: type[T], number: int, after: int = 0, of: Callable[[T], object] = bool) -> T:
-        """The first such message of this consumer, among those that came after so many."""
+        """Waits for the first such message of this consumer after the first `after` messages."""
         found: list[T] = []
 
         def heard() -> bool:
             self.listen()
-            for _, message in self.told[after:]:
+            for _, message in self.messages[after:]:
                 if isinstance(message, kind) and message.consumer == ConsumerId(number) and of(message):
                     found.append(message)
                     return True
@@ -238,14 +240,14 @@ class Group:
         assert failures == []
 
     def stored(self, table: Path | None = None) -> dict[int, list[int]]:
-        """The offsets of each partition in the table, sorted, however often each is there."""
+        """The offsets of each partition in the table, sorted, with duplicates."""
         file = table or self.table
         if not file.exists():
             return {}
         database = sqlite3.connect(file, timeout=10)
         try:
             rows = database.execute('SELECT partition, "offset" FROM records ORDER BY 1, 2').fetchall()
-        except sqlite3.OperationalError:  # its first consumer is just making it
+        except sqlite3.OperationalError:  # its first consumer is creating it
             return {}
         finally:
             database.close()
@@ -255,7 +257,7 @@ class Group:
         return offsets
 
     def all_stored(self) -> bool:
-        """Every record that was written, none missing and none twice, once there are as many."""
+        """Whether every written record is stored; asserts that none is missing or stored twice."""
         stored = self.stored()
         if sum(map(len, stored.values())) < sum(self._written.values()):
             return False

@@ -1,4 +1,4 @@
-"""A whole group on the real broker: a real controller and real consumers, with the speeds told by the test."""
+"""A whole group on a real broker: a real controller and real consumers. The test publishes the speeds."""
 
 import json
 import os
@@ -63,15 +63,15 @@ table = "{table}"
 
 
 class Group(ABC):
-    """A group of its own: topics, settings, records that are counted, speeds. Subclasses say where it runs."""
+    """A group with its own topics, settings, counted records and speeds. Subclasses define where it runs."""
 
     platform: ClassVar[str]
     consumer: ClassVar[str]
-    """What `[consumer]` says beside what is the same for all."""
+    """Additional settings of `[consumer]`."""
     capacity: ClassVar[float] = 1000.0
     grace_s: ClassVar[float] = 10.0
     patience_s: ClassVar[float] = 60.0
-    """What a group may take to become what it should be."""
+    """How long a group may take to settle."""
 
     def __init__(self, kafka: Kafka, admin: Admin, prefix: str, directory: Path, eventually: Eventually) -> None:
         self.kafka, self.admin, self.prefix, self.directory = kafka, admin, prefix, directory
@@ -98,19 +98,19 @@ class Group(ABC):
 
     @abstractmethod
     def where(self) -> str:
-        """What restow.toml says of the place where consumers run."""
+        """The settings of the platform in restow.toml."""
 
     @abstractmethod
     def log(self, controller: int = -1) -> Path:
-        """The event log of a controller, counted from 0 on; by default the newest one's."""
+        """The event log of a controller, by its number; by default the newest one's."""
 
     @abstractmethod
-    def said(self, controller: int = -1) -> str:
+    def controller_output(self, controller: int = -1) -> str:
         """What a controller printed."""
 
     @abstractmethod
-    def told(self) -> Iterable[Path]:
-        """Files with what consumers printed."""
+    def consumer_logs(self) -> Iterable[Path]:
+        """The log files of consumers."""
 
     @abstractmethod
     def volume(self, consumer: int) -> Path:
@@ -118,7 +118,7 @@ class Group(ABC):
 
     @abstractmethod
     def end_all(self) -> None:
-        """Controllers and consumers, whatever state they are in."""
+        """Kills controllers and consumers, whatever state they are in."""
 
     def write_settings(
         self, silent_after_s: float = 20, ready_within_s: float = 30, answer_within_s: float = 4
@@ -155,7 +155,7 @@ class Group(ABC):
         assert self._producer.flush(30) == 0
 
     def measure(self, shares: Mapping[TopicPartition, float]) -> None:
-        """From now on the monitor tells these speeds, as shares of a consumer's capacity."""
+        """Publishes these speeds from now on, as shares of a consumer's capacity."""
         self._speeds = {partition: share * self.capacity for partition, share in shares.items()}
 
     def update(self, update: ServiceUpdate) -> None:
@@ -165,12 +165,12 @@ class Group(ABC):
         assert self._producer.flush(30) == 0
 
     def stage(self, controller: int = -1) -> str | None:
-        """Where a controller is, by its log."""
+        """The stage of a controller, by its event log."""
         entries = self._logged(controller)[1:]
         return str(json.loads(entries[-1])["stage"]) if entries else None
 
     def saved(self) -> dict[int, dict[TopicPartition, int]]:
-        """What each consumer's volume says that it holds, of those that are there."""
+        """The partitions in the checkpoint of each running consumer."""
         found = {}
         for consumer in self.running():
             state = self.volume(consumer) / "state.json"
@@ -198,7 +198,7 @@ class Group(ABC):
         return dict(sorted(found.items()))
 
     def variable(self, consumer: int, name: str) -> str | None:
-        """Of the environment that the consumer's process was started with, if it runs."""
+        """A variable of the consumer's process; None if the variable or the process is missing."""
         try:
             environ = Path(f"/proc/{self.running()[consumer]}/environ").read_bytes().split(b"\0")
         except (KeyError, OSError):
@@ -207,7 +207,7 @@ class Group(ABC):
         return values[0].decode() if values else None
 
     def replayed(self) -> list[Step]:
-        """What the newest controller did so far."""
+        """The steps of the newest controller so far."""
         return list(replay(self._logged()))
 
     def events(self, kind: str) -> list[Event]:
@@ -223,10 +223,10 @@ class Group(ABC):
         return [line for line in lines if line.endswith("\n")]
 
     def is_settled(self, partitions: tuple[TopicPartition, ...], consumers: int) -> bool:
-        """So many consumers run, each partition is held by one of them, and the controller watches."""
+        """Whether this many consumers run, hold each partition once, and the controller is in Sentinel."""
         saved = self.saved()
         if not all(saved.values()):
-            return False  # one that holds nothing is about to get something, or to go
+            return False  # a consumer without partitions is about to start some, or to be deleted
         held = [partition for positions in saved.values() for partition in positions]
         return len(self.running()) == consumers and sorted(held) == sorted(partitions) and self.stage() == "Sentinel"
 
@@ -235,8 +235,9 @@ class Group(ABC):
             self.eventually(lambda: self.is_settled(partitions, consumers), within_s=self.patience_s)
         except AssertionError:
             raise AssertionError(
-                f"stage {self.stage()}, running {self.running()}, saved {self.saved()}\n{self.said()[-6000:]}\n"
-                + "\n".join(f"--- {file}\n{file.read_text()[-1500:]}" for file in self.told())
+                f"stage {self.stage()}, running {self.running()}, saved {self.saved()}\n"
+                f"{self.controller_output()[-6000:]}\n"
+                + "\n".join(f"--- {file}\n{file.read_text()[-1500:]}" for file in self.consumer_logs())
             ) from None
 
     def stored(self) -> list[str]:
@@ -246,7 +247,7 @@ class Group(ABC):
             return [bytes(value).decode() for (value,) in database.execute("SELECT value FROM records")]
 
     def audit(self) -> None:
-        """Everything that was produced is stored, once."""
+        """Asserts that every produced record is stored exactly once."""
         self.eventually(lambda: len(self.stored()) >= len(self.produced), within_s=self.patience_s)
         stored = self.stored()
         assert len(stored) == len(set(stored)), "stored twice"
@@ -284,8 +285,8 @@ class LiveGroup(Group):
         module = [str(program)] if program else ["-m", "restow"]
         number = len(self._controllers)
         command = [sys.executable, *module, "controller", "--config", str(self.config), "--log", str(self.log(number))]
-        with (self.directory / f"controller-{number}.txt").open("wb") as said:
-            process = subprocess.Popen([*command, *arguments], stdin=subprocess.DEVNULL, stdout=said, stderr=said)
+        with (self.directory / f"controller-{number}.txt").open("wb") as output:
+            process = subprocess.Popen([*command, *arguments], stdin=subprocess.DEVNULL, stdout=output, stderr=output)
         self._controllers.append(process)
         return process
 
@@ -293,11 +294,11 @@ class LiveGroup(Group):
         number = controller if controller >= 0 else len(self._controllers) - 1
         return self.directory / f"events-{number}.jsonl"
 
-    def said(self, controller: int = -1) -> str:
+    def controller_output(self, controller: int = -1) -> str:
         number = controller if controller >= 0 else len(self._controllers) - 1
         return (self.directory / f"controller-{number}.txt").read_text()
 
-    def told(self) -> Iterable[Path]:
+    def consumer_logs(self) -> Iterable[Path]:
         return sorted(self.processes.rglob("*.log"))
 
     def volume(self, consumer: int) -> Path:

@@ -75,10 +75,10 @@ class Bench:
         pipeline: LightPipeline,
         positions: Mapping[int, int],
         service: TopicService | None = None,
-        meanwhile: Callable[[], bool] = lambda: False,
+        should_end: Callable[[], bool] = lambda: False,
     ) -> CycleEnded:
         topics = SortedMapping({self.topic: service or self.service})
-        return pipeline.cycle(RunCycle(self.at(positions), topics), meanwhile)
+        return pipeline.cycle(RunCycle(self.at(positions), topics), should_end)
 
     def first_cycle(
         self, pipeline: LightPipeline, positions: Mapping[int, int], service: TopicService | None = None
@@ -219,7 +219,7 @@ def test_a_cycle_without_data_waits_its_time_and_ends_at_once_when_it_should(ben
     pipeline = bench.pipeline(Consumer(cycle_s=1.0))
     bench.opened(pipeline, {0: 0})
     idle = bench.cycle(pipeline, {0: 0})
-    wanted = bench.cycle(pipeline, {0: 0}, meanwhile=lambda: True)
+    wanted = bench.cycle(pipeline, {0: 0}, should_end=lambda: True)
     assert (idle.records, idle.saturated, wanted.records) == (0, False, 0)
     assert wanted.took_s < 0.5 < 0.9 < idle.took_s
 

@@ -79,7 +79,7 @@ def test_a_consumer_on_spark_stores_everything_once_and_ends_cleanly_when_its_po
     group.wait_until(partial(group.is_gone, "controller"))
     group.delete(f"{group.name}-consumer-1")
     group.wait_until(lambda: ended(group.pod(1)) is not None)
-    [said] = [file.read_text() for file in group.told()]
+    [said] = [file.read_text() for file in group.consumer_logs()]
     assert ended(group.pod(1)) == 0, said
     assert group.is_clean(1)
     assert "ended: everything is stored and reported" in said

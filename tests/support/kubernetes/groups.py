@@ -178,11 +178,11 @@ class PodGroup(Group):
         directory = self._place.node.empty_dir(self._controller, "volume")
         return directory / ("events.jsonl.1" if controller == 0 else "events.jsonl")
 
-    def said(self, controller: int = -1) -> str:
+    def controller_output(self, controller: int = -1) -> str:
         files = self._place.node.printed(self._controller, "controller") if self._controller else ()
         return files[controller].read_text() if files else ""
 
-    def told(self) -> Iterable[Path]:
+    def consumer_logs(self) -> Iterable[Path]:
         return [file for pod in self.pods("consumer") for file in self._place.node.printed(pod, "consumer")]
 
     def end_all(self) -> None:

@@ -100,7 +100,7 @@ class SparkGroup(Group):
     def as_ready(self, number: int) -> tuple[bool, tuple[TopicPartition, ...]]:
         """From its last ConsumerReady: whether the previous process ended cleanly, and the partitions that it
         resumes."""
-        [ready] = [message for offset, message in self.told if offset == self.incarnation(number)]
+        [ready] = [message for offset, message in self.messages if offset == self.incarnation(number)]
         assert isinstance(ready, ConsumerReady)
         return ready.clean, ready.partitions
 
