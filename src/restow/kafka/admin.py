@@ -109,9 +109,9 @@ class Admin:
         """The bytes of each log on a node, whether the node leads or follows it."""
         return self._log_dirs.sizes_on(node, topics)
 
-    def record_sizes(self, extents: Mapping[TopicPartition, range]) -> Answers:
+    def record_sizes(self, ranges: Mapping[TopicPartition, range]) -> Answers:
         """The mean bytes of a record of each partition, by reading some of these offsets."""
-        return self._record_sizes.of(extents)
+        return self._record_sizes.of(ranges)
 
     def create_topic(
         self,

@@ -86,7 +86,7 @@ class LogOffsets:
         return found, first_error
 
     def _offset(self, partition: TopicPartition, answer: "Future[Any]") -> int | RestowError:
-        doing, right = f"find where {partition} ends", f"Describe on the topic {partition.topic}"
+        doing, right = f"read the offsets of {partition}", f"Describe on the topic {partition.topic}"
         try:
             return int(answer.result(LOG_ANSWER_WITHIN_S + 1.0).offset)
         except KafkaException as exception:
@@ -135,7 +135,7 @@ class GroupOffsets:
     def start(self, partition: TopicPartition, start: str) -> int:
         """The offset for `start` as in TopicService: "earliest", "latest" or a time; the log's end for a time after the
         last record. Raises RestowError."""
-        doing, right = f"find where {partition} begins", f"Read on the topic {partition.topic}"
+        doing, right = f"find the start offset of {partition}", f"Read on the topic {partition.topic}"
         try:
             first, end = self._client.get_watermark_offsets(Place(*partition), timeout=GROUP_ANSWER_WITHIN_S)
             if start in ("earliest", "latest"):

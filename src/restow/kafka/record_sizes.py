@@ -62,16 +62,16 @@ class RecordSizes:
         self._errors: dict[str, RestowError] = {}
         """By topic, from the last reading of it."""
 
-    def of(self, extents: Mapping[TopicPartition, range]) -> Answers:
+    def of(self, ranges: Mapping[TopicPartition, range]) -> Answers:
         """The mean bytes of a record of each partition, else of its topic. Partitions of unread topics are left out."""
-        due = self._due(extents)
+        due = self._due(ranges)
         if due:
-            self._update({partition: extents[partition] for partition in due})
-        known = {partition: self._bytes[partition] for partition in extents if partition in self._bytes}
+            self._update({partition: ranges[partition] for partition in due})
+        known = {partition: self._bytes[partition] for partition in ranges if partition in self._bytes}
         of_topics = _means_by_topic(known)
         found = {
             partition: known.get(partition, of_topics[partition.topic])
-            for partition in extents
+            for partition in ranges
             if partition.topic in of_topics
         }
         return found, next(iter(self._errors.values()), None)
@@ -81,24 +81,24 @@ class RecordSizes:
         if client is not None:
             client.close()
 
-    def _due(self, extents: Mapping[TopicPartition, range]) -> list[TopicPartition]:
+    def _due(self, ranges: Mapping[TopicPartition, range]) -> list[TopicPartition]:
         """Partitions with records that were never read, or were last read some time ago and have new ones since."""
         now_s, never = time.monotonic(), _Reading(-math.inf, -1)
-        readings = {partition: self._readings.get(partition, never) for partition, extent in extents.items() if extent}
+        readings = {partition: self._readings.get(partition, never) for partition, offsets in ranges.items() if offsets}
         due = [
             partition
             for partition, reading in readings.items()
-            if reading.time_s <= now_s - AGAIN_AFTER_S and reading.end_offset != extents[partition].stop
+            if reading.time_s <= now_s - AGAIN_AFTER_S and reading.end_offset != ranges[partition].stop
         ]
         return sorted(due, key=lambda partition: readings[partition].time_s)[:PARTITIONS_AT_ONCE]
 
-    def _update(self, extents: Mapping[TopicPartition, range]) -> None:
-        self._readings |= {partition: _Reading(time.monotonic(), extent.stop) for partition, extent in extents.items()}
+    def _update(self, ranges: Mapping[TopicPartition, range]) -> None:
+        self._readings |= {partition: _Reading(time.monotonic(), offsets.stop) for partition, offsets in ranges.items()}
         if self._client is None:
             self._client = make_consumer(self._kafka, CLIENT)
-        self._client.assign([Place(*partition, extent[-RECORDS:].start) for partition, extent in extents.items()])
-        read_topics = {partition.topic for partition in extents}
-        sizes, errors = self._read(extents)
+        self._client.assign([Place(*partition, offsets[-RECORDS:].start) for partition, offsets in ranges.items()])
+        read_topics = {partition.topic for partition in ranges}
+        sizes, errors = self._read(ranges)
         self._client.unassign()
         others = {topic: error for topic, error in self._errors.items() if topic not in read_topics}
         self._errors = others | errors
@@ -107,10 +107,10 @@ class RecordSizes:
             before = self._bytes.get(partition, mean)
             self._bytes[partition] = before + WEIGHT * (mean - before)
 
-    def _read(self, extents: Mapping[TopicPartition, range]) -> tuple[Sizes, dict[str, RestowError]]:
+    def _read(self, ranges: Mapping[TopicPartition, range]) -> tuple[Sizes, dict[str, RestowError]]:
         sizes: Sizes = {}
         errors: dict[str, RestowError] = {}
-        left, deadline_s = set(extents), time.monotonic() + WITHIN_S
+        left, deadline_s = set(ranges), time.monotonic() + WITHIN_S
         while left and (wait_s := deadline_s - time.monotonic()) > 0:
             for message in self._client.consume(RECORDS, timeout=min(wait_s, LISTEN_S)):
                 partition, error = TopicPartition(message.topic(), message.partition()), message.error()
@@ -120,7 +120,7 @@ class RecordSizes:
                     sizes.setdefault(partition, []).append(_size(message))
                 elif error.code() != KafkaError._PARTITION_EOF:
                     errors[partition.topic] = self._explained(partition.topic, error)
-                if error is not None or message.offset() >= extents[partition].stop - 1:
+                if error is not None or message.offset() >= ranges[partition].stop - 1:
                     left.discard(partition)
         return sizes, errors
 

@@ -28,7 +28,7 @@ class Source(Protocol):
     def topic_ids(self, topics: Iterable[str], /) -> Mapping[str, str]: ...
     def cleanup_policies(self, topics: Iterable[str], /) -> Mapping[str, str | RestowError]: ...
     def log_sizes(self, node: int, topics: Iterable[str] | None = None, /) -> Mapping[TopicPartition, int]: ...
-    def record_sizes(self, extents: Mapping[TopicPartition, range], /) -> Answers: ...
+    def record_sizes(self, ranges: Mapping[TopicPartition, range], /) -> Answers: ...
     def start_offsets(self, partitions: Iterable[TopicPartition], /) -> Mapping[TopicPartition, int]: ...
     def end_offsets(self, partitions: Iterable[TopicPartition], /) -> Mapping[TopicPartition, int]: ...
 
@@ -150,12 +150,12 @@ class Sampler:
                 self._miss(what, f"{error}; until then speeds are estimated from the records")
         return sizes
 
-    def _record_bytes(self, extents: Mapping[TopicPartition, range]) -> Mapping[TopicPartition, float]:
+    def _record_bytes(self, ranges: Mapping[TopicPartition, range]) -> Mapping[TopicPartition, float]:
         """The mean record size of partitions whose log size was never known."""
-        if not extents:
+        if not ranges:
             return {}
         what = "the size of records"
-        found, error = self._source.record_sizes(extents)
+        found, error = self._source.record_sizes(ranges)
         if error:
             self._miss(what, f"{error}; until then its speed counts as 0")
         else:

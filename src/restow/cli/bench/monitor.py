@@ -191,7 +191,7 @@ class Recording:
     def log_sizes(self, _node: int, _topics: Iterable[str] | None = None) -> Mapping[TopicPartition, int]:
         return self.answers
 
-    def record_sizes(self, _extents: Mapping[TopicPartition, range]) -> "Answers":
+    def record_sizes(self, _ranges: Mapping[TopicPartition, range]) -> "Answers":
         return {}, None
 
     def start_offsets(self, partitions: Iterable[TopicPartition]) -> Mapping[TopicPartition, int]:
