@@ -39,10 +39,11 @@ def test_settings_of_consumers_change_the_digest(directory: Path) -> None:
         pod(directory, "[spark]\nspark.sql.ansi.enabled = true"),
         pod(directory, "[consumer]\ncycle_s = 2.0"),
         pod(directory, "[table]\nfile_mb = 1"),
+        pod(directory, "[log]\nformat = 'json'"),
     ]
     (directory / "prices.py").write_text("one = 2")
     changed.append(pod(directory))
-    assert len({each["metadata"]["annotations"]["restow/config"] for each in (before, *changed)}) == 6
+    assert len({each["metadata"]["annotations"]["restow/config"] for each in (before, *changed)}) == 7
 
 
 def test_settings_of_other_roles_do_not(directory: Path) -> None:

@@ -34,6 +34,9 @@ def with_config_digest(settings: Settings, config: Path) -> Settings:
 def digest_of(settings: Settings, modules: Mapping[str, str]) -> str:
     """Digest of the settings that consumers use. Those of monitor and controller don't count, nor does [consume], which
     the controller sends."""
-    read = (settings.kafka, settings.topics, settings.group, settings.consumer, settings.spark, settings.table)
+    read = (
+        *(settings.kafka, settings.topics, settings.group, settings.consumer),
+        *(settings.spark, settings.table, settings.log),
+    )
     text = repr((read, sorted(modules.items())))  # repr hides secrets
     return hashlib.sha256(text.encode()).hexdigest()[:12]
