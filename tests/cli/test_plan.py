@@ -75,7 +75,7 @@ def test_a_margin_that_is_left_out_is_no_higher_than_those_given_allow(file: Pat
     assert read_problem(file).margins == Margins(trigger=0.8, evict_to=0.8, fill_to=0.7, drain_to=0.7)
 
 
-# What is said
+# What is printed
 
 
 def test_json_has_consumers_moves_and_the_next_assignment(file: Path, capsys: pytest.CaptureFixture[str]) -> None:

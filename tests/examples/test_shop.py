@@ -1,5 +1,4 @@
-"""The shop's settings, and what a person is told who gets one of them wrong. What becomes of its records:
-tests/test_readme.py, which runs all of it."""
+"""The shop's settings, and the errors for mistakes in them. tests/test_readme.py runs its pipeline."""
 
 from pathlib import Path
 

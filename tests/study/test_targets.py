@@ -1,7 +1,6 @@
-"""What restow's packer promises on the published workload, against the published packers in the same runs.
+"""restow's packer against its targets on the published workload.
 
-Short runs, so that they can be part of every test run; `bench/targets.py` checks the same over all d, 3 seeds and 200
-steps.
+Short runs, for every test run; `bench/targets.py` checks the same over all d, 3 seeds and 200 steps.
 """
 
 from functools import cache
