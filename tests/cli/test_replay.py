@@ -4,7 +4,7 @@ import json
 from pathlib import Path
 
 import pytest
-from tests.support.controller_driver import A0, A1, A2, A3, Told
+from tests.support.controller_driver import A0, A1, A2, A3, Driver
 
 from restow.cli.main import main
 
@@ -35,14 +35,14 @@ SUMMARY = "restow: replayed 11 events; lines: transition 6, decision 3, consumer
 @pytest.fixture(scope="module")
 def log() -> list[str]:
     """A partition is moved to a new consumer."""
-    told = Told().takes_over({1: (A0, A1), 2: (A2, A3)})
-    told.measures(a_0=40, a_1=40, a_2=40, a_3=40)
-    told.ticks(1)
-    told.measures(a_0=60, a_1=40, a_2=40, a_3=40)
-    told.is_ready(3)
-    told.settles()
-    assert told.is_calm
-    return told.log
+    driver = Driver().takes_over({1: (A0, A1), 2: (A2, A3)})
+    driver.measures(a_0=40, a_1=40, a_2=40, a_3=40)
+    driver.ticks(1)
+    driver.measures(a_0=60, a_1=40, a_2=40, a_3=40)
+    driver.is_ready(3)
+    driver.settles()
+    assert driver.is_calm
+    return driver.log
 
 
 @pytest.fixture
@@ -52,7 +52,7 @@ def file(tmp_path: Path, log: list[str]) -> Path:
     return file
 
 
-def told(file: Path, capsys: pytest.CaptureFixture[str], *options: str) -> list[str]:
+def replayed(file: Path, capsys: pytest.CaptureFixture[str], *options: str) -> list[str]:
     assert main(["replay", str(file), *options]) == 0
     return capsys.readouterr().out.splitlines()
 
@@ -63,26 +63,28 @@ def test_all_lines_are_printed_and_counted(file: Path, capsys: pytest.CaptureFix
 
 
 def test_only_some_kinds_of_lines(file: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    lines = told(file, capsys, "--only", "platform", "--only", "decision")
+    lines = replayed(file, capsys, "--only", "platform", "--only", "decision")
     assert lines == [line for line in STORY.splitlines() if line[16:24].strip() in ("platform", "decision")]
 
 
 def test_only_what_is_about_a_partition(file: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    assert [line[16:] for line in told(file, capsys, "--about", "a-1", "--only", "command")] == [
+    assert [line[16:] for line in replayed(file, capsys, "--about", "a-1", "--only", "command")] == [
         "command     to consumer 1: stop a-1 (command 1)",
         "command     to consumer 3: start a-1 (command 1)",
     ]
 
 
 def test_only_what_is_about_a_consumer(file: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    assert [line[16:] for line in told(file, capsys, "--about", "consumer 2")] == [
+    assert [line[16:] for line in replayed(file, capsys, "--about", "consumer 2")] == [
         "command     to consumer 2: report what you hold (query 1)",
         "consumer    consumer 2: answered the query: it holds 2 partitions",
     ]
 
 
 def test_json_is_an_object_a_line(file: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    lines = [json.loads(line) for line in told(file, capsys, "--json", "--about", "consumer 3", "--only", "command")]
+    lines = [
+        json.loads(line) for line in replayed(file, capsys, "--json", "--about", "consumer 3", "--only", "command")
+    ]
     assert lines == [
         {
             "time_s": 1001.0,

@@ -1,7 +1,7 @@
 """Controllers in the situations that most tests begin with."""
 
 import pytest
-from tests.support.controller_driver import A0, A1, A2, A3, Told
+from tests.support.controller_driver import A0, A1, A2, A3, Driver
 
 from restow.packing import warm_up
 
@@ -12,15 +12,15 @@ def _ready() -> None:
 
 
 @pytest.fixture
-def alone() -> Told:
-    """In Sentinel, and nobody is there."""
-    return Told().takes_over()
+def alone() -> Driver:
+    """In Sentinel, without consumers."""
+    return Driver().takes_over()
 
 
 @pytest.fixture
-def pair() -> Told:
+def pair() -> Driver:
     """In Sentinel: consumer 1 has a-0 and a-1, consumer 2 has a-2 and a-3, each partition at 40 % of a consumer."""
-    told = Told().takes_over({1: (A0, A1), 2: (A2, A3)})
-    told.measures(a_0=40, a_1=40, a_2=40, a_3=40)
-    assert told.is_calm
-    return told
+    driver = Driver().takes_over({1: (A0, A1), 2: (A2, A3)})
+    driver.measures(a_0=40, a_1=40, a_2=40, a_3=40)
+    assert driver.is_calm
+    return driver

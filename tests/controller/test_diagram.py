@@ -1,4 +1,4 @@
-"""docs/controller.md says what the code says."""
+"""docs/controller.md is what the code generates."""
 
 import inspect
 import re
@@ -15,22 +15,22 @@ WRITTEN = diagram.page(map(inspect.getsource, (transitions, events, interface, e
 STAGES, PHASES_DRAWN = re.findall(r"^```mermaid\n(.*?)^```$", WRITTEN, re.MULTILINE | re.DOTALL)
 
 
-def test_the_page_is_what_the_code_says() -> None:
+def test_the_page_is_up_to_date() -> None:
     assert PAGE.read_text(encoding="utf-8") == WRITTEN, "docs/controller.md is old; write it anew with: make docs"
 
 
-def test_every_way_between_states_is_drawn_with_its_causes() -> None:
+def test_every_transition_is_drawn_with_its_causes() -> None:
     drawn = re.findall(r"^    (\w+) --> (\w+): (.*)$", STAGES, re.MULTILINE)
     ways = {(source, target, cause) for source, target, causes in drawn for cause in causes.split(", ")}
     assert ways == {(s.value, t.value, c.value) for s, t, c in TRANSITIONS}
 
 
-def test_every_cause_is_told_in_words() -> None:
+def test_every_cause_has_words() -> None:
     rows = re.findall(r"^\| (\w+) → (\w+) \| [\w ]+ \| (.*) \|$", WRITTEN, re.MULTILINE)
     assert sorted(rows) == sorted((s.value, t.value, c.words) for s, t, c in TRANSITIONS)
 
 
-def test_every_way_that_a_consumer_may_take_is_drawn() -> None:
+def test_every_change_of_phase_is_drawn() -> None:
     drawn = set(re.findall(r"^    (\S+) --> (\S+)$", PHASES_DRAWN, re.MULTILINE))
     assert drawn == {(source or "[*]", target or "[*]") for source, target in PHASES}
 

@@ -7,7 +7,7 @@ from pathlib import Path
 from typing import Any, get_args
 
 import pytest
-from tests.support.controller_driver import A0, A1, RULES, SETTINGS, TO_A, Told, create, delete, restart
+from tests.support.controller_driver import A0, A1, RULES, SETTINGS, TO_A, Driver, create, delete, restart
 
 from restow.controller.effects import Effect, ListConsumers, Moved, Noted, Send
 from restow.controller.event_log import REDACTED, entry, header, replay
@@ -71,7 +71,7 @@ EFFECTS: tuple[Effect, ...] = (
 
 
 @pytest.fixture
-def moved(pair: Told) -> Told:
+def moved(pair: Driver) -> Driver:
     """Partitions were moved, and a consumer was restarted."""
     pair.measures(a_0=60, a_1=40, a_2=40, a_3=40)
     pair.is_ready(3)
@@ -107,7 +107,7 @@ def test_an_entry_is_one_line_that_people_can_read() -> None:
     )
 
 
-def test_a_log_begins_with_all_that_is_known(moved: Told) -> None:
+def test_a_log_begins_with_all_that_is_known(moved: Driver) -> None:
     [line] = header(moved.state).splitlines()
     read: State = from_plain(State, json.loads(line)["state"])
     assert replace(read, consumers=dict(read.consumers)) == moved.state
@@ -116,14 +116,14 @@ def test_a_log_begins_with_all_that_is_known(moved: Told) -> None:
 # Replay.
 
 
-def test_a_replay_comes_to_the_same_state_by_the_same_effects(moved: Told) -> None:
+def test_a_replay_comes_to_the_same_state_by_the_same_effects(moved: Driver) -> None:
     steps = list(replay(moved.log))
     assert [step.line for step in steps] == list(range(2, len(moved.log) + 1))
     assert all(step.agrees for step in steps)
     assert steps[-1].after == moved.state
 
 
-def test_a_replay_can_begin_anywhere(moved: Told) -> None:
+def test_a_replay_can_begin_anywhere(moved: Driver) -> None:
     later = [header(moved.state)]
     moved.log.clear()
     moved.waits(30)
@@ -132,7 +132,7 @@ def test_a_replay_can_begin_anywhere(moved: Told) -> None:
     assert steps[-1].after == moved.state
 
 
-def test_blank_lines_are_passed_over(moved: Told) -> None:
+def test_blank_lines_are_passed_over(moved: Driver) -> None:
     steps = list(replay([*moved.log[:5], "\n", *moved.log[5:]]))
     assert all(step.agrees for step in steps)
     assert steps[-1].after == moved.state
@@ -163,12 +163,12 @@ def tampered(log: list[str], change: Callable[[dict[str, Any]], object], with_ef
         ("Moved", lambda entry: entry.update(stage="Manage" if entry["stage"] != "Manage" else "Sentinel")),
     ],
 )
-def test_an_entry_that_was_changed_is_found(moved: Told, effect: str, change: Callable[[Any], object]) -> None:
+def test_a_changed_entry_is_found(moved: Driver, effect: str, change: Callable[[Any], object]) -> None:
     log, line = tampered(moved.log, change, effect)
     assert [step.line for step in replay(log) if not step.agrees] == [line]
 
 
-def test_an_event_that_was_changed_is_found_by_what_follows(moved: Told) -> None:
+def test_a_changed_event_is_found_by_its_effects(moved: Driver) -> None:
     log, line = tampered(moved.log, lambda entry: entry["event"]["speeds"]["a"].update({"0": 30.0}), "CreateConsumer")
     assert next(step.line for step in replay(log) if not step.agrees) == line
 
@@ -201,7 +201,7 @@ def test_a_file_that_is_no_log_is_refused(line: str, says: str) -> None:
     assert refusal(line) == says
 
 
-def test_a_log_by_a_packer_that_nobody_knows_is_refused() -> None:
+def test_a_log_of_an_unknown_packer_is_refused() -> None:
     says = refusal(header(begin(replace(RULES, packer="best"))))
     assert says.startswith("line 1: there is no packer 'best'; known are ")
 
@@ -229,7 +229,7 @@ def test_a_damaged_line_is_refused_with_its_number(line: str, says: str) -> None
 # Secrets.
 
 
-def test_the_values_of_environments_are_in_no_line(alone: Told) -> None:
+def test_the_values_of_environments_are_in_no_line(alone: Driver) -> None:
     secret = ConsumerSettings(env=SortedMapping({"PASSWORD": "hunter2", "TOKEN": "hunter3"}))
     alone.changes_consumers(secret)
     [request] = alone.measures(a_0=40)

@@ -1,4 +1,4 @@
-"""A step of the log, told: one line for each thing that a person would ask about."""
+"""The lines that explain a step of the event log."""
 
 import pytest
 from tests.support.controller_driver import A0, A1, RULES, TO_A, create, delete, restart
@@ -15,7 +15,7 @@ from restow.protocol.messages import StartConsumingCommand, StateQuery, StopCons
 TWO = ConsumerId(2)
 
 
-def told(*effects: Effect) -> list[Line]:
+def lines(*effects: Effect) -> list[Line]:
     before = begin(RULES)
     after, _ = step(before, ClockTicked(12.5))
     return list(lines_of(Step(2, ClockTicked(12.5), before, after, effects, agrees=True)))
@@ -57,14 +57,14 @@ def told(*effects: Effect) -> list[Line]:
         (restart(2), "platform", {"consumer 2"}, "restart consumer 2"),
     ],
 )
-def test_what_is_done_is_told_in_a_line(effect: Effect, kind: str, names: set[str], words: str) -> None:
-    [line] = told(effect)
+def test_each_effect_has_a_line(effect: Effect, kind: str, names: set[str], words: str) -> None:
+    [line] = lines(effect)
     assert (line.time_s, line.kind, set(line.names), line.words) == (12.5, kind, names, words)
 
 
-def test_what_nobody_asks_about_is_not_told() -> None:
-    assert told(ListConsumers()) == []
+def test_lists_of_consumers_have_no_line() -> None:
+    assert lines(ListConsumers()) == []
 
 
 def test_lines_come_in_the_order_in_which_things_are_done() -> None:
-    assert [line.words for line in told(delete(2), create(1))] == ["delete consumer 2", "create consumer 1"]
+    assert [line.words for line in lines(delete(2), create(1))] == ["delete consumer 2", "create consumer 1"]

@@ -11,8 +11,8 @@ from tests.support.controller_driver import (
     ELSEWHERE,
     RULES,
     SETTINGS,
+    Driver,
     Requests,
-    Told,
     create,
     delete,
     restart,
@@ -31,40 +31,40 @@ OLD = SETTINGS.fingerprint
 
 
 @pytest.fixture
-def group() -> Told:
+def group() -> Driver:
     """Two consumers that run by the settings that hold, each with two partitions at 40 % of a consumer."""
-    return well(Told().takes_over({1: (A0, A1), 2: (A2, A3)}, OLD))
+    return well(Driver().takes_over({1: (A0, A1), 2: (A2, A3)}, OLD))
 
 
-def well(told: Told, **speeds: float) -> Told:
+def well(driver: Driver, **speeds: float) -> Driver:
     """Everybody has reported, and speeds are known."""
-    for consumer in sorted(told.fellows):
-        told.reports(consumer)
-    told.measures(None, **(speeds or {"a_0": 40, "a_1": 40, "a_2": 40, "a_3": 40}))
-    assert told.is_calm
-    return told
+    for consumer in sorted(driver.fakes):
+        driver.reports(consumer)
+    driver.measures(None, **(speeds or {"a_0": 40, "a_1": 40, "a_2": 40, "a_3": 40}))
+    assert driver.is_calm
+    return driver
 
 
-def ends(told: Told, consumer: int) -> Requests:
-    """As SIGTERM makes it: it stops all that it has and tells where, then its process is gone."""
-    fellow = told.fellows[consumer]
-    message = told.stopped(consumer, None, fellow.held)
-    fellow.held = {}
-    return told.hears(message)
+def ends(driver: Driver, consumer: int) -> Requests:
+    """As after SIGTERM: it stops its partitions, reports their offsets, and its process ends."""
+    fake = driver.fakes[consumer]
+    message = driver.stopped(consumer, None, fake.held)
+    fake.held = {}
+    return driver.hears(message)
 
 
-def rolling(told: Told, settings: ConsumerSettings = NEWER) -> Told:
+def rolling(driver: Driver, settings: ConsumerSettings = NEWER) -> Driver:
     """The first is being restarted, and has ended as it should."""
-    assert told.changes_consumers(replace(settings, capacity_bytes_per_s=None)) == ()
-    assert told.measures() == (restart(1, settings),)
-    assert ends(told, 1) == ()
-    return told
+    assert driver.changes_consumers(replace(settings, capacity_bytes_per_s=None)) == ()
+    assert driver.measures() == (restart(1, settings),)
+    assert ends(driver, 1) == ()
+    return driver
 
 
 # One after the other.
 
 
-def test_each_is_restarted_in_turn_and_goes_on_with_what_it_had(group: Told) -> None:
+def test_each_consumer_is_restarted_in_turn_and_continues_with_its_partitions(group: Driver) -> None:
     group.changes_consumers(NEWER)
     assert group.measures() == (restart(1, NEWER),)
     assert group.causes == [Cause.OUTDATED, Cause.NO_CHANGE]
@@ -86,7 +86,7 @@ def test_each_is_restarted_in_turn_and_goes_on_with_what_it_had(group: Told) -> 
     assert (group.held, group.is_calm) == ({1: (A0, A1), 2: (A2, A3)}, True)
 
 
-def test_one_that_ended_by_force_goes_on_with_what_is_on_its_volume(group: Told) -> None:
+def test_a_consumer_that_was_killed_continues_from_its_checkpoint(group: Driver) -> None:
     group.changes_consumers(NEWER)
     group.measures()
     assert group.is_ready(1, A0, A1, clean=False) == ()
@@ -95,45 +95,45 @@ def test_one_that_ended_by_force_goes_on_with_what_is_on_its_volume(group: Told)
     assert group.measures() == (restart(2, NEWER),)
 
 
-def test_what_a_process_isnt_started_with_restarts_nobody(group: Told) -> None:
+def test_a_change_that_no_process_is_started_with_restarts_no_consumer(group: Driver) -> None:
     group.changes_consumers(ConsumerSettings(capacity_bytes_per_s=200.0))
     group.changes_consumers(ConsumerSettings(capacity_bytes_per_s=100.0, memory_mb=1024))
     assert group.waits(30) == ()
 
 
-def test_settings_that_were_taken_back_in_time_restart_nobody(group: Told) -> None:
+def test_settings_that_are_reverted_in_time_restart_no_consumer(group: Driver) -> None:
     group.changes_consumers(NEWER)
     group.changes_consumers(ConsumerSettings())
     assert group.waits(30) == ()
 
 
-def test_a_platform_that_does_not_tell_is_left_alone(pair: Told) -> None:
+def test_a_platform_that_does_not_tell_is_left_alone(pair: Driver) -> None:
     pair.changes_consumers(NEWER)
     assert pair.waits(30) == ()
 
 
-def test_a_new_controller_finds_who_runs_by_older_settings() -> None:
-    told = Told()
-    told.changes_consumers(NEWER)
-    well(told.takes_over({1: (A0, A1), 2: (A2, A3)}, OLD))
-    assert told.measures() == (restart(1, NEWER),)
+def test_a_new_controller_finds_the_consumers_with_outdated_settings() -> None:
+    driver = Driver()
+    driver.changes_consumers(NEWER)
+    well(driver.takes_over({1: (A0, A1), 2: (A2, A3)}, OLD))
+    assert driver.measures() == (restart(1, NEWER),)
 
 
-def test_a_new_controller_leaves_those_alone_that_have_the_settings() -> None:
-    told = Told()
-    told.changes_consumers(NEWER)
-    well(told.takes_over({1: (A0, A1), 2: (A2, A3)}, NEWER.fingerprint))
-    assert told.waits(30) == ()
+def test_a_new_controller_restarts_no_consumer_with_current_settings() -> None:
+    driver = Driver()
+    driver.changes_consumers(NEWER)
+    well(driver.takes_over({1: (A0, A1), 2: (A2, A3)}, NEWER.fingerprint))
+    assert driver.waits(30) == ()
 
 
 def test_other_settings_of_the_file_count_as_well() -> None:
     larger = replace(RULES, consumer=replace(RULES.consumer, memory_mb=2048))
-    told = well(Told(larger).takes_over({1: (A0, A1)}, OLD), a_0=40, a_1=40)
-    assert told.measures() == (restart(1, replace(SETTINGS, memory_mb=2048)),)
-    assert told.words[-1] == "consumer 1: restarting it (1 of 1): memory_mb 1024 -> 2048"
+    driver = well(Driver(larger).takes_over({1: (A0, A1)}, OLD), a_0=40, a_1=40)
+    assert driver.measures() == (restart(1, replace(SETTINGS, memory_mb=2048)),)
+    assert driver.words[-1] == "consumer 1: restarting it (1 of 1): memory_mb 1024 -> 2048"
 
 
-def test_a_list_from_before_the_restart_tells_nothing(group: Told) -> None:
+def test_a_list_from_before_the_restart_is_ignored(group: Driver) -> None:
     rolling(group)
     group.lists(1, 2, settings=OLD)
     group.is_ready(1)
@@ -145,7 +145,7 @@ def test_a_list_from_before_the_restart_tells_nothing(group: Told) -> None:
 # What comes first.
 
 
-def test_overload_comes_first(group: Told) -> None:
+def test_overload_comes_first(group: Driver) -> None:
     group.changes_consumers(NEWER)
     assert group.measures(a_0=60, a_1=60, a_2=40, a_3=40) == (create(3, NEWER),)
     group.is_ready(3)
@@ -156,7 +156,7 @@ def test_overload_comes_first(group: Told) -> None:
     assert group.words[-1].startswith("consumer 1: restarting it (2 of 3): "), "the new one has them already"
 
 
-def test_one_that_is_to_be_closed_is_closed_instead(group: Told) -> None:
+def test_a_consumer_that_is_to_be_closed_is_not_rolled(group: Driver) -> None:
     group.waits(60)
     group.changes_consumers(NEWER)
     group.measures(a_0=20, a_1=20, a_2=20, a_3=5)
@@ -168,7 +168,7 @@ def test_one_that_is_to_be_closed_is_closed_instead(group: Told) -> None:
     assert group.words[-1].startswith("consumer 1: restarting it (1 of 1): ")
 
 
-def test_nobody_is_restarted_while_another_is_not_well(group: Told) -> None:
+def test_no_consumer_is_rolled_while_another_is_unhealthy(group: Driver) -> None:
     group.fails(2)
     group.changes_consumers(NEWER)
     assert group.waits(30) == ()
@@ -176,14 +176,14 @@ def test_nobody_is_restarted_while_another_is_not_well(group: Told) -> None:
     assert group.waits(10) == (restart(1, NEWER),)
 
 
-def test_nobody_is_restarted_by_stale_speeds(group: Told) -> None:
+def test_no_consumer_is_rolled_while_speeds_are_stale(group: Driver) -> None:
     group.waits(31, measured=False)
     group.changes_consumers(NEWER)
     assert group.waits(30, measured=False) == ()
     assert group.waits(10) == (restart(1, NEWER),)
 
 
-def test_nobody_is_restarted_while_one_that_was_given_up_is_still_there(group: Told) -> None:
+def test_no_consumer_is_rolled_while_a_lost_one_still_exists(group: Driver) -> None:
     group.waits(60, silent=[2])
     group.waits(180, silent=[2])
     group.settles()
@@ -196,14 +196,14 @@ def test_nobody_is_restarted_while_one_that_was_given_up_is_still_there(group: T
 # All else goes on.
 
 
-def test_nobody_else_is_given_what_waits_for_its_consumer(group: Told) -> None:
+def test_partitions_that_wait_for_a_rolling_consumer_go_to_no_other(group: Driver) -> None:
     rolling(group)
     assert group.waits(100, silent=[1]) == ()
     assert group.state.stage is Stage.SENTINEL
     assert group.state.parked() == {A0, A1}
 
 
-def test_overload_is_relieved_meanwhile(group: Told) -> None:
+def test_overload_is_relieved_meanwhile(group: Driver) -> None:
     rolling(group)
     assert group.measures(a_0=40, a_1=40, a_2=60, a_3=60) == (create(3, NEWER),)
     assert group.is_ready(3) != ()
@@ -212,25 +212,25 @@ def test_overload_is_relieved_meanwhile(group: Told) -> None:
     assert group.is_ready(1) == (group.start(1, 1, a_0=10, a_1=10),)
 
 
-def test_what_is_new_is_given_to_others_meanwhile(group: Told) -> None:
+def test_new_partitions_go_to_others_during_a_roll(group: Driver) -> None:
     rolling(group)
     assert group.measures(a_0=40, a_1=40, a_2=40, a_3=40, b_0=4) == (group.start(2, 1, b_0="recover"),)
     group.settles()
     assert group.is_ready(1) == (group.start(1, 1, a_0=10, a_1=10),)
 
 
-def test_no_more_are_created_than_are_allowed_with_the_one_that_is_restarted() -> None:
-    told = well(Told(rules(most_consumers=1)).takes_over({1: (A0, A1)}, OLD), a_0=40, a_1=40)
-    rolling(told)
-    assert told.measures(a_0=40, a_1=40, b_0=10) == ()
-    told.is_ready(1)
-    told.settles()
-    told.waits(10)
-    told.settles()
-    assert sorted(map(str, told.held[1])) == ["a-0", "a-1", "b-0"]
+def test_a_rolling_consumer_counts_towards_the_most_consumers() -> None:
+    driver = well(Driver(rules(most_consumers=1)).takes_over({1: (A0, A1)}, OLD), a_0=40, a_1=40)
+    rolling(driver)
+    assert driver.measures(a_0=40, a_1=40, b_0=10) == ()
+    driver.is_ready(1)
+    driver.settles()
+    driver.waits(10)
+    driver.settles()
+    assert sorted(map(str, driver.held[1])) == ["a-0", "a-1", "b-0"]
 
 
-def test_a_changed_definition_is_started_by_the_new_one_when_it_is_back(group: Told) -> None:
+def test_a_definition_that_changes_during_a_roll_is_used_afterwards(group: Driver) -> None:
     rolling(group)
     assert group.changes("a", ELSEWHERE) == (group.stop(2, 1, A2, A3),)
     group.settles()
@@ -238,14 +238,14 @@ def test_a_changed_definition_is_started_by_the_new_one_when_it_is_back(group: T
     assert group.view(1).digests_of("a") == {ELSEWHERE.digest}
 
 
-def test_a_topic_that_was_removed_meanwhile_is_not_started_again(group: Told) -> None:
+def test_a_topic_that_was_removed_meanwhile_is_not_started_again(group: Driver) -> None:
     rolling(group)
     group.changes("a", None)
     group.settles()
     assert group.is_ready(1) == (delete(1),)
 
 
-def test_one_that_is_gone_has_nothing_to_wait_for(group: Told) -> None:
+def test_no_partition_waits_for_a_consumer_that_is_gone(group: Driver) -> None:
     rolling(group)
     assert group.goes(1) == (create(1, NEWER),)
     assert group.causes == [Cause.GONE, Cause.CHANGE]
@@ -254,7 +254,7 @@ def test_one_that_is_gone_has_nothing_to_wait_for(group: Told) -> None:
 # Settings by which nothing comes up.
 
 
-def test_one_that_does_not_come_up_stops_the_roll_and_its_partitions_go_to_others(group: Told) -> None:
+def test_a_consumer_that_does_not_start_halts_the_roll_and_its_partitions_go_to_others(group: Driver) -> None:
     rolling(group)
     group.ticks()
     assert group.fails(1, "no such image") == (delete(1), group.start(2, 1, a_0=10, a_1=10))
@@ -269,7 +269,7 @@ def test_one_that_does_not_come_up_stops_the_roll_and_its_partitions_go_to_other
     assert group.waits(28) == ()
 
 
-def test_the_settings_are_tried_with_a_new_one_after_a_pause_that_grows(group: Told) -> None:
+def test_the_settings_are_tried_with_a_new_one_after_a_pause_that_grows(group: Driver) -> None:
     rolling(group)
     group.ticks()
     group.fails(1)
@@ -285,7 +285,7 @@ def test_the_settings_are_tried_with_a_new_one_after_a_pause_that_grows(group: T
     assert group.phases == {1: "awaited", 2: "ready"}
 
 
-def test_the_roll_goes_on_when_a_new_one_has_come_up(group: Told) -> None:
+def test_the_roll_goes_on_when_a_new_one_has_come_up(group: Driver) -> None:
     rolling(group)
     group.ticks()
     group.fails(1)
@@ -300,7 +300,7 @@ def test_the_roll_goes_on_when_a_new_one_has_come_up(group: Told) -> None:
     assert group.phases == {1: "ready", 2: "rolling"}
 
 
-def test_one_that_has_not_ended_cleanly_and_does_not_come_up_is_given_up(group: Told) -> None:
+def test_a_consumer_that_did_not_stop_cleanly_and_does_not_start_is_given_up(group: Driver) -> None:
     group.changes_consumers(NEWER)
     group.measures()
     requests = group.waits(180, silent=[1])
@@ -309,20 +309,20 @@ def test_one_that_has_not_ended_cleanly_and_does_not_come_up_is_given_up(group: 
     assert group.phases == {1: "lost", 2: "ready"}
 
 
-def test_one_that_ended_and_is_not_ready_in_time_is_deleted(group: Told) -> None:
+def test_a_rolling_consumer_that_is_not_ready_in_time_is_deleted(group: Driver) -> None:
     rolling(group)
     assert group.waits(180, silent=[1]) == (delete(1), group.start(2, 1, a_0=10, a_1=10))
     assert "consumer 1: not ready within 180 s with its new settings" in group.words[0]
 
 
-def test_a_fall_that_is_told_at_once_is_of_the_process_before(group: Told) -> None:
+def test_a_failure_reported_at_once_is_about_the_old_process(group: Driver) -> None:
     group.changes_consumers(NEWER)
     group.measures()
     assert group.fails(1) == ()
     assert group.phases[1] == "rolling"
 
 
-def test_newer_settings_are_tried_at_once_with_the_one_that_does_not_come_up(group: Told) -> None:
+def test_newer_settings_are_tried_at_once_with_the_consumer_that_does_not_start(group: Driver) -> None:
     rolling(group)
     group.waits(20, silent=[1])
     assert group.changes_consumers(NEWEST) == (restart(1, NEWEST),)
@@ -331,7 +331,7 @@ def test_newer_settings_are_tried_at_once_with_the_one_that_does_not_come_up(gro
     assert group.is_ready(1) == (group.start(1, 1, a_0=10, a_1=10),)
 
 
-def test_newer_settings_end_the_pause(group: Told) -> None:
+def test_newer_settings_end_the_pause(group: Driver) -> None:
     rolling(group)
     group.ticks()
     group.fails(1)
@@ -345,14 +345,14 @@ def test_newer_settings_end_the_pause(group: Told) -> None:
 # A platform that refuses.
 
 
-def test_a_restart_that_the_platform_refuses_is_tried_again(group: Told) -> None:
+def test_a_restart_that_the_platform_refuses_is_tried_again(group: Driver) -> None:
     group.changes_consumers(NEWER)
     group.measures()
     group.platform_refuses("restart", 1)
     assert group.waits(5) == (restart(1, NEWER),)
 
 
-def test_one_that_was_not_restarted_goes_on_and_is_tried_again_when_the_platform_has_told(group: Told) -> None:
+def test_a_consumer_that_was_not_restarted_continues_and_is_rolled_after_the_next_list(group: Driver) -> None:
     group.changes_consumers(NEWER)
     group.measures()
     assert group.waits(180) == (restart(2, NEWER),)
@@ -363,10 +363,10 @@ def test_one_that_was_not_restarted_goes_on_and_is_tried_again_when_the_platform
     assert group.measures() == (restart(1, NEWER),)
 
 
-# What is told.
+# Notes and flags.
 
 
-def test_how_far_it_is_stands_in_a_flag_until_all_have_them(group: Told) -> None:
+def test_a_flag_shows_the_progress_of_a_roll(group: Driver) -> None:
     group.changes_consumers(NEWER)
     group.measures()
     assert group.flags == {"older settings": "2 of 2 consumers still to be restarted with new settings"}
@@ -379,7 +379,7 @@ def test_how_far_it_is_stands_in_a_flag_until_all_have_them(group: Told) -> None
     assert group.flags == {}
 
 
-def test_no_value_of_a_variable_is_told_or_logged_and_a_replay_comes_to_the_same(group: Told) -> None:
+def test_no_value_of_a_variable_is_noted_or_logged_and_a_replay_agrees(group: Driver) -> None:
     secret = replace(NEWER, env=SortedMapping({"LOG_LEVEL": "hush-hush", "TZ": "UTC"}))
     rolling(group, secret)
     group.lists(1, 2, settings=secret.fingerprint)
@@ -402,5 +402,5 @@ def test_no_value_of_a_variable_is_told_or_logged_and_a_replay_comes_to_the_same
         (None, "{}", "other settings"),
     ],
 )
-def test_what_differs_is_told_in_words(before: str | None, after: str, words: str) -> None:
+def test_the_difference_of_settings_in_words(before: str | None, after: str, words: str) -> None:
     assert difference(before, after) == words

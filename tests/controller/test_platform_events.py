@@ -1,13 +1,13 @@
 """What the platform reports: a consumer is up, failing or gone, or a request was refused."""
 
-from tests.support.controller_driver import A0, A1, TO_A, Told, create, delete, pair_of, restart, stopping
+from tests.support.controller_driver import A0, A1, TO_A, Driver, create, delete, pair_of, restart, stopping
 
 from restow.controller.transitions import Cause
 
 # Its process is up.
 
 
-def test_one_that_the_platform_has_started_again_is_waited_for_as_long_as_a_start_may_take(pair: Told) -> None:
+def test_a_consumer_that_the_platform_restarted_may_be_silent_for_as_long_as_a_start_takes(pair: Driver) -> None:
     pair.waits(30, silent=[1])
     assert pair.is_up(1) == ()
     assert pair.waits(179, silent=[1]) == ()
@@ -17,7 +17,7 @@ def test_one_that_the_platform_has_started_again_is_waited_for_as_long_as_a_star
     assert pair.waits(1, silent=[1]) == (restart(1),)
 
 
-def test_one_that_the_platform_starts_again_and_again_without_a_word_is_restarted(pair: Told) -> None:
+def test_a_consumer_that_crashes_repeatedly_before_its_first_message_is_restarted(pair: Driver) -> None:
     pair.waits(1, silent=[1])
     for _ in range(8):
         assert pair.is_up(1) == ()
@@ -26,14 +26,14 @@ def test_one_that_the_platform_starts_again_and_again_without_a_word_is_restarte
     assert pair.waits(20, silent=[1]) == (restart(1),)
 
 
-def test_a_command_is_not_repeated_to_one_that_the_platform_has_started_again(pair: Told) -> None:
+def test_a_command_is_not_repeated_to_a_consumer_that_the_platform_restarted(pair: Driver) -> None:
     stopping(pair).waits(29)
     pair.is_up(1)
     assert pair.waits(179, silent=[1]) == ()
     assert pair.is_ready(1, A0, A1, clean=False) == (pair.stop(1, 2, A1),)
 
 
-def test_news_of_a_process_that_come_late_give_it_no_more_time(pair: Told) -> None:
+def test_a_late_report_of_a_new_process_gives_it_no_more_time(pair: Driver) -> None:
     pair.is_up(1)
     pair.waits(5)
     assert pair.waits(60, silent=[1]) == (restart(1),)
@@ -42,7 +42,7 @@ def test_news_of_a_process_that_come_late_give_it_no_more_time(pair: Told) -> No
 # It is failing.
 
 
-def test_one_that_can_not_be_started_is_deleted_and_those_that_are_ready_go_on(alone: Told) -> None:
+def test_a_consumer_that_can_not_be_started_is_deleted_and_ready_ones_continue(alone: Driver) -> None:
     assert alone.measures(a_0=70, a_1=70) == (create(1), create(2))
     alone.is_ready(1)
     assert alone.fails(2) == (delete(2), alone.start(1, 2, a_1="recover"))
@@ -52,7 +52,7 @@ def test_one_that_can_not_be_started_is_deleted_and_those_that_are_ready_go_on(a
     assert alone.flags == {"too few consumers": "consumers 1 are overloaded, and no more can be created now"}
 
 
-def test_one_that_falls_is_waited_for(pair: Told) -> None:
+def test_a_failing_consumer_is_waited_for(pair: Driver) -> None:
     assert pair.fails(1) == ()
     assert pair.words == ["consumer 1: failing: no memory; waiting for its restart"]
     assert pair.phases == {1: "restarted", 2: "ready"}
@@ -61,7 +61,7 @@ def test_one_that_falls_is_waited_for(pair: Told) -> None:
     assert pair.phases == {1: "ready", 2: "ready"}
 
 
-def test_one_that_falls_and_does_not_come_back_is_given_up(pair: Told) -> None:
+def test_a_failing_consumer_that_does_not_come_back_is_given_up(pair: Driver) -> None:
     pair.fails(1)
     assert pair.waits(180, silent=[1]) == (delete(1), create(3))
 
@@ -69,7 +69,7 @@ def test_one_that_falls_and_does_not_come_back_is_given_up(pair: Told) -> None:
 # It is unknown.
 
 
-def test_one_that_nobody_knows_may_fail_or_go_as_it_likes(pair: Told) -> None:
+def test_reports_of_unknown_consumers_are_ignored(pair: Driver) -> None:
     before = pair.state
     assert pair.fails(9) == ()
     assert pair.goes(9) == ()
@@ -80,7 +80,7 @@ def test_one_that_nobody_knows_may_fail_or_go_as_it_likes(pair: Told) -> None:
 # A request was refused.
 
 
-def test_a_creation_that_the_platform_refused_is_tried_again(alone: Told) -> None:
+def test_a_refused_creation_is_retried(alone: Driver) -> None:
     alone.measures(a_0=40)
     alone.platform_refuses("create", 1)
     assert alone.words == ["consumer 1: the platform refused to create it: too busy; retrying in 5 s"]
@@ -91,19 +91,19 @@ def test_a_creation_that_the_platform_refused_is_tried_again(alone: Told) -> Non
     assert alone.waits(30) == ()
 
 
-def test_a_deletion_that_the_platform_refused_is_tried_again(pair: Told) -> None:
+def test_a_refused_deletion_is_retried(pair: Driver) -> None:
     pair.waits(240, silent=[1])
     pair.platform_refuses("delete", 1)
     assert pair.waits(5) == (delete(1),)
 
 
-def test_a_restart_that_the_platform_refused_is_tried_again(pair: Told) -> None:
+def test_a_refused_restart_is_retried(pair: Driver) -> None:
     pair.waits(60, silent=[1])
     pair.platform_refuses("restart", 1)
     assert pair.waits(5, silent=[1]) == (restart(1),)
 
 
-def test_what_was_refused_and_came_about_is_not_tried_again(alone: Told) -> None:
+def test_a_refused_creation_is_not_repeated_when_the_consumer_is_ready(alone: Driver) -> None:
     alone.measures(a_0=40)
     alone.platform_refuses("create", 1)
     alone.is_ready(1)
@@ -111,11 +111,11 @@ def test_what_was_refused_and_came_about_is_not_tried_again(alone: Told) -> None
     assert alone.waits(10) == ()
 
 
-def test_one_that_is_given_up_while_its_restart_is_refused_is_deleted_once() -> None:
-    told = pair_of(TO_A)
-    told.waits(60, silent=[1])
+def test_a_consumer_given_up_while_its_restart_is_refused_is_deleted_once() -> None:
+    driver = pair_of(TO_A)
+    driver.waits(60, silent=[1])
     for _ in range(35):
-        told.platform_refuses("restart", 1)
-        assert told.waits(5, silent=[1]) == (restart(1),)
-    told.platform_refuses("restart", 1)
-    assert told.waits(5, silent=[1]) == (delete(1), create(3))
+        driver.platform_refuses("restart", 1)
+        assert driver.waits(5, silent=[1]) == (restart(1),)
+    driver.platform_refuses("restart", 1)
+    assert driver.waits(5, silent=[1]) == (delete(1), create(3))

@@ -1,4 +1,4 @@
-"""What holds of the controller whatever happens, in whatever order: in a world that is true, and in one that isn't."""
+"""Properties of the controller under any sequence of events, in a consistent world and in an inconsistent one."""
 
 import json
 import os
@@ -10,7 +10,7 @@ from typing import Any
 import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
-from tests.support.controller_driver import EPOCH, PLAIN, SETTINGS, TO_A, TO_B, Told, rules
+from tests.support.controller_driver import EPOCH, PLAIN, SETTINGS, TO_A, TO_B, Driver, rules
 from tests.support.controller_world import World
 from tests.support.paths import ROOT
 
@@ -122,7 +122,7 @@ def test_a_roll_ends_well_whatever_happens_in_it(chosen: list[tuple[int, int]]) 
     world.goes_on_without_faults()
 
 
-def check_log(world: World | Told) -> None:
+def check_log(world: World | Driver) -> None:
     """The whole state can be written and read, and what is recorded comes to the same again."""
     steps = list(replay(world.log))
     assert all(step.agrees for step in steps)
@@ -131,7 +131,7 @@ def check_log(world: World | Told) -> None:
     assert replace(read, consumers=dict(read.consumers)) == world.state
 
 
-# A world that isn't true: anything, from anybody, in any order.
+# An inconsistent world: any event, from any consumer, in any order.
 
 
 def update_of(topic: str, which: int) -> ServiceUpdate:
@@ -207,24 +207,24 @@ anything = st.one_of(
 
 @settings(max_examples=200, deadline=None, suppress_health_check=[HealthCheck.too_slow, HealthCheck.data_too_large])
 @given(st.lists(anything, max_size=80), st.booleans())
-def test_whatever_is_said_it_never_raises_and_what_it_does_is_the_same_again(happened: list[Any], empty: bool) -> None:
-    told = Told(rules({"a": TO_A, "^b.*": PLAIN}, answer_within_s=10.0, ready_within_s=20.0, silent_after_s=20.0))
-    told.starts()
-    told.lists(*(() if empty else (1, 2)))
+def test_no_sequence_of_events_raises_and_a_replay_agrees(happened: list[Any], empty: bool) -> None:
+    driver = Driver(rules({"a": TO_A, "^b.*": PLAIN}, answer_within_s=10.0, ready_within_s=20.0, silent_after_s=20.0))
+    driver.starts()
+    driver.lists(*(() if empty else (1, 2)))
     for what in happened:
         match what:
             case (seconds, listening):
-                told.ticks(seconds, listening)
+                driver.ticks(seconds, listening)
             case _ if isinstance(what, FromConsumer):
-                told.hears(what)
+                driver.hears(what)
             case _:
-                told.happens(what)
-        check_beliefs(told.state)
-    check_log(told)
+                driver.happens(what)
+        check_beliefs(driver.state)
+    check_log(driver)
 
 
 def check_beliefs(state: State) -> None:
-    """What must be so whatever the controller was told."""
+    """Invariants of every state."""
     assert list(state.consumers) == sorted(state.consumers)
     assert (state.target is not None) == (state.stage is Stage.MANAGE)
     assert state.stage is not Stage.REASSIGN

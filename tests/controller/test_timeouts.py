@@ -1,13 +1,13 @@
 """How long the controller waits for a consumer, and what it does then."""
 
-from tests.support.controller_driver import A0, A1, PLAIN, Told, create, delete, pair_of, restart, stopping
+from tests.support.controller_driver import A0, A1, PLAIN, Driver, create, delete, pair_of, restart, stopping
 
 from restow.controller.transitions import Cause, Stage
 
-# Commands that nobody answers.
+# Unanswered commands.
 
 
-def test_a_command_without_an_answer_is_repeated_with_its_number_and_then_its_consumer_restarted(pair: Told) -> None:
+def test_a_command_without_an_answer_is_repeated_with_its_number_and_then_its_consumer_restarted(pair: Driver) -> None:
     stopping(pair)
     assert pair.waits(29) == ()
     assert pair.waits(1) == (pair.stop(1, 1, A1),)
@@ -18,7 +18,7 @@ def test_a_command_without_an_answer_is_repeated_with_its_number_and_then_its_co
     assert pair.waits(60) == ()
 
 
-def test_the_oldest_of_several_unanswered_commands_is_repeated_first(alone: Told) -> None:
+def test_the_oldest_of_several_unanswered_commands_is_repeated_first(alone: Driver) -> None:
     alone.measures(a_0=40, a_1=40)
     alone.is_ready(1)
     first = alone.start(1, 1, a_0="recover", a_1="recover")
@@ -29,19 +29,19 @@ def test_the_oldest_of_several_unanswered_commands_is_repeated_first(alone: Told
     assert alone.waits(1) == (second,)
 
 
-def test_an_answer_to_a_repeated_command_is_as_good(pair: Told) -> None:
+def test_an_answer_to_a_repeated_command_is_as_good(pair: Driver) -> None:
     stopping(pair).waits(30)
     assert pair.hears(pair.stopped(1, 1, {A1: 17})) == (pair.start(3, 1, a_1=17),)
 
 
-def test_one_that_comes_back_from_a_restart_is_commanded_anew(pair: Told) -> None:
+def test_a_restarted_consumer_gets_new_commands(pair: Driver) -> None:
     stopping(pair).waits(90)
     assert pair.phases == {1: "restarted", 2: "ready", 3: "ready"}
     assert pair.is_ready(1, A0, A1, clean=False) == (pair.stop(1, 2, A1),)
     assert pair.answers(1) == (pair.start(3, 1, a_1=10),)
 
 
-def test_commands_wait_for_one_that_is_restarted(pair: Told) -> None:
+def test_commands_wait_for_a_restarting_consumer(pair: Driver) -> None:
     pair.waits(60, silent=[1])
     pair.measures(a_0=60, a_1=60, a_2=40, a_3=40)
     assert pair.is_ready(3) == ()
@@ -51,7 +51,7 @@ def test_commands_wait_for_one_that_is_restarted(pair: Told) -> None:
 # Silence and forced handover.
 
 
-def test_one_that_is_silent_is_restarted(pair: Told) -> None:
+def test_a_silent_consumer_is_restarted(pair: Driver) -> None:
     assert pair.waits(59, silent=[1]) == ()
     assert pair.waits(1, silent=[1]) == (restart(1),)
     assert pair.words == ["consumer 1: silent for 60 s; restarting it"]
@@ -59,7 +59,7 @@ def test_one_that_is_silent_is_restarted(pair: Told) -> None:
     assert pair.waits(5, silent=[1]) == ()
 
 
-def test_one_that_comes_back_with_what_it_had_goes_on_as_if_nothing_had_been(pair: Told) -> None:
+def test_a_consumer_that_comes_back_with_its_partitions_simply_continues(pair: Driver) -> None:
     pair.waits(60, silent=[1])
     assert pair.is_ready(1, A0, A1, clean=False) == ()
     assert pair.moved == ()
@@ -67,7 +67,7 @@ def test_one_that_comes_back_with_what_it_had_goes_on_as_if_nothing_had_been(pai
     assert pair.phases == {1: "ready", 2: "ready"}
 
 
-def test_one_that_does_not_come_back_is_given_up_and_its_partitions_recover_elsewhere(pair: Told) -> None:
+def test_a_consumer_that_does_not_come_back_is_given_up_and_its_partitions_recover_elsewhere(pair: Driver) -> None:
     pair.waits(60, silent=[1])
     assert pair.waits(179, silent=[1]) == ()
     assert pair.waits(1, silent=[1]) == (delete(1), create(3))
@@ -79,24 +79,24 @@ def test_one_that_does_not_come_back_is_given_up_and_its_partitions_recover_else
 
 
 def test_where_late_writes_would_be_taken_a_partition_waits_until_its_lost_consumer_is_gone() -> None:
-    told = pair_of(PLAIN)
-    told.waits(240, silent=[1])
-    assert told.phases == {1: "lost", 2: "ready", 3: "awaited"}
+    driver = pair_of(PLAIN)
+    driver.waits(240, silent=[1])
+    assert driver.phases == {1: "lost", 2: "ready", 3: "awaited"}
     words = "consumer 1: neither answers nor comes back; giving it up with 2 partitions, 2 of them wait"
-    assert f"{words} until it is gone" in told.words
-    assert told.is_ready(3) == ()
-    assert told.goes(1) == (told.start(3, 1, a_0="recover", a_1="recover"),)
+    assert f"{words} until it is gone" in driver.words
+    assert driver.is_ready(3) == ()
+    assert driver.goes(1) == (driver.start(3, 1, a_0="recover", a_1="recover"),)
 
 
-def test_a_lost_one_that_says_that_it_stopped_lets_go_of_its_partitions() -> None:
-    told = pair_of(PLAIN)
-    told.waits(240, silent=[1])
-    assert told.is_ready(3) == ()
-    told.hears(told.stopped(1, None, {A0: 21, A1: 22}))
-    assert told.waits(5) == (told.start(3, 1, a_0=21, a_1=22),)
+def test_a_lost_consumer_that_reports_its_stop_releases_its_partitions() -> None:
+    driver = pair_of(PLAIN)
+    driver.waits(240, silent=[1])
+    assert driver.is_ready(3) == ()
+    driver.hears(driver.stopped(1, None, {A0: 21, A1: 22}))
+    assert driver.waits(5) == (driver.start(3, 1, a_0=21, a_1=22),)
 
 
-def test_the_number_of_a_lost_one_is_free_when_it_is_gone(pair: Told) -> None:
+def test_the_number_of_a_lost_consumer_is_free_when_it_is_gone(pair: Driver) -> None:
     assert pair.waits(240, silent=[1]) == (restart(1), delete(1), create(3))
     pair.goes(1)
     pair.is_ready(3)
@@ -104,7 +104,7 @@ def test_the_number_of_a_lost_one_is_free_when_it_is_gone(pair: Told) -> None:
     assert pair.measures(a_0=60, a_1=60, a_2=40, a_3=40) == (create(1),)
 
 
-def test_a_lost_one_that_comes_back_stays_lost_and_is_deleted_again(pair: Told) -> None:
+def test_a_lost_consumer_that_comes_back_stays_lost_and_is_deleted_again(pair: Driver) -> None:
     pair.waits(240, silent=[1])
     pair.is_ready(3)
     pair.answers(3)
@@ -113,7 +113,7 @@ def test_a_lost_one_that_comes_back_stays_lost_and_is_deleted_again(pair: Told) 
     assert pair.waits(180) == (delete(1),)
 
 
-def test_one_that_leaves_is_deleted_again_until_it_is_gone(pair: Told) -> None:
+def test_the_deletion_of_a_leaving_consumer_is_repeated_until_it_is_gone(pair: Driver) -> None:
     pair.measures(a_0=30, a_1=30, a_2=5, a_3=5)
     pair.waits(60)
     assert pair.settles() == (pair.start(1, 1, a_2=10, a_3=10), delete(2))
@@ -124,23 +124,23 @@ def test_one_that_leaves_is_deleted_again_until_it_is_gone(pair: Told) -> None:
     assert pair.moved == ()
 
 
-# Time that counts against nobody.
+# Time that does not count.
 
 
-def test_an_outage_restarts_nobody(pair: Told) -> None:
+def test_an_outage_restarts_no_consumer(pair: Driver) -> None:
     assert pair.waits(600, silent=[1, 2], measured=False, listening=False) == ()
     assert pair.phases == {1: "ready", 2: "ready"}
     assert pair.waits(59, silent=[1, 2]) == ()
     assert pair.waits(1, silent=[1, 2]) == (restart(1), restart(2))
 
 
-def test_commands_are_not_repeated_into_an_outage(pair: Told) -> None:
+def test_commands_are_not_repeated_into_an_outage(pair: Driver) -> None:
     stopping(pair)
     assert pair.waits(600, listening=False, silent=[1, 2, 3]) == ()
     assert pair.waits(30) == (pair.stop(1, 1, A1),)
 
 
-def test_a_time_in_which_the_controller_itself_slept_counts_against_nobody(pair: Told) -> None:
+def test_timeouts_do_not_run_while_the_controller_is_suspended(pair: Driver) -> None:
     pair.ticks(3600)
     assert pair.phases == {1: "ready", 2: "ready"}
     assert pair.state.listened_s == 5.0
@@ -149,7 +149,7 @@ def test_a_time_in_which_the_controller_itself_slept_counts_against_nobody(pair:
 # Consumers that don't come up.
 
 
-def test_another_is_created_after_a_pause_that_grows_with_each_failure(alone: Told) -> None:
+def test_the_next_consumer_is_created_after_a_backoff(alone: Driver) -> None:
     alone.measures(a_0=70, a_1=70)
     alone.is_ready(1)
     alone.fails(2)
@@ -168,7 +168,7 @@ def test_another_is_created_after_a_pause_that_grows_with_each_failure(alone: To
     assert alone.state.creation.failures == 0
 
 
-def test_one_that_is_not_ready_in_time_is_deleted_too(alone: Told) -> None:
+def test_a_new_consumer_that_is_not_ready_in_time_is_deleted(alone: Driver) -> None:
     assert alone.measures(a_0=40) == (create(1),)
     assert alone.waits(179) == ()
     assert alone.waits(1) == (delete(1),)
@@ -178,7 +178,7 @@ def test_one_that_is_not_ready_in_time_is_deleted_too(alone: Told) -> None:
     assert alone.waits(1) == (create(2),)
 
 
-def test_those_that_are_created_together_and_fail_together_make_one_pause(alone: Told) -> None:
+def test_consumers_that_are_created_and_fail_together_count_as_one_failure(alone: Driver) -> None:
     assert alone.measures(a_0=80, a_1=80, a_2=80) == (create(1), create(2), create(3))
     assert alone.waits(180) == (delete(1), delete(2), delete(3))
     assert [words.rpartition("; ")[2] for words in alone.words[:3]] == [
@@ -188,7 +188,7 @@ def test_those_that_are_created_together_and_fail_together_make_one_pause(alone:
     assert alone.waits(1) == (create(4), create(5), create(6))
 
 
-def test_an_overload_that_nothing_helps_is_not_looked_at_again_and_again_after_a_failed_start(pair: Told) -> None:
+def test_an_overload_that_can_not_be_relieved_does_not_cause_plans_again_and_again(pair: Driver) -> None:
     pair.measures(a_0=40, a_1=40, a_2=40, a_3=40, b_0=70)
     pair.fails(3)
     pair.settles()
@@ -202,7 +202,7 @@ def test_an_overload_that_nothing_helps_is_not_looked_at_again_and_again_after_a
     assert pair.causes.count(Cause.OVERLOAD) == 0
 
 
-def test_one_that_was_not_restarted_and_still_reports_goes_on(pair: Told) -> None:
+def test_a_consumer_that_was_not_restarted_and_still_reports_continues(pair: Driver) -> None:
     pair.fails(1)
     assert pair.phases == {1: "restarted", 2: "ready"}
     assert pair.waits(180) == ()
@@ -210,7 +210,7 @@ def test_one_that_was_not_restarted_and_still_reports_goes_on(pair: Told) -> Non
     assert pair.phases == {1: "ready", 2: "ready"}
 
 
-def test_one_that_still_reports_and_obeys_nothing_is_restarted_again(pair: Told) -> None:
+def test_a_consumer_that_reports_and_obeys_nothing_is_restarted_again(pair: Driver) -> None:
     stopping(pair)
     assert pair.waits(90)[-1] == restart(1)
     assert pair.waits(180) == ()
@@ -218,10 +218,10 @@ def test_one_that_still_reports_and_obeys_nothing_is_restarted_again(pair: Told)
     assert pair.waits(90) == (pair.stop(1, 1, A1), pair.stop(1, 1, A1), restart(1))
 
 
-def test_while_a_partition_waits_for_one_that_is_lost_nothing_is_decided_anew() -> None:
-    told = pair_of(PLAIN)
-    told.waits(60, silent=(1,))
-    assert told.waits(180, silent=(1,))[-2:] == (delete(1), create(3))
-    assert told.is_ready(3) == ()
-    told.waits(120, silent=(1,))
-    assert [noted for noted in told.said if noted.kind == "decision"] == []
+def test_while_a_partition_waits_for_a_lost_consumer_nothing_is_replanned() -> None:
+    driver = pair_of(PLAIN)
+    driver.waits(60, silent=(1,))
+    assert driver.waits(180, silent=(1,))[-2:] == (delete(1), create(3))
+    assert driver.is_ready(3) == ()
+    driver.waits(120, silent=(1,))
+    assert [noted for noted in driver.notes if noted.kind == "decision"] == []

@@ -2,7 +2,7 @@
 
 from pathlib import Path
 
-from tests.support.controller_driver import A0, A1, A2, Told, rules
+from tests.support.controller_driver import A0, A1, A2, Driver, rules
 
 from restow.controller.effects import Noted
 from restow.controller.event_log import header
@@ -15,9 +15,9 @@ from restow.model import ConsumerId
 BOTH = (A0, A1)
 
 
-def grown() -> Told:
+def grown() -> Driver:
     """A group of one that became two, because a-0 and a-1 together are too much for one."""
-    group = Told()
+    group = Driver()
     group.starts()
     group.lists()
     group.measures(a_0=40, a_1=40)
@@ -29,7 +29,7 @@ def grown() -> Told:
     return group
 
 
-def view_of(group: Told) -> GroupView:
+def view_of(group: Driver) -> GroupView:
     view = GroupView()
     for entry in entries_in(group.log):
         view.apply(entry.event)

@@ -83,7 +83,7 @@ def test_an_ordinary_sink_takes_everything_and_knows_no_position() -> None:
     assert sinks.position(A, ORDINARY, RECOVER, end=99) == 10
 
 
-def test_a_partition_that_nobody_has_read_begins_where_its_topic_says_and_stays_there() -> None:
+def test_an_unread_partition_begins_at_its_topic_s_start_setting_and_stays_there() -> None:
     sinks = Sinks()
     assert sinks.position(A, TABLE, RECOVER, end=50) == 0
     assert sinks.position(B, LATEST, RECOVER, end=50) == 50
@@ -108,7 +108,7 @@ def test_latency_is_from_written_to_stored(data: Data) -> None:
     assert measures.waiting_s(A, 9.0) == 1.0
 
 
-def test_a_pause_lasts_until_anybody_reads_again_and_a_move_is_to_another(data: Data) -> None:
+def test_a_pause_lasts_until_a_consumer_reads_again_and_a_move_changes_the_consumer(data: Data) -> None:
     measures = Measures(data)
     measures.held(A, ConsumerId(1), 1.0)
     measures.released(A, 10.0)

@@ -20,11 +20,11 @@ MUTANTS: list[Mutant] = [
     mutants.an_old_epoch_is_obeyed,
     mutants.commands_to_another_incarnation_are_obeyed,
     mutants.a_repeated_command_is_applied_again,
-    mutants.a_stop_tells_an_offset_too_many,
-    mutants.what_was_taken_over_is_kept,
-    mutants.two_are_restarted_with_new_settings_at_once,
-    mutants.a_new_controller_does_not_learn_by_which_settings_anybody_runs,
-    mutants.bad_settings_are_tried_with_one_after_the_other,
+    mutants.a_stop_reports_an_offset_too_many,
+    mutants.partitions_lost_to_another_consumer_are_kept,
+    mutants.two_consumers_are_rolled_at_once,
+    mutants.a_new_controller_does_not_learn_the_consumers_settings,
+    mutants.bad_settings_are_tried_with_one_consumer_after_the_other,
 ]
 
 

@@ -64,7 +64,7 @@ def test_while_answers_are_lost_some_records_come_twice_and_the_last_copy_is_con
     assert [record for offset, record in enumerate(read) if offset in offsets] == list(range(20))
 
 
-def test_during_an_outage_nobody_reads(kafka: Kafka) -> None:
+def test_readers_get_nothing_during_an_outage(kafka: Kafka) -> None:
     kafka.append(Topic.CONTROLLER, 1, "a")
     kafka.down_until_s = 30.0
     read = reader(kafka)

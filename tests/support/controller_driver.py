@@ -1,7 +1,7 @@
-"""A controller in a small world of which a test tells it, word by word. Every method is something that happens, and
-returns all that the controller wants done about it; what it only says stands in `said` and `moved` until the next word.
+"""Drives a controller's machine through a test. Every method is an event, and returns the requests that follow from it;
+`notes` and `moved` have what the controller noted since the last event.
 
-Consumers here obey when they are asked to (`answers`), and remember what they hold; nothing happens by itself.
+Fake consumers obey when a test calls `answers`, and remember what they hold; nothing happens on its own.
 """
 
 from collections.abc import Iterable, Mapping
@@ -80,7 +80,7 @@ def named(values: Mapping[str, Any]) -> SortedMapping[TopicPartition, Any]:
 
 
 @dataclass
-class Fellow:
+class FakeConsumer:
     """A consumer's own view of itself."""
 
     incarnation: int
@@ -92,21 +92,21 @@ class Fellow:
         return SortedMapping({topic: self.topics[topic].digest for topic in {p.topic for p in self.held}})
 
 
-class Told:
+class Driver:
     def __init__(self, rules: Rules = RULES) -> None:
         self.state: State = begin(rules)
         self.now_s = TAKE_OVER_S
         self.offset = 100
-        self.fellows: dict[int, Fellow] = {}
+        self.fakes: dict[int, FakeConsumer] = {}
         self.inbox: dict[int, list[Command | StateQuery]] = {}
         self.position = 10
         self.measurements = 0
-        self.said: tuple[Noted, ...] = ()
+        self.notes: tuple[Noted, ...] = ()
         self.moved: tuple[Moved, ...] = ()
         self.log = [header(self.state)]
         self.speeds: Speeds = Speeds()
 
-    # What happens.
+    # Events.
 
     def happens(self, *events: Event) -> Requests:
         effects: list[Effect] = []
@@ -114,7 +114,7 @@ class Told:
             self.state, done = step(self.state, event)
             self.log.append(entry(event, done, self.state))
             effects += done
-        self.said = tuple(effect for effect in effects if isinstance(effect, Noted))
+        self.notes = tuple(effect for effect in effects if isinstance(effect, Noted))
         self.moved = tuple(effect for effect in effects if isinstance(effect, Moved))
         for effect in effects:
             if isinstance(effect, Send):
@@ -123,13 +123,13 @@ class Told:
 
     def takes_over(
         self, holding: Mapping[int, Iterable[TopicPartition]] | None = None, settings: str | None = None
-    ) -> "Told":
-        """Starts, finds these consumers with these partitions, running by these settings, and comes to Sentinel."""
+    ) -> "Driver":
+        """Starts, finds these consumers with these partitions and settings, and enters Sentinel."""
         assert self.starts() == (ListConsumers(),)
         self.lists(*(holding or {}), settings=settings)
         for consumer, partitions in (holding or {}).items():
             held = dict.fromkeys(partitions, self.position)
-            self.fellows[consumer] = Fellow(self.next_offset(), held, self.services_of(held))
+            self.fakes[consumer] = FakeConsumer(self.next_offset(), held, self.services_of(held))
             self.answers(consumer)
         assert self.state.stage is Stage.SENTINEL
         return self
@@ -145,31 +145,31 @@ class Told:
     def waits(
         self, seconds: float, *, silent: Iterable[int] = (), measured: bool = True, listening: bool = True
     ) -> Requests:
-        """So long, in steps of a second, with all consumers reporting but for those that are silent, and the same
-        speeds measured. Lists that the controller asks for by the way are left out, and left without an answer."""
+        """Lets time pass in steps of a second; all consumers but the silent ones report, and the same speeds are
+        measured. ListConsumers requests are left out and stay unanswered."""
         silent = set(silent)
         requests: list[Request] = []
-        said: list[Noted] = []
+        notes: list[Noted] = []
         moved: list[Moved] = []
         for second in range(1, round(seconds) + 1):
             done = [*self.ticks(1.0, listening)]
-            said += self.said
+            notes += self.notes
             moved += self.moved
             if second % 5 == 0 and measured:
                 done += self.measures()
-                said += self.said
+                notes += self.notes
                 moved += self.moved
             if second % 5 == 0:
-                for consumer in sorted(self.fellows.keys() - silent):
+                for consumer in sorted(self.fakes.keys() - silent):
                     done += self.reports(consumer)
-                    said += self.said
+                    notes += self.notes
                     moved += self.moved
             requests += done
-        self.said, self.moved = tuple(said), tuple(moved)
+        self.notes, self.moved = tuple(notes), tuple(moved)
         return tuple(request for request in requests if not isinstance(request, ListConsumers))
 
     def measures(self, records_per_s: Mapping[str, float] | None = None, **speeds: float) -> Requests:
-        """These speeds, or again those of the last time."""
+        """Measures these speeds, or the last ones again."""
         if speeds:
             self.speeds = Speeds(named(speeds))
         return self.happens(SpeedsMeasured(self.next_time(), self.speeds, named(records_per_s or {})))
@@ -179,8 +179,8 @@ class Told:
         return self.happens(ConsumersListed(tuple(there)))
 
     def goes(self, consumer: int) -> Requests:
-        """The platform says that it is gone."""
-        self.fellows.pop(consumer, None)
+        """The platform reports the consumer gone."""
+        self.fakes.pop(consumer, None)
         self.inbox.pop(consumer, None)
         return self.happens(ConsumerGone(ConsumerId(consumer)))
 
@@ -200,30 +200,30 @@ class Told:
     def changes_consumers(self, settings: ConsumerSettings) -> Requests:
         return self.happens(ServiceChanged(ServiceUpdate("consumers", consumers=settings)))
 
-    # What consumers say.
+    # Messages of consumers.
 
     def hears(self, message: FromConsumer) -> Requests:
         return self.happens(Received((Heard(self.next_offset(), message),)))
 
     def is_ready(self, consumer: int, *partitions: TopicPartition, clean: bool = True) -> Requests:
-        """It starts, for the first time or again."""
-        fellow = Fellow(self.next_offset(), dict.fromkeys(partitions, self.position), self.services_of(partitions))
-        self.fellows[consumer] = fellow
+        """The consumer starts, for the first time or again."""
+        fake = FakeConsumer(self.next_offset(), dict.fromkeys(partitions, self.position), self.services_of(partitions))
+        self.fakes[consumer] = fake
         self.inbox[consumer] = []
-        message = ConsumerReady(ConsumerId(consumer), clean, partitions, fellow.definitions, SortedMapping())
-        return self.happens(Received((Heard(fellow.incarnation, message),)))
+        message = ConsumerReady(ConsumerId(consumer), clean, partitions, fake.definitions, SortedMapping())
+        return self.happens(Received((Heard(fake.incarnation, message),)))
 
     def reports(self, consumer: int, **changes: Any) -> Requests:
         """What it holds, and how it is doing; lag in records by partition."""
-        fellow = self.fellows[consumer]
-        lag: Offsets = SortedMapping(dict.fromkeys(fellow.held, 0))
+        fake = self.fakes[consumer]
+        lag: Offsets = SortedMapping(dict.fromkeys(fake.held, 0))
         report = ConsumerReport(
-            ConsumerId(consumer), fellow.incarnation, lag, fellow.definitions, 0.0, 0.0, False, 0.5, 0.5
+            ConsumerId(consumer), fake.incarnation, lag, fake.definitions, 0.0, 0.0, False, 0.5, 0.5
         )
         return self.hears(replace(report, **changes))
 
     def answers(self, *consumers: int) -> Requests:
-        """They obey all that they were told so far, in order, and answer."""
+        """The consumers, or all of them, obey their commands in order and answer."""
         requests: Requests = ()
         for consumer in consumers or sorted(self.inbox):
             messages, self.inbox[consumer] = self.inbox.get(consumer, []), []
@@ -232,7 +232,7 @@ class Told:
         return requests
 
     def settles(self) -> Requests:
-        """All answer, until nothing is left to be answered."""
+        """All consumers answer until no command is left."""
         requests: Requests = ()
         for _ in range(20):
             if not any(self.inbox.values()):
@@ -241,52 +241,52 @@ class Told:
         raise AssertionError(f"still commanding: {self.inbox}")
 
     def answer_of(self, consumer: int, message: Command | StateQuery) -> FromConsumer:
-        """Obeys it."""
-        fellow, number = self.fellows[consumer], ConsumerId(consumer)
+        """Obeys a message, and returns the answer."""
+        fake, number = self.fakes[consumer], ConsumerId(consumer)
         match message:
             case StateQuery(epoch, query):
-                held: Offsets = SortedMapping(fellow.held)
-                return StateQueryResponse(number, fellow.incarnation, epoch, query, held, fellow.definitions, 0)
+                held: Offsets = SortedMapping(fake.held)
+                return StateQueryResponse(number, fake.incarnation, epoch, query, held, fake.definitions, 0)
             case StartConsumingCommand():
                 begun = {p: 0 if at == "recover" else at for p, at in message.partitions.items()}
-                fellow.held |= begun
-                fellow.topics |= message.topics
+                fake.held |= begun
+                fake.topics |= message.topics
                 return self.started(consumer, message.sequence, begun)
             case StopConsumingCommand():
-                ended = {partition: fellow.held.pop(partition, None) for partition in message.partitions}
+                ended = {partition: fake.held.pop(partition, None) for partition in message.partitions}
                 return self.stopped(consumer, message.sequence, ended)
 
     def started(self, consumer: int, sequence: int, at: Mapping[TopicPartition, int]) -> StartConsumingEvent:
-        incarnation = self.fellows[consumer].incarnation
+        incarnation = self.fakes[consumer].incarnation
         return StartConsumingEvent(ConsumerId(consumer), incarnation, EPOCH, sequence, SortedMapping(at))
 
     def stopped(
         self, consumer: int, sequence: int | None, at: Mapping[TopicPartition, int | None]
     ) -> StopConsumingEvent:
-        incarnation = self.fellows[consumer].incarnation
+        incarnation = self.fakes[consumer].incarnation
         return StopConsumingEvent(ConsumerId(consumer), incarnation, EPOCH, sequence, SortedMapping(at))
 
     def refused(
         self, consumer: int, sequence: int | None, *partitions: TopicPartition, kind: Refusal = "table"
     ) -> ConsumingRefused:
-        incarnation = self.fellows[consumer].incarnation
+        incarnation = self.fakes[consumer].incarnation
         return ConsumingRefused(ConsumerId(consumer), incarnation, EPOCH, sequence, partitions, kind, "no such table")
 
-    # What the controller may want.
+    # Expected commands.
 
     def start(self, consumer: int, sequence: int, **at: StartFrom) -> Send:
-        """told.start(2, 1, a_0=15): to consumer 2, its first command: read a-0 from 15 on."""
+        """driver.start(2, 1, a_0=15): to consumer 2, its first command: read a-0 from 15 on."""
         partitions = named(at)
         topics = SortedMapping(self.services_of(partitions))
-        incarnation = self.fellows[consumer].incarnation
+        incarnation = self.fakes[consumer].incarnation
         command = StartConsumingCommand(EPOCH, sequence, incarnation, topics, partitions)
         return Send(ConsumerId(consumer), command)
 
     def stop(self, consumer: int, sequence: int, *partitions: TopicPartition) -> Send:
-        incarnation = self.fellows[consumer].incarnation
+        incarnation = self.fakes[consumer].incarnation
         return Send(ConsumerId(consumer), StopConsumingCommand(EPOCH, sequence, incarnation, partitions))
 
-    # What it knows.
+    # State.
 
     def view(self, consumer: int) -> View:
         return self.state.consumers[ConsumerId(consumer)]
@@ -298,7 +298,7 @@ class Told:
     @property
     def held(self) -> dict[int, tuple[TopicPartition, ...]]:
         """What each consumer itself holds."""
-        return {consumer: tuple(sorted(fellow.held)) for consumer, fellow in sorted(self.fellows.items())}
+        return {consumer: tuple(sorted(fake.held)) for consumer, fake in sorted(self.fakes.items())}
 
     @property
     def causes(self) -> list[Cause]:
@@ -306,7 +306,7 @@ class Told:
 
     @property
     def words(self) -> list[str]:
-        return [f"{noted.subject}: {noted.words}" for noted in self.said]
+        return [f"{noted.subject}: {noted.words}" for noted in self.notes]
 
     @property
     def flags(self) -> dict[str, str]:
@@ -323,7 +323,7 @@ class Told:
         return {partition.topic: self.service_of(partition.topic) for partition in partitions}
 
     def next_time(self) -> str:
-        """The monitor's, which is never the same twice."""
+        """The monitor's time, never the same twice."""
         self.measurements += 1
         passed_s = self.now_s - TAKE_OVER_S + self.measurements / 1000
         hours, minutes = 12 + int(passed_s // 3600), int(passed_s % 3600 // 60)
@@ -350,16 +350,16 @@ def restart(consumer: int, settings: ConsumerSettings = SETTINGS) -> RestartCons
     return RestartConsumer(ConsumerId(consumer), settings)
 
 
-def stopping(told: Told) -> Told:
+def stopping(driver: Driver) -> Driver:
     """Consumer 1 of a pair is commanded to stop a-1, for consumer 3."""
-    assert told.measures(a_0=60, a_1=40, a_2=40, a_3=40) == (create(3),)
-    assert told.is_ready(3) == (told.stop(1, 1, A1),)
-    return told
+    assert driver.measures(a_0=60, a_1=40, a_2=40, a_3=40) == (create(3),)
+    assert driver.is_ready(3) == (driver.stop(1, 1, A1),)
+    return driver
 
 
-def pair_of(service: TopicService) -> Told:
+def pair_of(service: TopicService) -> Driver:
     """Consumer 1 has a-0 and a-1, consumer 2 has a-2 and a-3, each partition at 40 % of a consumer."""
-    told = Told(rules({"a": service}))
-    told.takes_over({1: (A0, A1), 2: (A2, A3)})
-    told.measures(a_0=40, a_1=40, a_2=40, a_3=40)
-    return told
+    driver = Driver(rules({"a": service}))
+    driver.takes_over({1: (A0, A1), 2: (A2, A3)})
+    driver.measures(a_0=40, a_1=40, a_2=40, a_3=40)
+    return driver

@@ -1,10 +1,10 @@
-"""A world of few processes around a real controller, in which the truth is known: who really reads what, and what each
-was told and has not yet read. Commands, records and the platform's wishes wait until an action lets them happen, in any
-order that Kafka and a platform allow; the properties choose the actions.
+"""A small world around a real controller that knows the truth: what each process really reads, and the commands it has
+not read yet. Commands, records and platform requests wait until an action lets them happen, in any order that Kafka and
+a platform allow; the property tests choose the actions.
 
-Whatever they choose, `World` refuses what must never happen: a partition that is started while another process reads
-it, or will when it obeys or comes back; a consumer that is deleted with what it has; a transition that isn't legal; a
-sequence that doesn't grow; two definitions of a topic in one process.
+Whatever they choose, `World` asserts what must never happen: a partition is started while another process reads it, or
+will when it obeys or comes back; a consumer is deleted with partitions; a transition is illegal; a sequence number does
+not grow; one process has two definitions of a topic.
 """
 
 from collections.abc import Callable, Iterator
@@ -59,7 +59,7 @@ from restow.protocol.messages import (
 
 @dataclass
 class Volume:
-    """What outlives a process."""
+    """A consumer's checkpoint, which outlives its process."""
 
     held: dict[TopicPartition, int] = field(default_factory=dict)
     topics: dict[str, TopicService] = field(default_factory=dict)
@@ -71,20 +71,20 @@ class Volume:
 
 @dataclass
 class Machine:
-    """A consumer on its platform: a volume, and a process on it or none."""
+    """A consumer on its platform: a volume, with or without a process."""
 
     volume: Volume = field(default_factory=Volume)
     incarnation: int | None = None
-    """Of the process that runs; None: it is down, and may start."""
+    """Of the running process; None if it is down, and may start."""
     inbox: list[Command | StateQuery] = field(default_factory=list)
     answers: dict[tuple[int, int], FromConsumer] = field(default_factory=dict)
     """By epoch and sequence: a repeated command is answered again and does nothing else."""
     leaving: bool = False
     settings: str = ""
-    """The fingerprint of those that it was created or last restarted with."""
+    """The fingerprint of the settings it was created or last restarted with."""
 
     def may_read(self, partition: TopicPartition) -> bool:
-        """It does, or will when it obeys, or when it comes back."""
+        """Whether it reads the partition now, or will when it obeys or comes back."""
         pending = any(
             partition in command.partitions
             for command in self.inbox
@@ -99,24 +99,24 @@ class World:
         self.rules = rules
         self.machines: dict[ConsumerId, Machine] = {}
         self.records: list[FromConsumer | None] = []
-        """Partition 0; None: a controller started."""
+        """Partition 0; None is a ControllerStarted."""
         self.read_to = 0
         self.now_s = 0.0
         self.offset_of: dict[TopicPartition, int] = {}
         self.speeds = Speeds()
         self.measurements = 0
         self.waiting: list[PlatformChange | PlatformRefused] = []
-        """What the platform tells next."""
+        """The platform's changes that the controller has not seen."""
         self.updates: list[ServiceUpdate] = []
         self.log: list[str] = []
         self.past: list[str] = []
-        """The logs of controllers before this one."""
+        """The event logs of former controllers."""
         self.take_over()
 
     # The controller.
 
     def take_over(self) -> None:
-        """A new controller, that knows nothing but the service topic."""
+        """Starts a new controller, which knows the service topic only."""
         self.state: State = begin(self.rules)
         self.past += self.log
         self.log = [header(self.state)]
@@ -171,7 +171,7 @@ class World:
             yield Listed(consumer, machine.leaving, machine.settings)
 
     def _restart(self, consumer: ConsumerId, settings: ConsumerSettings) -> None:
-        """It ends as it is told, or by force, one time like the other."""
+        """The process ends, on SIGTERM or by force."""
         if len(self.records) % 2:
             self.end(consumer)
         machine = self.machines[consumer]
@@ -227,7 +227,7 @@ class World:
         self.happens(ServiceChanged(update))
 
     def platform_tells(self) -> None:
-        """The list that was asked for, then what has changed: so late that both may tell of the same."""
+        """Delivers the requested list, then the changes: so late that both may report the same."""
         changes, self.waiting = self.waiting, []
         if self.is_list_due:
             self.is_list_due = False
@@ -262,7 +262,7 @@ class World:
         self.waiting.append(ConsumerFailing(consumer, "it fell"))
 
     def end(self, consumer: ConsumerId) -> None:
-        """It ends as it is told, and is gone if it was to leave."""
+        """The process ends on request; a leaving consumer is gone then."""
         machine = self.machines[consumer]
         if machine.incarnation is not None and machine.volume.held:
             at = SortedMapping[TopicPartition, int | None](machine.volume.held)
@@ -273,7 +273,7 @@ class World:
             self.vanish(consumer)
 
     def vanish(self, consumer: ConsumerId) -> None:
-        """Without a word; nothing is left of it."""
+        """The consumer vanishes without a message."""
         del self.machines[consumer]
         self.waiting.append(ConsumerGone(consumer))
 
@@ -287,7 +287,7 @@ class World:
             )
 
     def obey(self, consumer: ConsumerId, refuse: bool = False) -> None:
-        """It takes the next of what waits for it."""
+        """The process reads its next message."""
         machine = self.machines[consumer]
         if machine.incarnation is not None and machine.inbox:
             message = machine.inbox.pop(0)
@@ -323,7 +323,7 @@ class World:
     # Afterwards.
 
     def goes_on_without_faults(self) -> None:
-        """Until all is where it should be. Five seconds at a time: everybody obeys, reports and is read."""
+        """Runs until the group is at rest, in steps of five seconds: all consumers obey and report, and are read."""
         for _ in range(500):
             self.tick(5.0)
             self.measure()
@@ -346,8 +346,8 @@ class World:
             self.read()
 
     def is_settled(self) -> bool:
-        """Each partition of interest is read by one process, by the definition that is wanted, and nothing else is; and
-        everybody runs by the settings that hold."""
+        """Each consumed partition is read by one process, by its current definition, and no other partition is read;
+        and all consumers run with the current settings."""
         reading = [(p, m.volume.topics[p.topic]) for m in self.machines.values() for p in m.volume.held]
         services = ((partition, self.state.service_of(partition.topic)) for partition in self.speeds)
         wanted = [(partition, service) for partition, service in services if service is not None]

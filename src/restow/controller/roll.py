@@ -6,7 +6,7 @@ partitions wait for it and no other consumer pauses; meanwhile overload is relie
 When it is ready its partitions start there again; the next consumer follows after its first report.
 
 A consumer that does not become ready halts the roll. Its partitions go to others, and no healthy consumer is restarted
-until a new one, created after a backoff, is ready with the same settings: bad settings cost one consumer. Yet newer
+until a new one, created after a backoff, is ready with the same settings: bad settings cost one consumer. Newer
 settings are tried at once.
 """
 

@@ -40,8 +40,8 @@ def a_start_does_not_wait_for_the_stop(patch: pytest.MonkeyPatch) -> None:
     starts = manage._starts
 
     def eager(state: State, missing: manage.Missing, taken: frozenset[TopicPartition]) -> object:
-        told = {p for view in state.consumers.values() for p in view.may_hold if view.is_stopping(p)}
-        return starts(state, missing, taken - told)
+        stopping = {p for view in state.consumers.values() for p in view.may_hold if view.is_stopping(p)}
+        return starts(state, missing, taken - stopping)
 
     patch.setattr(manage, "_starts", eager)
 
@@ -93,7 +93,7 @@ def a_repeated_command_is_applied_again(patch: pytest.MonkeyPatch) -> None:
     patch.setattr(consumer, "merge_commands", lambda held, topics, waiting, _: merge_commands(held, topics, waiting, 0))
 
 
-def a_stop_tells_an_offset_too_many(patch: pytest.MonkeyPatch) -> None:
+def a_stop_reports_an_offset_too_many(patch: pytest.MonkeyPatch) -> None:
     ended_at = AppliedBatch._ended_at
 
     def further(outcome: AppliedBatch, partition: TopicPartition, start: StartFrom) -> int | None:
@@ -103,17 +103,17 @@ def a_stop_tells_an_offset_too_many(patch: pytest.MonkeyPatch) -> None:
     patch.setattr(AppliedBatch, "_ended_at", further)
 
 
-def what_was_taken_over_is_kept(patch: pytest.MonkeyPatch) -> None:
+def partitions_lost_to_another_consumer_are_kept(patch: pytest.MonkeyPatch) -> None:
     ended = consumer._cycle_ended
     patch.setattr(consumer, "_cycle_ended", lambda state, event: ended(state, replace(event, dropped=())))
 
 
-def two_are_restarted_with_new_settings_at_once(patch: pytest.MonkeyPatch) -> None:
+def two_consumers_are_rolled_at_once(patch: pytest.MonkeyPatch) -> None:
     is_healthy = roll._is_healthy
     patch.setattr(roll, "_is_healthy", lambda view: view.phase is Phase.ROLLING or is_healthy(view))
 
 
-def a_new_controller_does_not_learn_by_which_settings_anybody_runs(patch: pytest.MonkeyPatch) -> None:
+def a_new_controller_does_not_learn_the_consumers_settings(patch: pytest.MonkeyPatch) -> None:
     add = Transition.add
     patch.setattr(synchronize, "_learn_settings", lambda *_: None)
     patch.setattr(
@@ -125,7 +125,7 @@ def a_new_controller_does_not_learn_by_which_settings_anybody_runs(patch: pytest
     )
 
 
-def bad_settings_are_tried_with_one_after_the_other(patch: pytest.MonkeyPatch) -> None:
+def bad_settings_are_tried_with_one_consumer_after_the_other(patch: pytest.MonkeyPatch) -> None:
     roll_failed = timeouts.roll_failed
 
     def forgetful(transition: Transition, to: ConsumerId, words: str) -> None:
