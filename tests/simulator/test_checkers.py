@@ -115,7 +115,7 @@ class TestOneReader:
         checker.held(process(world, TWO, 20), P)
         assert said == []
 
-    def test_one_that_was_given_up_stays_excused_when_another_of_its_number_lets_go(
+    def test_a_lost_consumer_stays_excused_when_another_process_of_its_number_stops(
         self, checker: OneReader, said: Said, world: World, controller: ControllerProcess
     ) -> None:
         before = process(world, ONE, 5)
@@ -128,7 +128,7 @@ class TestOneReader:
         checker.held(process(world, ONE, 10), P)
         assert said == []
 
-    def test_one_that_was_given_up_may_go_on_where_its_table_refuses(
+    def test_a_lost_consumer_may_read_on_where_its_table_refuses_late_writes(
         self, checker: OneReader, said: Said, world: World, controller: ControllerProcess
     ) -> None:
         checker.held(process(world, ONE, 10), P)
@@ -145,7 +145,7 @@ class TestOneReader:
         checker.started(controller, TWO, start(service=ORDINARY))
         assert said == [1]
 
-    def test_one_that_the_platform_called_gone_is_the_platforms_lie(
+    def test_a_consumer_that_the_platform_reported_gone_is_excused(
         self, checker: OneReader, said: Said, world: World, controller: ControllerProcess
     ) -> None:
         one = process(world, ONE, 10)

@@ -21,7 +21,7 @@ def settings(manner: str) -> ConsumerSettings:
 
 
 class FakeProcess:
-    """Runs until it is told to end, or ignores that, or falls at once."""
+    """Runs until SIGTERM, or ignores it, or crashes at once."""
 
     def __init__(self, agenda: Agenda, platform: SimulatedPlatform, manner: str) -> None:
         self._agenda, self._platform, self._manner = agenda, platform, manner

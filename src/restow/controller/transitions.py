@@ -18,7 +18,7 @@ class Stage(StrEnum):
 
 
 class Cause(StrEnum):
-    """Why the controller changes its stage: a name for event logs, and words for people."""
+    """Why the controller changes its stage: a name for event logs, and words for operators."""
 
     words: str
 

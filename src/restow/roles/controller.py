@@ -161,12 +161,12 @@ class ControllerProcess:
 
     def _act(self, effects: Iterable[Effect]) -> None:
         sends = [self._addressed(effect) for effect in effects if isinstance(effect, Send)]
-        changes = [effect for effect in effects if isinstance(effect, PlatformRequest)]
-        self._grow_topics(changes)
-        if sends or changes:
-            self._commit(sends, changes)
-        for start in range(0, len(changes), self._platform.at_once):
-            some = changes[start : start + self._platform.at_once]
+        requests = [effect for effect in effects if isinstance(effect, PlatformRequest)]
+        self._grow_topics(requests)
+        if sends or requests:
+            self._commit(sends, requests)
+        for start in range(0, len(requests), self._platform.at_once):
+            some = requests[start : start + self._platform.at_once]
             if time.monotonic() - self._committed_s > IN_CHARGE_FOR_S:
                 self._commit((), some)
             self._change(some)
@@ -179,29 +179,29 @@ class ControllerProcess:
             return Addressed(send.consumer, send.message)
         return Addressed(send.consumer, send.message, common_version(type(send.message), view.versions))
 
-    def _commit(self, sends: Iterable[Addressed], changes: Iterable[PlatformRequest]) -> None:
+    def _commit(self, sends: Iterable[Addressed], requests: Iterable[PlatformRequest]) -> None:
         epoch = self._state.epoch
         assert epoch is not None, "a controller acts only after it took over the group"
-        changes = tuple(changes)
+        requests = tuple(requests)
         intention = PlatformChangeIntended(
             epoch,
-            create=tuple(change.consumer for change in changes if isinstance(change, CreateConsumer)),
-            delete=tuple(change.consumer for change in changes if isinstance(change, DeleteConsumer)),
-            restart=tuple(change.consumer for change in changes if isinstance(change, RestartConsumer)),
+            create=tuple(request.consumer for request in requests if isinstance(request, CreateConsumer)),
+            delete=tuple(request.consumer for request in requests if isinstance(request, DeleteConsumer)),
+            restart=tuple(request.consumer for request in requests if isinstance(request, RestartConsumer)),
         )
-        self._channel.send(tuple(sends), intention if changes else None)
+        self._channel.send(tuple(sends), intention if requests else None)
         self._committed_s = time.monotonic()
 
-    def _grow_topics(self, changes: Iterable[PlatformRequest]) -> None:
+    def _grow_topics(self, requests: Iterable[PlatformRequest]) -> None:
         """Grows the topics, so that a new consumer's partitions exist before it does."""
-        needed = max((change.consumer for change in changes if isinstance(change, CreateConsumer)), default=0)
+        needed = max((request.consumer for request in requests if isinstance(request, CreateConsumer)), default=0)
         if needed > self._grown_to:
             grow_topics(self._admin, self._settings.topics, max(needed, self._settings.topics.most_consumers))
             self._channel.learn_partitions()
             self._grown_to = max(needed, self._settings.topics.most_consumers)
 
-    def _change(self, changes: Sequence[PlatformRequest]) -> None:
-        for refused in self._platform.take(changes):
+    def _change(self, requests: Sequence[PlatformRequest]) -> None:
+        for refused in self._platform.take(requests):
             request = refused.request
             self._waiting.append(PlatformRefused(request.consumer, request.action, refused.reason))
 

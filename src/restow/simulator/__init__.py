@@ -18,5 +18,5 @@ checkers.py     what must never happen, one checker per property
 rolls.py        the checker of rolls
 coverage.py     which events, effects, transitions and faults have occurred
 measures.py     cost, moves, pauses, latency and backlog over time
-summary.py      those in a dozen numbers
+summary.py      the measures of a run in a dozen numbers
 """

@@ -92,7 +92,7 @@ class OneReader:
 
 
 def _mistaken_for(controller: "ControllerProcess") -> list[ConsumerId]:
-    """Numbers for which a consumer answers that was reported gone, instead of the one that has the number now."""
+    """Numbers for which a process answers that was reported gone, instead of the number's present consumer."""
     views = controller.state.consumers
     return [
         zombie.number
