@@ -69,7 +69,7 @@ def test_a_partition_is_read_from_its_name_and_back(name: str, partition: TopicP
 )
 def test_what_is_no_partition_is_told_what_one_looks_like(name: str) -> None:
     assert refusal(lambda: TopicPartition.parse(name)) == (
-        f"'{name}' is no partition; write the topic, a dash and the number, like orders-7"
+        f"'{name}' is not a partition; write the topic, a dash and the number, like orders-7"
     )
 
 

@@ -1,19 +1,19 @@
-"""The few errors of restow. Each message is one line that says where, what, and what would be right.
+"""The base of restow's errors. Each message is one line: where, what, and what would be right.
 
-    RestowError            anything a person can act on; the CLI prints it and exits with its `exit_code`
-    └── InvalidInput       what a person wrote (a file, an option, a setting) can't be used; exit code 2
+    RestowError            something the user can act on; the CLI prints it and exits with its `exit_code`
+    └── InvalidInput       invalid input: a file, an option, a setting, a record; exit code 2
 
-A bug is never one of these: bugs are assertions and keep their traceback.
+Bugs are none of these: they are assertions and keep their traceback.
 """
 
 
 class RestowError(Exception):
-    """Something a person can act on. The message says how."""
+    """An error that the user can act on. The message says how."""
 
     exit_code = 1
 
 
 class InvalidInput(RestowError):
-    """What a person wrote can't be used. The message names the place, the value and what would be right."""
+    """Invalid input. The message names the place, the value and what would be right."""
 
     exit_code = 2

@@ -1,7 +1,7 @@
-"""The nouns of restow: partitions, consumers, speeds, capacities, assignments and the difference of two assignments.
+"""The domain model: partitions, consumers, speeds, capacities, assignments, and the difference of two assignments.
 
-Every module speaks in these values. They are immutable, they are checked where they are made, and whatever leaves
-them is sorted, so that the same input gives the same output whatever the order it arrived in.
+All values are immutable, validated on construction, and iterate in sorted order, so that decisions don't depend on the
+order of their input.
 """
 
 import math
@@ -16,12 +16,12 @@ from typing import Any, NamedTuple, NewType, TypeVar, overload
 from restow.errors import InvalidInput
 
 ConsumerId = NewType("ConsumerId", int)
-"""A consumer's number, from 1 on: its partition of the controller topic, whose partition 0 is the controller's."""
+"""A consumer's number, from 1 on. It is also its partition of the controller topic; partition 0 is the controller's."""
 
 FIRST_CONSUMER = ConsumerId(1)
 
 PARTITION_NAME = re.compile(r"(?P<topic>.+)-(?P<number>0|[1-9][0-9]{0,9})")
-"""No leading zeros: a partition has one name, so that it can't be listed twice unnoticed."""
+"""Without leading zeros, so that each partition has exactly one name."""
 
 K = TypeVar("K", bound=Any)
 V = TypeVar("V")
@@ -29,7 +29,7 @@ T = TypeVar("T")
 
 
 class TopicPartition(NamedTuple):
-    """A tuple, because a group may have a hundred thousand of them to sort and to look up in one decision."""
+    """A tuple, because one decision may sort and look up a hundred thousand of them."""
 
     topic: str
     partition: int
@@ -41,12 +41,12 @@ class TopicPartition(NamedTuple):
     def parse(cls, name: str) -> "TopicPartition":
         parts = PARTITION_NAME.fullmatch(name)
         if not parts:
-            raise InvalidInput(f"'{name}' is no partition; write the topic, a dash and the number, like orders-7")
+            raise InvalidInput(f"'{name}' is not a partition; write the topic, a dash and the number, like orders-7")
         return cls(parts["topic"], int(parts["number"]))
 
 
 class SortedMapping(Mapping[K, V]):
-    """A read-only mapping in the order of its keys, each of which is given once."""
+    """A read-only mapping, sorted by key. Raises InvalidInput if a key is given twice."""
 
     __slots__ = ("__dict__", "_items")
 
@@ -73,8 +73,8 @@ class SortedMapping(Mapping[K, V]):
     def __contains__(self, key: object) -> bool:
         return key in self._items
 
-    # Mapping's own `get` catches a KeyError, and its views look every key up again; those of a dict don't, and are as
-    # read-only.
+    # Those of Mapping are slower: `get` catches a KeyError, and the views look up every key again. A dict's views are
+    # read-only too.
     @overload
     def get(self, key: K, /) -> V | None: ...
     @overload
@@ -92,7 +92,7 @@ class SortedMapping(Mapping[K, V]):
         return self._items.items()
 
     def values_of(self, keys: "SortedMapping[K, Any]", missing: V) -> Iterable[V]:
-        """The value of each of the other's keys, in its order. Usually the keys are the same, and none is looked up."""
+        """The value of each key of `keys`, in its order. Equal keys, the usual case, need no lookups."""
         if list(keys) == list(self):
             return self._items.values()
         return map(self._items.get, keys, repeat(missing))
@@ -113,7 +113,7 @@ class SortedMapping(Mapping[K, V]):
 
 
 class Speeds(SortedMapping[TopicPartition, float]):
-    """How fast each partition is written, in bytes/s: finite and not negative."""
+    """The write speed of each partition in bytes/s: finite, 0 or more."""
 
     def __init__(
         self, bytes_per_s: Mapping[TopicPartition, float] | Iterable[tuple[TopicPartition, float]] = ()
@@ -130,7 +130,8 @@ class Speeds(SortedMapping[TopicPartition, float]):
 
 @dataclass(frozen=True, slots=True)
 class Capacities:
-    """What each consumer sustains, in bytes/s; a consumer that is not named has the default, as new ones have."""
+    """The throughput that each consumer sustains, in bytes/s. Consumers without an entry, as new ones, have the
+    default."""
 
     default: float
     of_consumer: SortedMapping[ConsumerId, float] = field(default_factory=SortedMapping)
@@ -153,7 +154,7 @@ class Move(NamedTuple):
 
 @dataclass(frozen=True, slots=True)
 class Difference:
-    """What turns one assignment into another. A move is a stop and a start; the stops and starts include it."""
+    """The steps from one assignment to another. A move is a stop and a start, which are also in `stop` and `start`."""
 
     create: tuple[ConsumerId, ...] = ()
     delete: tuple[ConsumerId, ...] = ()
@@ -166,7 +167,8 @@ class Difference:
 
 
 class Assignment(SortedMapping[TopicPartition, ConsumerId]):
-    """Which consumer reads which partition. A partition has one consumer; a consumer may have no partition yet."""
+    """Which consumer reads which partition. A partition has one consumer; a consumer may be idle, without
+    partitions."""
 
     def __init__(
         self,
@@ -182,7 +184,7 @@ class Assignment(SortedMapping[TopicPartition, ConsumerId]):
 
     @classmethod
     def of_consumers(cls, held: Mapping[ConsumerId, Iterable[TopicPartition]]) -> "Assignment":
-        """The same, told consumer by consumer. Two of them holding one partition is refused."""
+        """From the partitions of each consumer. Raises InvalidInput if a partition is given twice."""
         owners: dict[TopicPartition, ConsumerId] = {}
         for consumer in sorted(held):
             for partition in held[consumer]:
@@ -216,7 +218,7 @@ class Assignment(SortedMapping[TopicPartition, ConsumerId]):
         return SortedMapping({consumer: tuple(partitions) for consumer, partitions in held.items()})
 
     def loads(self, speeds: Mapping[TopicPartition, float]) -> SortedMapping[ConsumerId, float]:
-        """The speed each consumer carries; a partition without a measured speed counts as 0."""
+        """The load of each consumer: the sum of its partitions' speeds. A partition without a speed counts as 0."""
         return SortedMapping(
             {
                 consumer: math.fsum(speeds.get(partition, 0.0) for partition in partitions)
@@ -225,7 +227,7 @@ class Assignment(SortedMapping[TopicPartition, ConsumerId]):
         )
 
     def moves_to(self, following: "Assignment") -> tuple[Move, ...]:
-        """Partitions whose consumer changes. A first placement is no move, nor is a partition that is given up."""
+        """Partitions whose consumer changes. Partitions that are only in one of the assignments are no moves."""
         return tuple(
             Move(partition, self._items[partition], target)
             for partition, target in following.items()

@@ -8,9 +8,9 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from restow.model import TopicPartition
-from restow.monitor.compaction import FRAME_BYTES, LEARNT_FROM, LEAST_SLACK, MOST_DOUBT
+from restow.monitor.compaction import FRAME_BYTES, LEARNT_FROM, LEAST_SLACK, MOST_UNCERTAIN
 from restow.monitor.meter import Meter, MeterSettings
-from restow.monitor.sample import PartitionLook, Sample
+from restow.monitor.sample import PartitionSample, Sample
 
 P0 = TopicPartition("orders", 0)
 WINDOW_S = 5
@@ -43,7 +43,7 @@ def told(seconds: Sequence[Second], window_s: float = WINDOW_S, *, compacted: bo
         offset += second.records
         size += second.records * second.record_bytes + late - second.late_bytes - second.removed_bytes
         late = second.late_bytes
-        measured = meter.take(Sample.of(float(time_s), {P0: PartitionLook(offset, size, compacted=compacted)}))
+        measured = meter.take(Sample.of(float(time_s), {P0: PartitionSample(offset, size, compacted=compacted)}))
         if measured:
             assert measured.filtered_bytes_per_s[0] >= 0
             found.append(Told(round(float(measured.bytes_per_s[0]), 6), bool(measured.estimated[0])))
@@ -133,7 +133,7 @@ def test_with_records_of_one_size_nothing_is_made_up_and_what_is_not_flagged_is_
     for one, true in zip(told(seconds), written(seconds, WINDOW_S), strict=True):
         assert one.bytes_per_s <= true + TOLD
         if not one.estimated:
-            assert one.bytes_per_s >= (1 - MOST_DOUBT) * true - TOLD
+            assert one.bytes_per_s >= (1 - MOST_UNCERTAIN) * true - TOLD
 
 
 @given(compacted_seconds(st.integers(950, 1050)))

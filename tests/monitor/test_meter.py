@@ -8,15 +8,15 @@ import pytest
 from restow.errors import InvalidInput
 from restow.model import TopicPartition
 from restow.monitor.meter import Meter, MeterReading, MeterSettings
-from restow.monitor.sample import NO_ANSWER, UNREADABLE, PartitionLook, Sample
+from restow.monitor.sample import NO_ANSWER, UNREADABLE, PartitionSample, Sample
 
 P0, P1, P2 = (TopicPartition("orders", number) for number in range(3))
 OTHER = TopicPartition("payments", 0)
 FIRST, SECOND = {"orders": "id-1"}, {"orders": "id-2"}
 
 
-def look(records: int, size: int | None, start: int = 0, leader: int = 1) -> PartitionLook:
-    return PartitionLook(records, size, start, leader)
+def look(records: int, size: int | None, start: int = 0, leader: int = 1) -> PartitionSample:
+    return PartitionSample(records, size, start, leader)
 
 
 def measured(samples: Iterable[Sample], settings: MeterSettings | None = None) -> MeterReading:
@@ -27,7 +27,7 @@ def measured(samples: Iterable[Sample], settings: MeterSettings | None = None) -
     return last
 
 
-def of_one(*looks: PartitionLook) -> tuple[float, float, bool]:
+def of_one(*looks: PartitionSample) -> tuple[float, float, bool]:
     """Bytes/s, records/s and whether it is an estimate, from looks at one partition that are 1 s apart."""
     found = measured(Sample.of(float(second), {P0: one}) for second, one in enumerate(looks))
     return round(float(found.bytes_per_s[0]), 6), float(found.records_per_s[0]), bool(found.estimated[0])

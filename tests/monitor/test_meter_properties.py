@@ -7,7 +7,7 @@ from hypothesis import strategies as st
 
 from restow.model import TopicPartition
 from restow.monitor.meter import Meter, MeterReading, MeterSettings
-from restow.monitor.sample import PartitionLook, Sample
+from restow.monitor.sample import PartitionSample, Sample
 
 P0 = TopicPartition("orders", 0)
 
@@ -38,9 +38,9 @@ class Log:
         kept = self.sizes[self.leader]
         self.sizes[self.leader] = [size for index, size in enumerate(kept) if index % share == 0]
 
-    def look(self) -> PartitionLook:
+    def look(self) -> PartitionSample:
         size = sum(self.sizes[self.leader]) if self.readable else None
-        return PartitionLook(self.records, size, self.start, self.leader)
+        return PartitionSample(self.records, size, self.start, self.leader)
 
 
 def happenings(record: st.SearchStrategy[int]) -> st.SearchStrategy[list[tuple[str, object]]]:
@@ -131,6 +131,6 @@ def test_the_filtered_speed_lies_between_the_slowest_and_the_fastest_second(
     for second, sizes in enumerate([[], *appends]):
         log.append(sizes)
         written.append(sum(sizes))
-        measurement = meter.take(Sample.of(float(second), {P0: PartitionLook(log.records, log.written)}))
+        measurement = meter.take(Sample.of(float(second), {P0: PartitionSample(log.records, log.written)}))
         if measurement:
             assert min(written[1:]) - 1e-6 <= measurement.filtered_bytes_per_s[0] <= max(written[1:]) + 1e-6

@@ -8,7 +8,7 @@ import pytest
 from restow.errors import InvalidInput
 from restow.model import SortedMapping, Speeds, TopicPartition
 from restow.monitor.meter import Meter
-from restow.monitor.sample import PartitionLook, Sample
+from restow.monitor.sample import PartitionSample, Sample
 from restow.protocol.measurement import Measurement, PartitionSpeed, decode, encode
 
 GOLDEN = Path(__file__).parent / "golden" / "measurement-v1.json"
@@ -31,10 +31,14 @@ MEASUREMENT = Measurement(
 def test_a_measurement_is_published_with_everything_a_reader_needs() -> None:
     meter = Meter()
     meter.take(
-        Sample.of(5.0, {P2: PartitionLook(81240, 9915740), P10: PartitionLook(6, None), OTHER: PartitionLook(0, 0)})
+        Sample.of(
+            5.0, {P2: PartitionSample(81240, 9915740), P10: PartitionSample(6, None), OTHER: PartitionSample(0, 0)}
+        )
     )
     measured = meter.take(
-        Sample.of(7.0, {P2: PartitionLook(81260, 9918240), P10: PartitionLook(7, None), OTHER: PartitionLook(0, 0)})
+        Sample.of(
+            7.0, {P2: PartitionSample(81260, 9918240), P10: PartitionSample(7, None), OTHER: PartitionSample(0, 0)}
+        )
     )
     assert measured is not None
     published = measured.to_measurement("2026-03-01T12:00:00.250Z")
@@ -71,7 +75,10 @@ def test_the_controller_packs_by_the_filtered_speeds() -> None:
         ({"time": 5}, "time is 5; it must be a time in UTC, like 2026-03-01T12:00:00.250Z"),
         ({"window_s": "30"}, "window_s is '30'; it must be a number, 0 or more"),
         ({"topics": [1]}, "topics is [1]; it must be an object"),
-        ({"topics": {"a": {"x": {}}}}, "'a-x' is no partition; write the topic, a dash and the number, like orders-7"),
+        (
+            {"topics": {"a": {"x": {}}}},
+            "'a-x' is not a partition; write the topic, a dash and the number, like orders-7",
+        ),
         ({"topics": {"a": {"0": {}}}}, "topics.a.0.bytes_per_s is None; it must be a number, 0 or more"),
     ],
 )

@@ -79,7 +79,7 @@ SPEED = "it must be a number of bytes/s from 0 to 1e+18"
         ("[]", f"the whole is []; {ARRAY}, with one step or more"),
         ("[{}, 7]", '[1] is 7; it must be an object of topics, {"orders": {"7": 1250.0}}'),
         ('[{"orders": [1]}]', '[0].orders is [1]; it must be an object of partitions, {"7": 1250.0}'),
-        ('[{"orders": {"x": 1}}]', "[0].orders.x is no partition; write the number of one, like orders.7"),
+        ('[{"orders": {"x": 1}}]', "[0].orders.x is not a partition; write the number of one, like orders.7"),
         ('[{"orders": {"-1": 1}}]', "[0].orders.-1 is no partition"),
         ('[{"orders": {"²": 1}}]', "[0].orders.² is no partition"),
         ('[{"orders": {"99999999999": 1}}]', "[0].orders.99999999999 is no partition"),

@@ -1,16 +1,16 @@
-"""The filter: how far back each partition's writes have had one speed, so that the mean is taken over that and no more.
+"""Change detection: since when each partition has had its present speed, so that the filter averages no further back.
 
-A mean over a long window is calm and late; over a short one it is early and restless. So the window is as long as the
-speed stays the same: when the intervals of a window are told much better by two speeds than by one, the older ones are
-dropped. For every interval at which the speed may have changed, its own left out since it holds both speeds, let
+A mean over a long window is stable and late; over a short one it is early and noisy. So the window lasts as long as the
+speed stays the same: when two speeds explain the intervals of a window much better than one, the older intervals are
+dropped. For every interval in which the speed may have changed (itself left out, since it has both speeds), let
 
-    rss_1 = what is left of the squared deviations with one mean     rss_2 = with a mean before and a mean after
+    rss_1 = the residual sum of squares with one mean     rss_2 = with a mean before and a mean after
 
-The change is believed where (intervals - 2) * ln(rss_1 / rss_2) is greatest and above a threshold: a likelihood ratio
-whose noise is the measured one, so that a steady partition's step of 10 % counts and a restless one's hiccup doesn't.
-The two newest intervals must lie nearer to the new mean than to the old: one burst is no change. While a change is
-young, its place is looked for anew with every sample, and it is taken back if it doesn't bear out.
-docs/decisions/010 tells what else was tried. The meter in `meter.py` calls this.
+The change is where (intervals - 2) * ln(rss_1 / rss_2) is greatest, if it is above a threshold. This is a likelihood
+ratio with the measured noise: a steady partition's step of 10 % counts, a noisy one's fluctuation doesn't. The two
+newest intervals must be nearer to the new mean than to the old one: a single burst is no change. While a change is
+young, each sample locates it again, and it is revoked if its score falls. `meter.py` calls this; docs/decisions/010
+compares alternatives.
 """
 
 from dataclasses import dataclass
@@ -22,26 +22,26 @@ from restow.monitor.sample import Flags, Floats, Integers
 
 LEAST_BEFORE: Final = 3
 LEAST_AFTER: Final = 2
-"""Intervals that a speed must have been seen for, on each side of a change."""
+"""Intervals with the same speed that a change needs on each side."""
 
 MATURE: Final = 10
-"""A change this many intervals old is certain: its place is settled, and what was before it is forgotten."""
+"""A change this many intervals old is settled: it is not moved any more, and what was before it is dropped."""
 
 KEPT_ABOVE: Final = 0.5
-"""A young change is taken back when its score falls below this share of the threshold."""
+"""A young change is revoked when its score falls below this share of the threshold."""
 
 RELATIVE_NOISE: Final = 0.01
-"""No partition is taken to be steadier than this; without it, a change of nothing would count where nothing varies."""
+"""The least noise that is assumed; without it, the smallest change of a perfectly steady partition would count."""
 
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Changes:
-    """When the speed of each partition last changed: columns over the partitions, on the samples' clock."""
+    """When the speed of each partition last changed, on the samples' clock, in columns over the partitions."""
 
     settled_s: Floats
-    """The last certain change; what was written before it is never looked at again."""
+    """The last settled change; intervals before it are not used again."""
     latest_s: Floats
-    """The latest change, which may still be young. Not before the settled one."""
+    """The latest change, settled or young."""
 
     @classmethod
     def none(cls, partitions: int) -> "Changes":
@@ -55,10 +55,10 @@ class Changes:
 
 
 def detected(changes: Changes, begins_s: Floats, seconds: Floats, written: Floats, threshold: float) -> Changes:
-    """The changes, now that a newer interval is known.
+    """Updates the changes with a new interval.
 
-    `begins_s` has one value an interval, oldest first; `seconds` and `written` have a row an interval and a column a
-    partition. Seconds are 0 where a partition has no such interval.
+    `begins_s` has one value per interval, oldest first; `seconds` and `written` have a row per interval and a column
+    per partition. Seconds are 0 where a partition lacks the interval.
     """
     if len(begins_s) < LEAST_BEFORE + 1 + LEAST_AFTER:
         return changes
@@ -75,10 +75,9 @@ def detected(changes: Changes, begins_s: Floats, seconds: Floats, written: Float
 
 
 def since_change(changes: Changes, begins_s: Floats, seconds: Floats) -> Flags:
-    """Which intervals have the present speed, as far as is known.
+    """Which intervals have the present speed.
 
-    The first of them is left out as soon as there are others, for the change may have been a little later than it
-    looked.
+    The first of them is left out as soon as there are others: the change may have been within it.
     """
     after = (begins_s[:, None] >= changes.latest_s) & (seconds > 0)
     place = after.cumsum(axis=0)
@@ -88,7 +87,7 @@ def since_change(changes: Changes, begins_s: Floats, seconds: Floats) -> Flags:
 
 
 def _scores(seconds: Floats, written: Floats, agreement_asked: Flags) -> Floats:
-    """For each interval that may hold the change (from the second to the last but two): how well two speeds do."""
+    """The score of a change in each interval, from the second to the third last."""
     present = seconds > 0
     speed = np.divide(written, seconds, out=np.zeros_like(written), where=present)
     time, total = seconds.cumsum(axis=0), written.cumsum(axis=0)

@@ -1,19 +1,19 @@
-"""What compaction hid: a compacted log that grew by less than its records must have taken.
+"""Corrects the growth of a compacted log: bytes that compaction removed while new records were written.
 
-Compaction rewrites old segments while new records come, so that a log may grow, and yet by too little. Offsets tell the
-records; what is known of a partition's own bytes a record tells what they should have taken. `increments.py` calls this
-for the partitions of compacted topics, and for the intervals whose growth it would take for what was written.
+Compaction rewrites old segments while records arrive, so that a log may grow by less than was written to it. The
+offsets give the number of records, and the partition's usual bytes per record the growth to expect. `increments.py`
+calls this for partitions of compacted topics, in intervals whose growth it would otherwise trust.
 
-    learning    in the first intervals there is nothing to check growth by: it is told as it is, and as an estimate
-    believed    growth is about what the records must have taken, or more: compaction never makes a log grow
-    raised      growth is too low, by more than the bytes a record vary: records x bytes a record is told, an estimate
-    relearnt    too low, but three times in a row by the same: the records became smaller; what was raised is withdrawn
+    learning    in the first intervals there is nothing to compare with: growth is taken as it is, as an estimate
+    trusted     growth is about as expected, or more: compaction never makes a log grow
+    raised      growth is too low by more than the usual variation: records x bytes per record instead, an estimate
+    relearnt    three times in a row too low by the same: records became smaller, and what was raised is withdrawn
 
-A sample's offsets are a moment younger than its sizes: a burst that came in between has its records in one interval and
-its bytes in the next. What was raised for the one is withdrawn when the next has as much too much.
+A sample reads offsets shortly after sizes: a burst in between has its records in one interval and its bytes in the
+next. What was raised for the first interval is withdrawn when the second has the same excess.
 
-Two things are not seen: a compaction that takes the same share of every interval, and one that takes just as much as
-larger records bring.
+Two things go unnoticed: a compaction that removes the same share in every interval, and one that removes exactly as
+much as larger records add.
 """
 
 from dataclasses import dataclass, replace
@@ -24,45 +24,45 @@ import numpy as np
 from restow.monitor.sample import Flags, Floats, Integers
 
 LEARNT_FROM: Final = 5
-"""Intervals from which a partition's bytes a record, and how much these vary, are known."""
+"""Intervals after which a partition's bytes per record and their variance are known."""
 
 REMEMBERED: Final = 20
-"""Intervals over which they are averaged."""
+"""Intervals over which both are averaged."""
 
 LEAST_SLACK: Final = 0.03
 DEVIATIONS: Final = 3.0
-"""Growth is too low when it is below what was to be expected by this share, and by so many standard deviations."""
+"""Growth is too low if it is below the expected growth by this share and by this many standard deviations."""
 
-MOST_DOUBT: Final = 0.1
-"""Growth that could be too low by more than this share and still be believed is told as an estimate."""
+MOST_UNCERTAIN: Final = 0.1
+"""Growth is marked as estimated if it could be too low by more than this share without being noticed."""
 
 AGREED: Final = 3
-"""So many intervals in a row that are too low by the same are no compaction."""
+"""This many intervals in a row that are too low by the same amount are no compaction."""
 
 FORGOTTEN_AFTER_S: Final = 30.0
-"""When all growth was too low for so long, what was known is of no use any more."""
+"""After this long with growth that is always too low, the known record size is discarded."""
 
 FRAME_BYTES: Final = 61
-"""Of a batch of records. At a higher speed more records share one, so that each takes less."""
+"""Overhead of a batch of records. At a higher speed more records share a batch, so that each takes less."""
 
 
 @dataclass(frozen=True, slots=True, eq=False)
-class Usual:
-    """What is known of partitions: means over the intervals whose growth was believed, a column each."""
+class RecordSizes:
+    """The usual size of each partition's records: means over the intervals whose growth was trusted."""
 
     intervals: Floats
-    """How many there were."""
+    """The number of those intervals."""
     bytes: Floats
     records: Floats
     variance: Floats
-    """Of the bytes a record, as a share of their mean."""
+    """Relative variance of the bytes per record."""
 
     @classmethod
-    def none(cls, partitions: int) -> "Usual":
+    def none(cls, partitions: int) -> "RecordSizes":
         return cls(*np.zeros((4, partitions)))
 
-    def taken(self, positions: Integers) -> "Usual":
-        return Usual(*_taken((self.intervals, self.bytes, self.records, self.variance), positions))
+    def taken(self, positions: Integers) -> "RecordSizes":
+        return RecordSizes(*_taken((self.intervals, self.bytes, self.records, self.variance), positions))
 
     @property
     def per_record(self) -> Floats:
@@ -72,17 +72,17 @@ class Usual:
     def is_known(self) -> Flags:
         return np.asarray((self.intervals >= LEARNT_FROM) & (self.bytes > 0))
 
-    def with_interval(self, growth: Floats, records: Floats, rows: Flags) -> "Usual":
-        """With one more interval in these rows."""
+    def with_interval(self, growth: Floats, records: Floats, rows: Flags) -> "RecordSizes":
+        """With one more interval in the given rows."""
         share = 1.0 / np.minimum(self.intervals + 1, REMEMBERED)
         off = np.where(self.bytes > 0, _ratio(_ratio(growth, records), self.per_record) - 1.0, 0.0)
-        # Compaction only lowers growth: once something is known, what lies above it tells how much it varies by itself.
+        # Compaction only lowers growth: once the mean is known, the values above it show the natural variation.
         square = np.where(self.is_known, 2 * np.maximum(off, 0.0) ** 2, off**2) / _fewer(records, self.records)
 
         def moved(mean: Floats, value: Floats) -> Floats:
             return np.where(rows, mean + share * (value - mean), mean)
 
-        return Usual(
+        return RecordSizes(
             np.where(rows, self.intervals + 1, self.intervals),
             moved(self.bytes, growth),
             moved(self.records, records),
@@ -91,123 +91,129 @@ class Usual:
 
 
 @dataclass(frozen=True, slots=True, eq=False)
-class Doubt:
-    """The newest intervals in a row whose growth was too low by the same, a column each; 0 where it was believed."""
+class Shortfall:
+    """The newest consecutive intervals whose growth was too low by the same amount; 0 where growth was trusted."""
 
     intervals: Floats
     bytes: Floats
     records: Floats
     raised: Floats
-    """Bytes that were told above the growth."""
+    """Bytes that were added to the growth."""
     seconds: Floats
-    """Since growth was last believed, whether they were too low by the same or not."""
+    """Since growth was last trusted, whether or not it was too low by the same amount."""
 
     @classmethod
-    def none(cls, partitions: int) -> "Doubt":
+    def none(cls, partitions: int) -> "Shortfall":
         return cls(*np.zeros((5, partitions)))
 
-    def taken(self, positions: Integers) -> "Doubt":
-        return Doubt(*_taken((self.intervals, self.bytes, self.records, self.raised, self.seconds), positions))
+    def taken(self, positions: Integers) -> "Shortfall":
+        return Shortfall(*_taken((self.intervals, self.bytes, self.records, self.raised, self.seconds), positions))
 
 
 @dataclass(frozen=True, slots=True, eq=False)
-class Sense:
-    """What the next interval of compacted partitions needs from those before it."""
+class CompactionState:
+    """What the next interval of compacted partitions needs from the earlier ones."""
 
-    usual: Usual
-    doubt: Doubt
+    usual: RecordSizes
+    shortfall: Shortfall
 
     @classmethod
-    def none(cls, partitions: int) -> "Sense":
-        return cls(Usual.none(partitions), Doubt.none(partitions))
+    def none(cls, partitions: int) -> "CompactionState":
+        return cls(RecordSizes.none(partitions), Shortfall.none(partitions))
 
-    def taken(self, positions: Integers) -> "Sense":
-        return Sense(self.usual.taken(positions), self.doubt.taken(positions))
+    def taken(self, positions: Integers) -> "CompactionState":
+        return CompactionState(self.usual.taken(positions), self.shortfall.taken(positions))
 
 
 @dataclass(frozen=True, slots=True, eq=False)
-class Judgement:
-    """Of an interval, a column each. Rows that were not asked for are told as they grew."""
+class Correction:
+    """The correction of an interval's growth; none in rows that were not asked for."""
 
     estimated: Flags
     raised: Floats
-    """Bytes to be told above the growth."""
+    """Bytes to add to the growth."""
     withdrawn: Floats
-    """Bytes that were raised in the intervals before this one, and were never written."""
+    """Bytes that were raised in earlier intervals and turned out not to have been written."""
 
     @classmethod
-    def none(cls, partitions: int) -> "Judgement":
+    def none(cls, partitions: int) -> "Correction":
         no, nothing = np.zeros(partitions, np.bool_), np.zeros(partitions)
         return cls(no, nothing, nothing)
 
 
-def judged(asked: Flags, growth: Floats, records: Floats, seconds: Floats, sense: Sense) -> tuple[Judgement, Sense]:
-    """What to make of the growth in the rows asked for, and what is known afterwards."""
-    usual, doubt = sense.usual, sense.doubt
+def corrected(
+    asked: Flags, growth: Floats, records: Floats, seconds: Floats, state: CompactionState
+) -> tuple[Correction, CompactionState]:
+    """Checks the growth in the rows asked for. Returns its correction, and the state for the next interval."""
+    usual, shortfall = state.usual, state.shortfall
     expected, known, slack = records * usual.per_record, usual.is_known, _slack(records, usual)
     least = records * _least_per_record(records, usual) * (1.0 - slack)
     written = asked & (records > 0)
     too_low = written & known & (growth < least)
-    run = _with_interval(doubt, growth, records, seconds, too_low, slack)
+    run = _with_interval(shortfall, growth, records, seconds, too_low, slack)
     relearnt = too_low & (run.intervals >= AGREED)
     forgotten = too_low & (run.seconds > FORGOTTEN_AFTER_S) & ~relearnt
 
     raised = np.where(too_low & ~relearnt & ~forgotten, expected - growth, 0.0)
     excess = np.where(asked & known & (growth > expected * (1.0 + slack)), growth - expected, 0.0)
-    withdrawn = np.where(relearnt, doubt.raised, np.minimum(excess, doubt.raised))
-    unchecked = written & (~known | (least < (1.0 - MOST_DOUBT) * expected))
-    believed = written & ~too_low
-    judgement = Judgement(unchecked | too_low | (withdrawn > 0), raised, withdrawn)
+    withdrawn = np.where(relearnt, shortfall.raised, np.minimum(excess, shortfall.raised))
+    unchecked = written & (~known | (least < (1.0 - MOST_UNCERTAIN) * expected))
+    trusted = written & ~too_low
+    correction = Correction(unchecked | too_low | (withdrawn > 0), raised, withdrawn)
 
-    run = replace(run, raised=np.where(too_low & (run.intervals <= 1), 0.0, doubt.raised - withdrawn) + raised)
-    usual = _chosen(relearnt, _known_from(run, usual.variance), _chosen(forgotten, Usual.none(len(growth)), usual))
-    usual = usual.with_interval(growth, records, believed | forgotten)
-    return judgement, Sense(usual, run.taken(np.where(believed | relearnt | forgotten, -1, np.arange(len(growth)))))
+    run = replace(run, raised=np.where(too_low & (run.intervals <= 1), 0.0, shortfall.raised - withdrawn) + raised)
+    usual = _chosen(
+        relearnt, _known_from(run, usual.variance), _chosen(forgotten, RecordSizes.none(len(growth)), usual)
+    )
+    usual = usual.with_interval(growth, records, trusted | forgotten)
+    return correction, CompactionState(
+        usual, run.taken(np.where(trusted | relearnt | forgotten, -1, np.arange(len(growth))))
+    )
 
 
-def _slack(records: Floats, usual: Usual) -> Floats:
-    """By what share an interval's bytes a record may lie below the usual ones: those of few records vary more."""
+def _slack(records: Floats, usual: RecordSizes) -> Floats:
+    """The share by which an interval's bytes per record may be below the usual ones: few records vary more."""
     return np.clip(DEVIATIONS * np.sqrt(usual.variance * _fewer(records, usual.records)), LEAST_SLACK, 1.0)
 
 
-def _least_per_record(records: Floats, usual: Usual) -> Floats:
-    """Where there are more records than usual, as many batches may have held them: each took less of their frames."""
+def _least_per_record(records: Floats, usual: RecordSizes) -> Floats:
+    """More records than usual may have come in the same number of batches, with less overhead each."""
     return np.maximum(usual.per_record - FRAME_BYTES * (1.0 - 1.0 / _fewer(usual.records, records)), 0.0)
 
 
 def _fewer(records: Floats, others: Floats) -> Floats:
-    """How many times fewer the records are than the others; 1 where they aren't."""
+    """How many times more the others are; 1 where they are fewer."""
     return np.maximum(_ratio(others, records), 1.0)
 
 
 def _with_interval(
-    doubt: Doubt, growth: Floats, records: Floats, seconds: Floats, too_low: Flags, slack: Floats
-) -> Doubt:
-    """The run goes on with an interval that is too low by the same, and begins anew with another one."""
-    so_far, now = _ratio(doubt.bytes, doubt.records), _ratio(growth, records)
-    goes_on = (doubt.intervals > 0) & (np.abs(now - so_far) <= slack * so_far)
+    shortfall: Shortfall, growth: Floats, records: Floats, seconds: Floats, too_low: Flags, slack: Floats
+) -> Shortfall:
+    """Continues the run with an interval that is too low by the same amount, or starts a new run with another one."""
+    so_far, now = _ratio(shortfall.bytes, shortfall.records), _ratio(growth, records)
+    continues = (shortfall.intervals > 0) & (np.abs(now - so_far) <= slack * so_far)
 
     def added(before: Floats, value: Floats) -> Floats:
-        # Growth of nothing begins no run: whatever became smaller, a record takes something.
+        # No growth at all starts no run: however small records became, they take some bytes.
         anew = np.where(growth > 0, value, 0.0)
-        return np.where(too_low, np.where(goes_on, before + value, anew), before)
+        return np.where(too_low, np.where(continues, before + value, anew), before)
 
-    return Doubt(
-        added(doubt.intervals, np.ones_like(growth)),
-        added(doubt.bytes, growth),
-        added(doubt.records, records),
-        doubt.raised,
-        doubt.seconds + np.where(too_low, seconds, 0.0),
+    return Shortfall(
+        added(shortfall.intervals, np.ones_like(growth)),
+        added(shortfall.bytes, growth),
+        added(shortfall.records, records),
+        shortfall.raised,
+        shortfall.seconds + np.where(too_low, seconds, 0.0),
     )
 
 
-def _known_from(run: Doubt, variance: Floats) -> Usual:
+def _known_from(run: Shortfall, variance: Floats) -> RecordSizes:
     intervals = np.maximum(run.intervals, 1.0)
-    return Usual(np.full_like(variance, LEARNT_FROM), run.bytes / intervals, run.records / intervals, variance)
+    return RecordSizes(np.full_like(variance, LEARNT_FROM), run.bytes / intervals, run.records / intervals, variance)
 
 
-def _chosen(rows: Flags, one: Usual, other: Usual) -> Usual:
-    return Usual(
+def _chosen(rows: Flags, one: RecordSizes, other: RecordSizes) -> RecordSizes:
+    return RecordSizes(
         np.where(rows, one.intervals, other.intervals),
         np.where(rows, one.bytes, other.bytes),
         np.where(rows, one.records, other.records),

@@ -1,7 +1,7 @@
-"""The meter: samples in, a measurement out. It keeps what was written in the last 30 s, and nothing older.
+"""The meter turns samples into speeds. It keeps what was written in the last window (30 s), and nothing older.
 
-`restow monitor` and `restow study monitor` each hold one and give it every sample they take. All is columns over the
-partitions; the cost of a sample grows with their number alone, and so does the memory.
+`restow monitor` and `restow study monitor` pass it every sample they take. All state is columns over the partitions:
+time per sample and memory grow only with the number of partitions.
 """
 
 import math
@@ -20,17 +20,17 @@ from restow.monitor.sample import NO_ANSWER, UNREADABLE, Flags, Floats, Integers
 from restow.protocol.measurement import Measurement, PartitionSpeed
 
 SLOTS: Final = 60
-"""A window has at most about this many intervals: samples that come faster are joined, and memory stays bounded."""
+"""A window has at most about this many intervals; more frequent samples are joined, so that memory stays bounded."""
 
 FULL: Final = 0.9
-"""The share of the window from which on a mean slides; before that it grows, and is calm by itself."""
+"""The share of the window from which on the mean is smoothed; before that the window grows and the mean is stable."""
 
 FADING: Final = 3.0
-"""How many times faster than the window the knowledge of a record's size fades, so that it is that of the present."""
+"""How many times faster than the window the known size of records decays, so that it follows the present."""
 
 MOST_ERRORS_OFF: Final = 2.0
-"""The smoothed speed stays this near to the mean, in standard errors of the mean: it is late only where that is in
-doubt, as when a burst enters the window, and not when the burst leaves it."""
+"""The smoothed speed stays this close to the mean, in standard errors of the mean: it lags only where the mean is
+uncertain, as when a burst enters the window, and not when the burst leaves it."""
 
 
 DECIMALS: Final = 1
@@ -40,11 +40,11 @@ DECIMALS: Final = 1
 @dataclass(frozen=True, slots=True)
 class MeterSettings:
     window_s: float = 30.0
-    """How far back the raw speed looks, and the filtered one at most."""
+    """Seconds over which the raw speed is averaged, and the filtered speed at most."""
     threshold: float = 30.0
-    """How sure a change must be before the filter forgets what was before it: higher is calmer, lower is earlier."""
+    """How significant a change must be before the filter drops what was before it: see changes.py."""
     smoothing_s: float = 6.0
-    """The time constant of the low-pass filter on the mean of a full window; 0 switches it off."""
+    """Time constant of the low-pass filter on the mean of a full window; 0 switches it off."""
 
     def __post_init__(self) -> None:
         for name, least in (("window_s", 0.0), ("threshold", 0.0)):
@@ -104,9 +104,9 @@ class Meter:
     def __init__(self, settings: MeterSettings | None = None) -> None:
         self._settings = settings or MeterSettings()
         self._last: Sample | None = None
-        """The newest look at every partition: of the last sample, or of the last that had an answer."""
+        """Every partition's newest row: of the last sample, or of the last one with an answer."""
         self._seen_s = np.zeros(0)
-        """When that was."""
+        """The time of that row."""
         self._topic_of = np.zeros(0, np.int64)
         self._slots: deque[_Slot] = deque()
         self._knowledge = Knowledge.none(0)
@@ -114,7 +114,7 @@ class Meter:
         self._level = np.zeros(0)
 
     def take(self, sample: Sample) -> MeterReading | None:
-        """The measurement up to this sample; None for the first one, and after a pause longer than the window."""
+        """Returns the reading up to this sample; None for the first sample, and after a gap longer than the window."""
         last = self._last
         if last is None or not last.partitions or sample.time_s - last.time_s > self._settings.window_s:
             self._start_over(sample)
@@ -141,10 +141,10 @@ class Meter:
         self._knowledge, self._changes, self._level = Knowledge.none(rows), Changes.none(rows), np.zeros(rows)
 
     def _follow(self, last: Sample, sample: Sample) -> Integers:
-        """Brings all that is remembered to the partitions of the sample.
+        """Aligns all state with the partitions of the sample.
 
-        Gives their positions in the last sample, -1 for those without a past: new ones, recreated ones, and those whose
-        last answer is older than the window.
+        Returns their positions in the last sample; -1 for partitions that start over: new ones, recreated ones, and
+        those whose last answer is older than the window.
         """
         same_rows = last.partitions == sample.partitions
         positions = np.arange(len(sample.partitions)) if same_rows else _positions(last.partitions, sample.partitions)
@@ -164,7 +164,7 @@ class Meter:
         return positions
 
     def _withdraw(self, bytes_: Floats) -> None:
-        """Takes back what was raised in the newest intervals and turned out not to have been written."""
+        """Withdraws bytes that compaction.py raised in the newest intervals and that were not written."""
         for index in reversed(range(len(self._slots) if bytes_.any() else 0)):
             slot = self._slots[index]
             here = np.minimum(bytes_, slot.written.raised)
@@ -177,7 +177,7 @@ class Meter:
             self._slots[-1] = _Slot(newest.begins_s, slot.ends_s, slot.written.joined_to(newest.written))
         else:
             self._slots.append(slot)
-        # A slot that began before the window has no place in it. Sampling is never exact: half a slot is let pass.
+        # Drops slots that began before the window. Samples are never exactly on time: half a slot is tolerated.
         oldest_s = slot.ends_s - self._settings.window_s * (1 + 0.5 / SLOTS)
         while self._slots[0].begins_s < oldest_s and len(self._slots) > 1:
             self._slots.popleft()
@@ -215,7 +215,7 @@ class Meter:
 
 
 def _standard_error(mean: Floats, seconds: Floats, written: Floats) -> Floats:
-    """How far a mean may be off, by how much the intervals differ."""
+    """The standard error of the mean, from the variance of the intervals."""
     squares = (written * _speed(written, seconds)).sum(axis=0)
     variance = np.maximum(squares - mean * written.sum(axis=0), 0.0) / np.maximum((seconds > 0).sum(axis=0) - 1, 1)
     return np.asarray(np.sqrt(_speed(variance, seconds.sum(axis=0))))
@@ -236,7 +236,7 @@ def _topic_numbers(partitions: tuple[TopicPartition, ...]) -> Integers:
 
 
 def _rows_of(last: Sample, sample: Sample, positions: Integers) -> Sample:
-    """The last sample over the partitions of the new one. What has no past is as it is now: nothing was written."""
+    """The last sample, over the partitions of the new one. A partition that starts over has its present row."""
     aligned = replace(
         last,
         partitions=sample.partitions,
@@ -250,7 +250,7 @@ def _rows_of(last: Sample, sample: Sample, positions: Integers) -> Sample:
 
 
 def _with_rows(sample: Sample, other: Sample, chosen: Flags) -> Sample:
-    """The sample, with the chosen rows of another one."""
+    """The sample with the chosen rows of another one."""
     if not chosen.any():
         return sample
     return replace(
@@ -263,7 +263,7 @@ def _with_rows(sample: Sample, other: Sample, chosen: Flags) -> Sample:
 
 
 def _answered(reading: MeterReading, sample: Sample) -> MeterReading:
-    """Without the partitions that gave no answer this time: what is known of them is stale."""
+    """Leaves out the partitions that gave no answer this time, whose speeds would be stale."""
     kept = sample.end_offset != NO_ANSWER
     if kept.all():
         return reading

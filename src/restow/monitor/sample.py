@@ -1,8 +1,7 @@
-"""One look at the cluster: where each partition's log begins and ends, how large it is, and who leads it.
+"""One sample of the cluster: each partition's start and end offset, leader, and the size of the leader's log.
 
-A sample is made of columns over the partitions, because a monitor may watch 50,000 of them every second. The sources
-in `restow.kafka` make samples from the brokers' answers, the study makes them from a model of a broker's log, and the
-meter in `meter.py` reads them.
+A sample consists of columns over the partitions, because a monitor may watch 50,000 of them every second.
+kafka/sampler.py makes samples from the brokers' answers, the study from a model of a broker's log; meter.py reads them.
 """
 
 from collections.abc import Iterable, Mapping
@@ -19,18 +18,18 @@ Integers = NDArray[np.int64]
 Flags = NDArray[np.bool_]
 
 UNREADABLE: Final = -1
-"""The size of a log that no broker told: its directory is offline, or the right to ask is missing."""
+"""The size of a log that no broker returned: its directory is offline, or the right Describe is missing."""
 
 NO_ANSWER: Final = -1
-"""The end offset of a partition that is there, but whose leader gave no answer this time."""
+"""The end offset of a partition whose leader did not answer this time."""
 
 
-class PartitionLook(NamedTuple):
-    """One row of a sample, for whoever makes one by hand."""
+class PartitionSample(NamedTuple):
+    """One row of a sample, for `Sample.of`."""
 
     end_offset: int
     size_bytes: int | None
-    """Of the leader's log; None: it can't be read."""
+    """Of the leader's log; None if it can't be read."""
     start_offset: int = 0
     leader: int = 1
     compacted: bool = False
@@ -39,30 +38,30 @@ class PartitionLook(NamedTuple):
 @dataclass(frozen=True, slots=True, eq=False)
 class Sample:
     time_s: float
-    """On a clock that never goes back; only differences count."""
+    """On a monotonic clock; only differences count."""
     partitions: tuple[TopicPartition, ...]
-    """Sorted. Give the same tuple again while the partitions stay the same: that spares a comparison."""
+    """Sorted. Pass the same tuple again while the partitions stay the same, which saves a comparison."""
     topic_ids: Mapping[str, str]
-    """A topic that was deleted and created again has another id. Topics without a known id may be left out."""
+    """A topic that was deleted and created again has another id. Topics whose id is unknown may be left out."""
     leader: Integers
-    """The broker whose log the size is of. Sizes of two brokers' logs are never compared."""
+    """The broker whose log was sized. Sizes of different brokers' logs are never compared."""
     start_offset: Integers
     end_offset: Integers
     """Or NO_ANSWER."""
     size_bytes: Integers
     """Of the leader's log, or UNREADABLE."""
     compacted: Flags
-    """Whether the topic's cleanup.policy is to compact, as far as is known."""
+    """Whether the topic's cleanup.policy is known to include compaction."""
     record_bytes: Mapping[TopicPartition, float] = field(default_factory=dict)
-    """Of partitions whose log's size nobody has ever told: of a record, by those that were read."""
+    """The mean size of records that were read, for partitions whose log has never been sized."""
 
     def __post_init__(self) -> None:
         for column in (self.leader, self.start_offset, self.end_offset, self.size_bytes, self.compacted):
-            assert column.shape == (len(self.partitions),), "a column has one value a partition"
+            assert column.shape == (len(self.partitions),), "a column has one value per partition"
 
     @classmethod
     def of(
-        cls, time_s: float, looks: Mapping[TopicPartition, PartitionLook], topic_ids: Mapping[str, str] | None = None
+        cls, time_s: float, looks: Mapping[TopicPartition, PartitionSample], topic_ids: Mapping[str, str] | None = None
     ) -> "Sample":
         partitions = tuple(sorted(looks))
         rows = [looks[partition] for partition in partitions]

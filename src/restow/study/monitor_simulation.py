@@ -13,7 +13,7 @@ import numpy as np
 
 from restow.model import TopicPartition
 from restow.monitor.meter import Meter, MeterSettings
-from restow.monitor.sample import PartitionLook, Sample
+from restow.monitor.sample import PartitionSample, Sample
 from restow.study.monitor import Observation, Series
 from restow.study.monitor_scenarios import Floats, Scenario
 
@@ -49,11 +49,11 @@ class LogModel:
         end = self._appends(time_s)
         return float(self.bytes[end - 1]) if end else 0.0
 
-    def look(self, time_s: float) -> PartitionLook:
+    def look(self, time_s: float) -> PartitionSample:
         end = self._appends(time_s)
         deleted = self._deleted(time_s - time_s % RETENTION_CHECK_S)
         gone = int(np.searchsorted(self.bytes, deleted, side="right"))
-        return PartitionLook(
+        return PartitionSample(
             end_offset=int(self.offsets[end - 1]) if end else 0,
             size_bytes=int(self.written(time_s) - (self.bytes[gone - 1] if gone else 0)),
             start_offset=int(self.offsets[gone - 1]) if gone else 0,

@@ -103,5 +103,5 @@ def read_speeds(step: Element) -> Speeds:
 
 def _partition_number(key: str, speed: Element) -> int:
     if not (key.isascii() and key.isdigit() and len(key) <= len(str(2**31))):
-        raise InvalidInput(f"{speed.file}: {speed.place} is no partition; write the number of one, like orders.7")
+        raise InvalidInput(f"{speed.file}: {speed.place} is not a partition; write the number of one, like orders.7")
     return int(key)
