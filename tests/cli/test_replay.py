@@ -24,7 +24,7 @@ above its trigger of 95 %; a-1 at 40 % was the lightest that sufficed; consumer 
       1001.0 s  transition  Reassign -> Manage: the assignment changes
       1001.0 s  consumer    consumer 3: creating it
       1001.0 s  platform    create consumer 3
-      1001.0 s  consumer    consumer 3: is ready, with 0 partitions
+      1001.0 s  consumer    consumer 3: ready, with 0 partitions
       1001.0 s  command     to consumer 1: stop a-1 (command 1)
       1001.0 s  command     to consumer 3: start a-1 (command 1)
       1001.0 s  transition  Manage -> Sentinel: every partition is where it should be

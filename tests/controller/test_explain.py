@@ -33,7 +33,7 @@ def lines(*effects: Effect) -> list[Line]:
         (Noted("decision", "a-0", "a-0 goes to consumer 2"), "decision", {"a-0"}, "a-0 goes to consumer 2"),
         (Noted("flag", "infeasible", "a-0 is fast"), "flag", {"infeasible"}, "infeasible: a-0 is fast"),
         (Noted("cleared", "infeasible", "resolved, …"), "flag", {"infeasible"}, "infeasible: resolved, …"),
-        (Noted("consumer", "consumer 2", "is gone"), "consumer", {"consumer 2"}, "consumer 2: is gone"),
+        (Noted("consumer", "consumer 2", "gone"), "consumer", {"consumer 2"}, "consumer 2: gone"),
         (
             Send(TWO, StopConsumingCommand(7, 3, 81, (A0, A1))),
             "command",

@@ -191,7 +191,7 @@ def test_a_consumer_first_seen_leaving_is_lost_until_it_is_gone() -> None:
     driver = Driver(rules({"a": PLAIN}))
     driver.starts()
     assert driver.lists(leaving=[1]) == ()
-    assert driver.words == ["consumer 1: is leaving; what it holds is unknown until it is gone"]
+    assert driver.words == ["consumer 1: leaving; what it holds is unknown until it is gone"]
     assert driver.causes == [Cause.ALL_KNOWN]
     assert driver.measures(a_0=40) == (create(2),)
     assert driver.is_ready(2) == ()
@@ -232,7 +232,7 @@ def test_an_unknown_consumer_in_a_later_list_is_queried_and_nothing_starts_until
 
 def test_a_consumer_that_is_no_longer_listed_is_gone(pair: Driver) -> None:
     pair.lists(2)
-    assert pair.words[0] == "consumer 1: is gone"
+    assert pair.words[0] == "consumer 1: gone"
     assert pair.causes == [Cause.GONE, Cause.CHANGE]
 
 

@@ -120,7 +120,7 @@ def test_the_deletion_of_a_leaving_consumer_is_repeated_until_it_is_gone(pair: D
     assert pair.phases == {1: "ready", 2: "leaving"}
     assert pair.waits(180) == (delete(2),)
     assert pair.goes(2) == ()
-    assert pair.words == ["consumer 2: is gone"]
+    assert pair.words == ["consumer 2: gone"]
     assert pair.moved == ()
 
 
@@ -206,7 +206,7 @@ def test_a_consumer_that_was_not_restarted_and_still_reports_continues(pair: Dri
     pair.fails(1)
     assert pair.phases == {1: "restarted", 2: "ready"}
     assert pair.waits(180) == ()
-    assert pair.words[-1] == "consumer 1: was not restarted and still reports; it continues"
+    assert pair.words[-1] == "consumer 1: not restarted and still reporting; it continues"
     assert pair.phases == {1: "ready", 2: "ready"}
 
 

@@ -86,14 +86,14 @@ def test_decisions_are_narrated_with_one_reason_and_checks_without_change_are_no
     assert lines == [
         "controller: 0 -> 1 consumers",
         "  consumer 1 is opened for a-0 and a-1, 80 % of its capacity",
-        "controller: consumer 1: is ready, with 0 partitions",
+        "controller: consumer 1: ready, with 0 partitions",
         "controller: 1 -> 2 consumers, 1 move of 0.4 capacities",
         "  consumer 2 is opened for a-1, 40 % of its capacity",
         (
             "  a-1 goes from consumer 1 to 2: consumer 1 was at 100 % of its capacity, above its trigger of 95 %; a-1 "
             "at 40 % was the lightest that sufficed; consumer 2 is opened (40 % after)"
         ),
-        "controller: consumer 2: is ready, with 0 partitions",
+        "controller: consumer 2: ready, with 0 partitions",
     ]
 
 

@@ -21,7 +21,7 @@ def test_flags_and_failures_are_warnings_and_all_else_is_information(caplog: pyt
             Noted("failure", "consumer 2", "silent for 60 s; restarting it"),
             Noted("flag", "stale speeds", "no speeds for more than 30 s"),
             Noted("cleared", "stale speeds", "resolved, speeds arrive again"),
-            Noted("consumer", "consumer 2", "is ready, with 100 % of it"),
+            Noted("consumer", "consumer 2", "ready, with 100 % of it"),
         )
     )
     assert [(record.levelname, record.getMessage()) for record in caplog.records] == [
@@ -30,7 +30,7 @@ def test_flags_and_failures_are_warnings_and_all_else_is_information(caplog: pyt
         ("WARNING", "consumer 2: silent for 60 s; restarting it"),
         ("WARNING", "stale speeds: no speeds for more than 30 s"),
         ("INFO", "stale speeds: resolved, speeds arrive again"),
-        ("INFO", "consumer 2: is ready, with 100 % of it"),
+        ("INFO", "consumer 2: ready, with 100 % of it"),
     ]
 
 

@@ -52,7 +52,7 @@ def _ready(transition: Transition, view: View, offset: int, message: ConsumerRea
     is_new = view.phase is Phase.AWAITED
     _learn_holdings(transition, message.consumer, offset, frozenset(message.partitions), message.definitions)
     transition.change(message.consumer, versions=message.versions)
-    words = "is ready" if is_new else f"restarted {'after a clean stop' if message.clean else 'after a crash'}"
+    words = "ready" if is_new else f"restarted {'after a clean stop' if message.clean else 'after a crash'}"
     transition.note(message.consumer, f"{words}, with {counted(len(message.partitions), 'partition')}")
     if is_new or view.phase is Phase.ROLLING:
         transition.set(creation=Pause(), roll_halted=False)

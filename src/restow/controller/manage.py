@@ -138,7 +138,7 @@ def _finish(transition: Transition, target: Assignment) -> None:
     for consumer in transition.state.usable():
         if consumer not in staying:
             assert not transition.state.consumers[consumer].may_hold, f"consumer {consumer} leaves with partitions"
-            transition.note(consumer, "has no partitions left; deleting it")
+            transition.note(consumer, "no partitions left; deleting it")
             delete(transition, consumer)
     transition.set(target=None)
     transition.enter(Stage.SENTINEL, Cause.DONE)

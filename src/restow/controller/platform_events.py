@@ -38,7 +38,7 @@ def gone(transition: Transition, consumer: ConsumerId) -> None:
     if transition.view(consumer) is None:
         return
     view = transition.remove(consumer)
-    transition.note(consumer, "is gone")
+    transition.note(consumer, "gone")
     if view.phase is not Phase.LEAVING:
         transition.replan_cause = Cause.GONE
 

@@ -30,7 +30,7 @@ def compare(transition: Transition, consumers: tuple[Listed, ...]) -> None:
             _learn_settings(transition, listed)
         elif listed.leaving:
             transition.add(listed.consumer, Phase.LOST, listed.settings)
-            transition.note(listed.consumer, "is leaving; what it holds is unknown until it is gone")
+            transition.note(listed.consumer, "leaving; what it holds is unknown until it is gone")
         else:
             transition.add(listed.consumer, Phase.ASKED, listed.settings)
             transition.query(listed.consumer)

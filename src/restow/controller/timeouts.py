@@ -107,7 +107,7 @@ def resume(transition: Transition, consumer: ConsumerId) -> None:
         settings=None,  # the platform's next list has them
         held_before_roll=frozenset(),
     )
-    transition.note(consumer, "was not restarted and still reports; it continues")
+    transition.note(consumer, "not restarted and still reporting; it continues")
 
 
 def creation_failed(transition: Transition, consumer: ConsumerId, words: str) -> None:
