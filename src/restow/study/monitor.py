@@ -1,6 +1,6 @@
-"""The monitor study: the speed at the producer against the speed at the monitor, raw and filtered, in figures.
+"""The monitor study: compares the producer's true speed with the monitor's raw and filtered speeds.
 
-`restow study monitor` runs it, simulated or live; either way a run ends as a `Series`, and this is what is said of it:
+`restow study monitor` runs it, simulated or live. Either way a run is a `Series`, summarized by:
 
     convergence   how long after a change of speed the monitor is within 5 % of the new one, and stays so until the
                   next change; the slowest of the run. Changes to a speed that holds for less than 45 s don't count.
@@ -20,28 +20,28 @@ from restow.study.monitor_scenarios import Floats, Integers, Scenario
 TOLERANCE: Final = 0.05
 LEAST_PHASE_S: Final = 45.0
 SETTLED_AFTER_S: Final = 32.0
-"""A window of 30 s, and the sampling."""
+"""A window of 30 s, and the sampling interval."""
 
 
 class Observation(NamedTuple):
     time_s: float
     written_bytes: float
-    """Of the log, from the run's begin on."""
+    """Bytes of the log since the start of the run."""
     records: float
-    """From the run's begin on."""
+    """Records since the start of the run."""
     window_bytes_per_s: float
     filtered_bytes_per_s: float
 
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Series:
-    """A run: one row a measurement. All speeds are in bytes/s of Kafka's log."""
+    """A run: one row per measurement. All speeds are in bytes/s of Kafka's log."""
 
     scenario: Scenario
     time_s: Floats
     true: Floats
     producer: Floats
-    """What the producer wrote since the row before, by the time that took."""
+    """The producer's mean speed since the previous row."""
     window: Floats
     filtered: Floats
 
@@ -60,8 +60,8 @@ class Series:
 
 
 def _framing(scenario: Scenario, time_s: Floats, written: Floats, records: Floats) -> Floats:
-    """A scenario counts bytes of records; a log also holds what frames them. The latter to the former, phase by phase:
-    the slower a producer, the fewer records share a frame."""
+    """The ratio of the log's bytes to the records' bytes, which a scenario counts, per phase: the slower a producer,
+    the fewer records share a batch and its overhead."""
 
     def factor(rows: Integers) -> float:
         payload = (records[rows[-1]] - records[rows[0]]) * scenario.record_bytes if len(rows) else 0.0
@@ -75,7 +75,7 @@ def _framing(scenario: Scenario, time_s: Floats, written: Floats, records: Float
 
 @dataclass(frozen=True, slots=True)
 class Row:
-    """What `--json` prints. None: the scenario has nothing to measure it by."""
+    """What `--json` prints. A field is None if the scenario can't measure it."""
 
     scenario: str
     window_convergence_s: float | None
@@ -99,7 +99,7 @@ def figures(series: Series) -> Row:
 
 
 def mean(rows: Sequence[Row]) -> Row:
-    """Over several seeds: the slowest convergence, and the means of the others."""
+    """Combines several seeds: the slowest convergence, and the means of the other fields."""
 
     def of(name: str, summary: Callable[[list[float]], float]) -> float | None:
         values = [getattr(row, name) for row in rows]
@@ -121,7 +121,7 @@ def _mean(values: list[float]) -> float:
 
 
 def convergence_s(series: Series, measured: Floats) -> float | None:
-    """The slowest of the run; None where there is no change to measure, or where it never got there."""
+    """The slowest convergence of the run. Returns None if no change can be measured, or if one never converged."""
     slowest: float | None = None
     for begins_s, ends_s in _held_after_a_change(series.scenario):
         rows = (series.time_s >= begins_s) & (series.time_s < ends_s)
@@ -139,7 +139,7 @@ def mean_error(series: Series, measured: Floats) -> float:
 
 
 def noise(series: Series, measured: Floats) -> float | None:
-    """Around the mean of each phase: what a phase is off as a whole is error, and told as such."""
+    """The deviation around the mean of each phase; the offset of a whole phase counts as error, not as noise."""
     settled, phase = _settled(series), series.scenario.phase_at(series.time_s)
     deviations = [
         (each - each.mean()) / series.true[rows].mean()
@@ -150,10 +150,10 @@ def noise(series: Series, measured: Floats) -> float | None:
 
 
 def _held_after_a_change(scenario: Scenario) -> Iterator[tuple[float, float]]:
-    """The phases, from begin to end, that come after another speed and hold theirs long enough to be judged."""
+    """Start and end of the phases that follow another speed and keep theirs long enough to be measured."""
     begins_s = scenario.begins_s.tolist()
     if scenario.pauses_s:
-        return  # a record now and then: within 6 s nobody can know its speed to 5 %
+        return  # with so few records, 6 s are too short to know a speed to 5 %
     for before, phase, begin_s in zip(scenario.phases, scenario.phases[1:], begins_s[1:], strict=False):
         is_flat = phase.from_bytes_per_s == phase.to_bytes_per_s
         if is_flat and phase.seconds >= LEAST_PHASE_S and before.to_bytes_per_s != phase.from_bytes_per_s:
@@ -161,7 +161,7 @@ def _held_after_a_change(scenario: Scenario) -> Iterator[tuple[float, float]]:
 
 
 def _settled(series: Series) -> NDArray[np.bool_]:
-    """Rows at which the true speed has been the same for a window, and something is written."""
+    """Rows at which the true speed has been constant for a whole window, and above 0."""
     phase = series.scenario.phase_at(series.time_s)
     since_s = series.time_s - series.scenario.begins_s[phase]
     is_flat = np.array([each.from_bytes_per_s == each.to_bytes_per_s for each in series.scenario.phases])

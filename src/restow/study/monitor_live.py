@@ -1,6 +1,5 @@
-"""A scenario of the monitor study in real time: a real producer writes by its schedule, a real broker keeps the log,
-and the monitor's own sampler and meter measure it. `restow study monitor` runs it.
-"""
+"""Runs a scenario of the monitor study in real time: a scheduled producer writes to a real broker, and the monitor's
+own sampler and meter measure it. `restow study monitor` calls it."""
 
 import threading
 import time
@@ -21,21 +20,22 @@ from restow.study.monitor import Observation, Series
 from restow.study.monitor_scenarios import Floats, Scenario
 
 TICK_S: Final = 0.005
-"""How often the producer looks what is due."""
+"""How often the producer checks for records that are due."""
 
 DRAIN_WITHIN_S: Final = 30.0
 
 
 class ScheduledProducer(threading.Thread):
-    """Writes a record at each of the given times. A thread, so that it writes on while a sample waits for an answer."""
+    """Writes a record at each of the given times, in a thread, so that it continues while a sample waits for
+    brokers."""
 
     def __init__(self, kafka: Kafka, topic: str, writes_s: Floats, record_bytes: int) -> None:
         super().__init__(daemon=True)
         self._producer = make_producer(kafka, {"linger.ms": 5})
         self._topic, self._writes_s, self._record = topic, writes_s, b"r" * record_bytes
-        self._told_to_end = threading.Event()
+        self._should_end = threading.Event()
         self.begun_s = 0.0
-        """On the monotonic clock: the scenario's second 0."""
+        """The scenario's second 0 on the monotonic clock."""
 
     def start(self) -> None:
         self.begun_s = time.monotonic()
@@ -43,7 +43,7 @@ class ScheduledProducer(threading.Thread):
 
     def run(self) -> None:
         written = 0
-        while written < len(self._writes_s) and not self._told_to_end.is_set():
+        while written < len(self._writes_s) and not self._should_end.is_set():
             due = int(np.searchsorted(self._writes_s, time.monotonic() - self.begun_s, side="right"))
             for _ in range(due - written):
                 self._producer.produce(self._topic, self._record, partition=0)
@@ -53,7 +53,7 @@ class ScheduledProducer(threading.Thread):
         self._producer.flush(DRAIN_WITHIN_S)
 
     def end(self) -> None:
-        self._told_to_end.set()
+        self._should_end.set()
         self.join(DRAIN_WITHIN_S + 1.0)
 
 
@@ -65,7 +65,7 @@ def live(
     sample_every_s: float,
     advance: Callable[[], None] = lambda: None,
 ) -> Series:
-    """Takes as long as the scenario. The topic it writes to is made for it and deleted afterwards."""
+    """Takes as long as the scenario. It creates a topic for the run and deletes it afterwards."""
     topic = f"restow-study-{uuid.uuid4().hex[:12]}"
     with Admin(kafka) as admin:
         admin.create_topic(topic, 1, settings={"retention.ms": "-1", "retention.bytes": "-1"})
@@ -73,7 +73,7 @@ def live(
             wait_until_shown(admin, {topic: 1})
             random = np.random.default_rng(seed)
             writes_s = scenario.writes_s(random)
-            # The samples know nothing of the changes of speed: they fall anywhere between two of them.
+            # Samples are not aligned with changes of speed: a change may fall anywhere between two of them.
             samples_s = np.arange(random.uniform(0.0, sample_every_s), scenario.duration_s, sample_every_s)
             producer = ScheduledProducer(kafka, topic, np.sort(writes_s), scenario.record_bytes)
             sampler = Sampler(admin, Interest([topic]))

@@ -1,4 +1,4 @@
-"""The picture of the monitor study: the speed at the producer, and at the monitor, raw and filtered, over time.
+"""Plots a run of the monitor study: the producer's speed and the monitor's raw and filtered speeds over time.
 
 `restow study monitor --plot` draws it.
 """
@@ -52,7 +52,7 @@ def picture(series: Series, row: Row, subtitle: str) -> Figure:
 
 
 def _producer_bars(series: Series, scale: float) -> tuple[Floats, Floats]:
-    """What the producer wrote in each 5 s, by 5 s: mean speeds, and the edges between them."""
+    """The producer's mean speed in each 5 s, and the edges between them."""
     edges_s = np.append(np.arange(0.0, series.time_s[-1], BAR_S), series.time_s[-1])
     times_s = np.insert(series.time_s, 0, 0.0)
     written = np.insert(np.cumsum(series.producer * np.diff(times_s)), 0, 0.0)
@@ -60,7 +60,7 @@ def _producer_bars(series: Series, scale: float) -> tuple[Floats, Floats]:
 
 
 def _true_line(series: Series, scale: float) -> tuple[list[float], list[float]]:
-    """With upright edges where the speed jumps."""
+    """The true speed, with vertical edges where it jumps."""
     times, speeds = [0.0], [float(series.true[0])]
     begins_s = series.scenario.begins_s[1:].tolist()
     for before, after, time, speed in zip(

@@ -1,6 +1,6 @@
-"""What a producer does in the monitor study: when it writes how much, and how fast that is in truth.
+"""The scenarios of the monitor study: when a producer writes how much, and its true speed.
 
-The same scenario is played to a model of a broker's log in accelerated time (monitor_simulation.py) and by a real
+The same scenario is applied to a model of a broker's log in accelerated time (monitor_simulation.py) and by a real
 producer in real time (`restow.study.monitor_live`).
 """
 
@@ -22,16 +22,16 @@ Integers = NDArray[np.int64]
 
 PUBLISHED_RECORD_BYTES: Final = 123
 PUBLISHED_PAUSES_S: Final = (0.01, 2.0)
-"""The producer of the published monitor's test: one record, then a pause uniform in this range, and so on."""
+"""The producer of the published work: one record, then a pause that is uniform in this range, and so on."""
 
 RECORD_BYTES: Final = 1000
 REPLAY_RECORDS_PER_S: Final = 500
 REPLAY_RECORD_BYTES: Final = (10, 500_000)
-"""A replay's records are sized so that about so many of them a second give the recorded speed."""
+"""The limits of a replay's record size, which is chosen so that about this many records a second give its speed."""
 
 
 class Phase(NamedTuple):
-    """A stretch of time in which the speed goes evenly from one value to another; mostly they are the same."""
+    """A time span in which the speed changes linearly from one value to another, or is constant."""
 
     seconds: float
     from_bytes_per_s: float
@@ -44,7 +44,7 @@ class Scenario:
     phases: tuple[Phase, ...]
     record_bytes: int = RECORD_BYTES
     pauses_s: tuple[float, float] | None = None
-    """None: the records are written evenly, as the speed asks. Otherwise after uniformly random pauses."""
+    """The range of uniformly random pauses between records. None: records are evenly spaced by the speed."""
 
     @property
     def duration_s(self) -> float:
@@ -59,14 +59,14 @@ class Scenario:
         return np.clip(np.searchsorted(self.begins_s, time_s, side="right") - 1, 0, len(self.phases) - 1)
 
     def speed_at(self, time_s: Floats) -> Floats:
-        """In bytes/s of the records alone, as the producer counts them."""
+        """In bytes/s of the records without batch overhead."""
         phase = self.phase_at(time_s)
         seconds, first, last = np.array(self.phases, dtype=np.float64).T
         share = np.clip((time_s - self.begins_s[phase]) / seconds[phase], 0.0, 1.0)
         return np.asarray(first[phase] + share * (last[phase] - first[phase]))
 
     def writes_s(self, random: np.random.Generator) -> Floats:
-        """When the producer writes a record."""
+        """The times at which the producer writes a record."""
         if self.pauses_s:
             return self._after_pauses(random)
         grid = np.arange(0.0, self.duration_s, 0.01)
@@ -102,7 +102,7 @@ def ramp() -> Scenario:
 
 
 def burst() -> Scenario:
-    """A burst of one sample, which is no change, then one of 10 s, which is."""
+    """A burst of one sample, which is no change of speed, then one of 10 s, which is."""
     calm = 200e3
     return Scenario(
         "burst",
@@ -120,7 +120,7 @@ SCENARIOS: Final[dict[str, Callable[[], Scenario]]] = {"step": step, "random": r
 
 
 def replay(file: Path, step_s: float) -> Scenario:
-    """The fastest partition of a recorded trace, each step of it for so many seconds."""
+    """The fastest partition of a recorded trace, each step for the given seconds."""
     steps = read_trace(file).speeds()
     totals: Counter[TopicPartition] = Counter()
     for speeds in steps:
@@ -132,7 +132,7 @@ def replay(file: Path, step_s: float) -> Scenario:
 
 
 def cut_to(scenario: Scenario, duration_s: float) -> Scenario:
-    """The same, ended early; the last phase is drawn out where it is too short."""
+    """The scenario with another duration: cut short, or with a longer last phase."""
     kept, left_s = [], duration_s
     for index, phase in enumerate(scenario.phases):
         is_last = index == len(scenario.phases) - 1 or phase.seconds >= left_s

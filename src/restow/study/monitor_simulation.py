@@ -1,8 +1,7 @@
-"""A scenario played to the real meter in accelerated time: a model of a producer, and of a broker's log on disk.
+"""Runs a scenario of the monitor study in simulated time: the real meter, and a model of a producer and a broker's log.
 
-The model keeps what makes measuring hard: records wait a little and are appended as batches with an overhead, samples
-are never exactly a second apart, and retention deletes whole segments while the meter looks. `restow study monitor
---simulated` runs it.
+The model has what makes measuring hard: records linger and are appended in batches with an overhead, samples are never
+exactly a second apart, and retention deletes whole segments. `restow study monitor --simulated` calls it.
 """
 
 from collections.abc import Callable
@@ -24,20 +23,20 @@ SEGMENT_BYTES: Final = 1 << 20
 RETAINED_BYTES: Final = 8 << 20
 RETENTION_CHECK_S: Final = 5.0
 LATENESS_S: Final = 0.03
-"""A sample is up to so much later than it should be."""
+"""A sample is late by up to this much."""
 
 PARTITION: Final = TopicPartition("study", 0)
 
 
 @dataclass(frozen=True, slots=True)
 class LogModel:
-    """All appends of a run; what the log looks like at any time follows from them."""
+    """All appends of a run, from which the state of the log at any time follows."""
 
     appended_s: Floats
     offsets: Floats
     """The end offset after each append."""
     bytes: Floats
-    """All that was ever written up to each append."""
+    """All bytes written up to each append."""
 
     @classmethod
     def of(cls, writes_s: Floats, record_bytes: int) -> "LogModel":
