@@ -67,7 +67,7 @@ def test_a_partition_is_read_from_its_name_and_back(name: str, partition: TopicP
         "orders-" + "9" * 5000,
     ],
 )
-def test_what_is_no_partition_is_told_what_one_looks_like(name: str) -> None:
+def test_an_invalid_partition_name_is_rejected_with_an_example(name: str) -> None:
     assert refusal(lambda: TopicPartition.parse(name)) == (
         f"'{name}' is not a partition; write the topic, a dash and the number, like orders-7"
     )
@@ -135,7 +135,7 @@ def test_a_consumer_without_a_capacity_of_its_own_has_the_default() -> None:
 # Assignments
 
 
-def test_an_assignment_tells_who_holds_what() -> None:
+def test_an_assignment_lists_partitions_by_consumer() -> None:
     assignment = Assignment({ORDERS_7: THREE, CLICKS_0: ONE, ORDERS_2: THREE}, idle=[TWO])
     assert assignment.consumers == (1, 2, 3)
     assert assignment.by_consumer == SortedMapping({ONE: (CLICKS_0,), TWO: (), THREE: (ORDERS_2, ORDERS_7)})
@@ -155,7 +155,7 @@ def test_a_consumer_holds_a_partition_once() -> None:
     )
 
 
-def test_pairs_that_name_a_partition_twice_are_refused() -> None:
+def test_pairs_that_name_a_partition_twice_are_rejected() -> None:
     twice = "orders-7 is given twice; it must be given once"
     assert refusal(lambda: Assignment([(ORDERS_7, ONE), (ORDERS_7, TWO)])) == twice
     assert refusal(lambda: Speeds(iter([(ORDERS_10, 1), (ORDERS_7, 1), (ORDERS_10, 2), (ORDERS_7, 1)]))) == twice

@@ -1,4 +1,4 @@
-"""A compacted log: what compaction hid is seen in the records, told, and flagged; nothing is made up."""
+"""A compacted log: bytes that compaction hid are added from the number of records, and flagged as estimated."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -54,7 +54,7 @@ CALM = [Second(10)] * (LEARNT_FROM + WINDOW_S)
 """Long enough to be known, and for the window to hold none of what it was learnt from."""
 
 
-def test_a_topic_that_is_not_compacted_is_told_as_it_grew() -> None:
+def test_a_topic_that_is_not_compacted_is_measured_by_its_growth() -> None:
     assert told([*CALM, Second(10, removed_bytes=500)], compacted=False)[-1] == Told(900, False)
 
 
@@ -67,7 +67,7 @@ def test_a_log_that_shrinks_is_estimated_by_what_is_known_of_it() -> None:
     assert told([*CALM, Second(10, removed_bytes=4000), Second(10)])[-1] == Told(1000, True)
 
 
-def test_what_cannot_be_checked_yet_is_told_as_it_grew_and_as_an_estimate() -> None:
+def test_growth_that_cannot_be_checked_yet_is_taken_as_an_estimate() -> None:
     assert told([Second(10)] * 2) == [Told(1000, True)] * 2
     assert told([Second(10), Second(10, removed_bytes=500)])[-1] == Told(750, True)
 
@@ -82,7 +82,7 @@ def test_smaller_records_are_believed_after_three_intervals_and_what_was_raised_
     assert [one.estimated for one in found] == [True] * 7 + [False]
 
 
-def test_a_log_that_stands_still_while_it_is_written_is_never_taken_for_smaller_records() -> None:
+def test_a_log_that_does_not_grow_is_never_taken_for_smaller_records() -> None:
     assert told([*CALM, *[Second(10, removed_bytes=1000)] * 12])[-1] == Told(1000, True)
 
 

@@ -48,7 +48,7 @@ def test_the_speed_is_what_was_written_by_the_time_it_took() -> None:
     assert found.estimated.tolist() == [False, False]
 
 
-def test_where_no_size_is_told_records_count_by_the_size_of_those_that_were_read() -> None:
+def test_without_log_sizes_the_size_of_records_that_were_read_is_used() -> None:
     samples = [
         Sample.of(0.0, {P0: look(5, None), OTHER: look(5, 500)}),
         Sample.of(1.0, {P0: look(9, None), OTHER: look(9, 900)}),
@@ -106,7 +106,7 @@ def test_a_size_that_cannot_be_read_is_estimated_from_the_records() -> None:
     assert measured(Sample.of(float(s), {P0: one}) for s, one in enumerate(looks)).size_bytes.tolist() == [UNREADABLE]
 
 
-def test_a_log_that_was_empty_had_no_bytes_whoever_was_asked() -> None:
+def test_a_log_that_was_empty_had_no_bytes_on_any_broker() -> None:
     assert of_one(look(0, None), look(10, 1000)) == (1000, 10, False)
     assert of_one(look(0, 0, leader=1), look(10, 1000, leader=2)) == (1000, 10, False)
 
@@ -124,7 +124,7 @@ def test_a_partition_that_was_never_readable_is_estimated_by_its_topic() -> None
     assert found.estimated.tolist() == [False, True, False, False]
 
 
-def test_the_log_on_disk_tells_the_size_of_records_when_nothing_else_does() -> None:
+def test_the_log_on_disk_gives_the_size_of_records_when_nothing_else_does() -> None:
     assert of_one(look(100, 5000), look(110, 800, start=100)) == (500, 10, True)
 
 
@@ -184,7 +184,7 @@ def test_a_partition_without_an_answer_is_left_out_and_its_next_speed_spans_the_
     assert back.estimated.tolist() == [False, False]
 
 
-def test_a_partition_silent_for_longer_than_the_window_starts_anew() -> None:
+def test_a_partition_silent_for_longer_than_the_window_starts_over() -> None:
     meter = Meter(MeterSettings(window_s=3))
     meter.take(Sample.of(0.0, {P0: look(0, 0), P1: look(NO_ANSWER, None)}))
     for second in range(1, 5):
@@ -240,7 +240,7 @@ def test_memory_is_bounded_however_often_samples_come() -> None:
         ({"smoothing_s": -1.0}, "the monitor's smoothing_s is -1.0; it must be a number, 0 or more"),
     ],
 )
-def test_settings_that_cannot_be_used_are_refused(settings: dict[str, float], message: str) -> None:
+def test_invalid_settings_are_rejected(settings: dict[str, float], message: str) -> None:
     with pytest.raises(InvalidInput) as refused:
         MeterSettings(**settings)
     assert str(refused.value) == message

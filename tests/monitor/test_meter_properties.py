@@ -1,4 +1,4 @@
-"""The meter against a log that remembers everything: whatever happens to it, no more is told than was written."""
+"""The meter against a model of a log: whatever happens to it, no more is reported than was written."""
 
 from dataclasses import dataclass, field
 

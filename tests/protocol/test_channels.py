@@ -1,4 +1,4 @@
-"""Which message stands where, and the records of the monitor topic."""
+"""Which messages are allowed on which topic, and decoding of the monitor's records."""
 
 from collections import Counter
 
@@ -27,7 +27,7 @@ from restow.settings import Topics
 PREFIX = "shop"
 
 
-def test_every_message_stands_on_one_topic_in_one_direction() -> None:
+def test_every_message_has_one_topic_and_one_direction() -> None:
     placed = Counter(kind for channel in CHANNELS for lane in channel.lanes for kind in lane.messages)
     assert placed == Counter([*MESSAGES, Measurement])
 
@@ -41,7 +41,7 @@ def test_the_channels_are_the_topics_that_are_made() -> None:
 
 
 @pytest.mark.parametrize("message", EXAMPLES, ids=lambda message: type(message).__name__)
-def test_a_message_is_read_where_it_belongs_and_refused_elsewhere(message: Message) -> None:
+def test_a_message_is_decoded_where_it_belongs_and_rejected_elsewhere(message: Message) -> None:
     headers, value = records.encode(message, "somebody")
 
     def read(channel: Channel, partition: int) -> Message | Undecodable:
@@ -96,7 +96,5 @@ TIME = '"time":"2026-03-01T12:00:00.250Z","window_s":'
         ),
     ],
 )
-def test_a_measurement_that_cannot_be_read_is_told_with_its_place_and_a_reason(
-    value: bytes | None, reason: str
-) -> None:
+def test_an_invalid_measurement_is_reported_with_its_place_and_a_reason(value: bytes | None, reason: str) -> None:
     assert decode_measurement("shop-monitor", 0, 7, value) == Undecodable("shop-monitor", 0, 7, reason)

@@ -1,4 +1,4 @@
-"""Values to plain JSON and back, and what is said of what can't be read."""
+"""Values to plain JSON and back, and the errors for invalid input."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
@@ -141,7 +141,7 @@ def test_one_of_several_classes_has_its_name_only_where_its_type_is_a_union() ->
     assert from_plain(Leaf | Flower, {"type": "Leaf", "number": 3}) == Leaf(3)
 
 
-def test_the_place_of_a_refusal_starts_where_the_caller_says() -> None:
+def test_the_place_in_an_error_starts_with_the_caller_s_prefix() -> None:
     with pytest.raises(InvalidInput) as refused:
         from_plain(Leaf, {"number": True}, where="line 7")
     assert str(refused.value) == "line 7.number is true; it must be a whole number"
@@ -241,7 +241,7 @@ HUGE = 10**400
         ),
     ],
 )
-def test_what_cannot_be_read_is_refused_with_its_place_its_value_and_what_would_be_right(
+def test_invalid_input_is_reported_with_its_place_its_value_and_what_would_be_right(
     change: dict[str, Any], message: str
 ) -> None:
     with pytest.raises(InvalidInput) as refused:
@@ -270,11 +270,11 @@ def test_a_long_value_is_shown_in_part() -> None:
         (b"9" * 100_000, "the JSON holds a number that is too long to be read"),
     ],
 )
-def test_what_is_no_strict_json_is_refused(content: bytes, message: str) -> None:
+def test_json_that_is_not_strict_is_rejected(content: bytes, message: str) -> None:
     with pytest.raises(InvalidInput) as refused:
         parse_json(content)
     assert str(refused.value) == message
 
 
-def test_half_a_character_is_written_as_a_question_mark_and_not_as_something_nobody_can_read() -> None:
+def test_a_lone_surrogate_is_written_as_a_question_mark() -> None:
     assert as_json({"reason": "caf\udce9"}) == b'{"reason":"caf?"}'

@@ -1,4 +1,4 @@
-"""Any bytes on any topic: they are a valid message, or they are told once, with their place and a reason.
+"""Any bytes on any topic: a valid message, or reported once with their place and a reason.
 
 100,000 seeded inputs: random bytes, golden files with bytes or fields changed, and headers and keys that lie.
 """

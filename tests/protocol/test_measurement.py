@@ -82,7 +82,7 @@ def test_the_controller_packs_by_the_filtered_speeds() -> None:
         ({"topics": {"a": {"0": {}}}}, "topics.a.0.bytes_per_s is None; it must be a number, 0 or more"),
     ],
 )
-def test_what_cannot_be_read_is_refused_with_its_place(change: dict[str, object], message: str) -> None:
+def test_an_invalid_record_is_rejected_with_its_place(change: dict[str, object], message: str) -> None:
     with pytest.raises(InvalidInput) as refused:
         decode(json.dumps({**json.loads(GOLDEN.read_bytes()), **change}).encode())
     assert str(refused.value) == message
@@ -97,7 +97,7 @@ def test_what_cannot_be_read_is_refused_with_its_place(change: dict[str, object]
         *(("estimated", value) for value in (1, "yes", None)),
     ],
 )
-def test_a_value_that_cannot_be_is_refused(key: str, value: object) -> None:
+def test_an_invalid_value_is_rejected(key: str, value: object) -> None:
     document = json.loads(GOLDEN.read_bytes())
     document["topics"]["payments"]["0"][key] = value
     with pytest.raises(InvalidInput, match=rf"topics\.payments\.0\.{key} is .*; it must be"):
@@ -105,6 +105,6 @@ def test_a_value_that_cannot_be_is_refused(key: str, value: object) -> None:
 
 
 @pytest.mark.parametrize("record", [b"", b"{", b"\xff\xfe", b"[" * 100_000])
-def test_what_is_not_json_is_refused(record: bytes) -> None:
+def test_bytes_that_are_not_json_are_rejected(record: bytes) -> None:
     with pytest.raises(InvalidInput, match="a measurement must be JSON"):
         decode(record)

@@ -87,7 +87,7 @@ def test_messages_that_name_the_same_partitions_are_equal_whatever_the_order() -
         (lambda: ServiceUpdate("remove", ".."), "topic is '..'; it must be a topic's name"),
     ],
 )
-def test_a_message_that_cannot_be_meant_is_refused(made: Callable[[], object], message: str) -> None:
+def test_an_invalid_message_is_rejected(made: Callable[[], object], message: str) -> None:
     with pytest.raises(InvalidInput) as refused:
         made()
     assert str(refused.value) == message
@@ -106,7 +106,7 @@ def test_a_start_is_a_word_or_a_moment_in_utc(start: str) -> None:
         *("2026-03-01T24:00:00Z", "2026-03-01T12:60:00Z", "0000-01-01T00:00:00Z", "٢٠٢٦-03-01T12:00:00Z"),
     ],
 )
-def test_a_start_that_never_was_is_refused(start: str) -> None:
+def test_an_invalid_start_is_rejected(start: str) -> None:
     with pytest.raises(InvalidInput) as refused:
         TopicService(start=start)
     assert str(refused.value) == f"start is '{start}'; it must be earliest, latest or a time like 2026-03-01T12:00:00Z"
@@ -120,7 +120,7 @@ def test_a_transform_is_a_function_of_a_module(transform: str) -> None:
 @pytest.mark.parametrize(
     "transform", ["", "shop", "shop:", ":rows", "..:..", "shop.:rows", "1shop:rows", "a:b:c", "a b:c"]
 )
-def test_a_transform_that_could_not_be_imported_is_refused(transform: str) -> None:
+def test_a_transform_that_could_not_be_imported_is_rejected(transform: str) -> None:
     with pytest.raises(InvalidInput) as refused:
         TopicService(transform=transform)
     assert str(refused.value) == f"transform is '{transform}'; it must be module:function"
@@ -137,7 +137,7 @@ def test_a_digest_differs_where_a_running_partition_must_start_again() -> None:
     assert TopicService("lake/orders", "shop:orders", start="latest").digest == service.digest
 
 
-def test_a_fingerprint_tells_what_a_process_is_started_with_and_no_value_of_a_variable() -> None:
+def test_a_fingerprint_covers_what_a_process_is_started_with_and_shows_no_value_of_a_variable() -> None:
     settings = ConsumerSettings("restow:2", 2048, 2, 100.0, SortedMapping({"TOKEN": "hush", "LOG_LEVEL": "debug"}))
     assert settings.fingerprint == (
         '{"image": "restow:2", "memory_mb": 2048, "cores": 2.0, "env": "LOG_LEVEL,TOKEN e3040d395745"}'

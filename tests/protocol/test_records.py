@@ -69,7 +69,7 @@ def test_records_of_version_1_stay_readable(name: str) -> None:
     assert decode("t", 0, 0, None, (V1 / f"{name}.json").read_bytes()) == WRITTEN_IN_V1[name]
 
 
-def test_a_record_says_what_it_is_in_its_headers_and_in_its_value() -> None:
+def test_a_record_has_its_type_in_the_headers_and_in_the_value() -> None:
     assert encode(QUERY, "controller") == (
         (("type", b"StateQuery"), ("version", b"1"), ("sender", b"controller")),
         b'{"type":"StateQuery","version":1,"epoch":812,"query":1}',
@@ -99,7 +99,7 @@ def test_headers_may_be_missing_and_those_of_others_are_not_looked_at(headers: A
         ([("version", b"2")], 'the header version is "2"; it must be 1, as in the value'),
     ],
 )
-def test_headers_that_contradict_the_value_or_themselves_are_refused(headers: Any, reason: str) -> None:
+def test_headers_that_contradict_the_value_or_themselves_are_rejected(headers: Any, reason: str) -> None:
     assert refusal(VALUE, headers) == reason
 
 
@@ -125,7 +125,7 @@ def test_headers_that_contradict_the_value_or_themselves_are_refused(headers: An
         (changed(epoch="\ud800"), 'epoch is "\\ud800"; it must be a whole number'),
     ],
 )
-def test_what_cannot_be_read_is_told_with_its_place_and_a_reason(value: bytes | None, reason: str) -> None:
+def test_an_invalid_record_is_reported_with_its_place_and_a_reason(value: bytes | None, reason: str) -> None:
     assert refusal(value) == reason
 
 
@@ -139,7 +139,7 @@ def test_a_reason_is_one_short_line_whatever_is_in_the_record() -> None:
     assert reason == ("service.start is 'new line" + "x" * 1000)[:300]
 
 
-def test_a_message_that_does_not_belong_here_is_refused() -> None:
+def test_a_message_that_does_not_belong_here_is_rejected() -> None:
     assert decode("t", 3, 7, None, VALUE, expected=(StateQuery,)) == QUERY
     assert refusal(VALUE, expected=(StopConsumingCommand,)) == "a StateQuery does not belong here"
 
@@ -160,18 +160,18 @@ def test_the_key_is_what_an_update_is_about(update: Message, key: bytes | None) 
     assert decode("t", 0, 0, None, value, key) == update
 
 
-def test_an_update_under_another_key_is_refused_for_it_would_be_compacted_away_by_another() -> None:
+def test_an_update_under_a_wrong_key_is_rejected_since_compaction_could_remove_it() -> None:
     _, value = encode(ServiceUpdate("remove", "orders"), "a person")
     assert refusal(value, key=b"clicks") == 'the key is "clicks"; it must be orders'
     assert refusal(value, key=b"\xff") == "b'\\xff' is not UTF-8; it must be text in UTF-8"
 
 
-def test_a_tombstone_takes_back_what_was_said_under_its_key() -> None:
+def test_a_tombstone_resets_its_key() -> None:
     assert decode("t", 0, 0, None, None, b"orders") == ServiceUpdate("reset", "orders")
     assert decode("t", 0, 0, None, None, b":consumers") == ServiceUpdate("consumers", consumers=ConsumerSettings())
 
 
-def test_a_tombstone_without_a_usable_key_or_elsewhere_is_refused() -> None:
+def test_a_tombstone_without_a_valid_key_or_elsewhere_is_rejected() -> None:
     assert refusal(None, key=b"") == "there is no value; it must be a message"
     assert refusal(None, key=b"a b") == "topic is 'a b'; it must be a topic's name"
     assert refusal(None, key=b"\xff") == "b'\\xff' is not UTF-8; it must be text in UTF-8"
@@ -189,7 +189,7 @@ def test_a_sender_uses_the_highest_version_that_both_sides_know() -> None:
     assert common_version(StateQuery, {"StopConsumingCommand": 1}) is None
 
 
-def test_a_version_that_nobody_knows_is_not_sent() -> None:
+def test_an_unknown_version_is_not_sent() -> None:
     with pytest.raises(InvalidInput, match=r"there is no version 2 of StateQuery; known: 1"):
         encode(QUERY, "controller", version=2)
 
@@ -225,7 +225,7 @@ class TestAVersion2:
     def test_leaves_version_1_readable(self) -> None:
         assert decode("t", 3, 7, HEADERS, VALUE, versions=self.later) == QUERY
 
-    def test_that_was_never_there_is_told_with_those_that_are(self) -> None:
+    def test_that_is_unknown_is_reported_with_the_known_ones(self) -> None:
         value = b'{"type":"StateQuery","version":3,"epoch":1,"query":1}'
         read = decode("t", 3, 7, None, value, versions=self.later)
         assert read == Undecodable("t", 3, 7, "version of StateQuery is 3; it must be 1 or 2")
@@ -233,7 +233,7 @@ class TestAVersion2:
     def test_is_skipped_by_an_older_program(self) -> None:
         assert refusal(self.value) == "version of StateQuery is 2; it must be 1"
 
-    def test_that_cannot_be_read_is_told_by_its_own_reader(self) -> None:
+    def test_that_is_invalid_is_reported_by_its_own_reader(self) -> None:
         value = b'{"type":"StateQuery","version":2,"asked_by":"x","query":{"number":1}}'
         read = decode("t", 3, 7, None, value, versions=self.later)
         assert read == Undecodable("t", 3, 7, 'asked_by is "x"; it must be a whole number')

@@ -1,4 +1,4 @@
-"""docs/protocol.md says what the code says."""
+"""docs/protocol.md is up to date with the code."""
 
 import inspect
 import json
@@ -15,7 +15,7 @@ PAGE = ROOT / "docs" / "protocol.md"
 WRITTEN = reference.page(map(inspect.getsource, (messages, measurement)), Topics().prefix)
 
 
-def test_the_page_is_what_the_code_says() -> None:
+def test_the_page_is_up_to_date() -> None:
     assert PAGE.read_text(encoding="utf-8") == WRITTEN, "docs/protocol.md is old; write it anew with: make docs"
 
 

@@ -82,7 +82,7 @@ SPECIAL: dict[Any, st.SearchStrategy[Any]] = {
 
 
 def values_of(kind: Any) -> st.SearchStrategy[Any]:
-    """Values of any type that stands in a message, an event or an effect."""
+    """Values of any type that occurs in a message, an event or an effect."""
     if kind in SPECIAL:
         return SPECIAL[kind]
     origin, inner = get_origin(kind), get_args(kind)

@@ -266,7 +266,7 @@ def published(monitor: Monitor) -> Measurement:
     raise AssertionError("no speed was published")
 
 
-def test_a_measurement_stands_on_the_monitor_topic_which_is_made_when_missing(
+def test_a_measurement_is_published_to_the_monitor_topic_which_is_created_if_missing(
     kafka: Kafka, admin: Admin, prefix: str, caplog: pytest.LogCaptureFixture
 ) -> None:
     partition = created(admin, f"{prefix}-orders")

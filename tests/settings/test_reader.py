@@ -1,4 +1,4 @@
-"""restow.toml is read once: what is right becomes settings, what is wrong is told in one line."""
+"""Reading restow.toml: valid files become settings, invalid ones an error of one line."""
 
 import pytest
 
@@ -74,7 +74,7 @@ def test_any_other_key_of_kafka_is_a_property_of_the_clients_quoted_or_not() -> 
     }
 
 
-def test_a_variable_of_the_environment_stands_in_for_a_secret_or_for_anything_else() -> None:
+def test_an_environment_variable_replaces_its_reference() -> None:
     text = '[kafka]\nbootstrap = "${HOST}:9092"\nsasl.password = "a${KAFKA_PASSWORD}z"\n[topics]\nprefix = "${TEAM}"'
     settings = read(text, HOST="one", KAFKA_PASSWORD="hunter2", TEAM="lake")
     assert settings.kafka.bootstrap == "one:9092"
@@ -196,7 +196,7 @@ def test_the_session_of_spark_takes_any_property_of_spark_and_of_its_kafka_clien
     )
 
 
-def test_a_topic_says_what_becomes_of_it_when_records_are_gone_and_where_it_goes_on() -> None:
+def test_a_topic_configures_gaps_and_the_group_to_take_offsets_from() -> None:
     orders = read(MINIMAL + '[consume.orders]\nlineage = false\non_gap = "stop"\nfrom_group = "old"\n').consume[
         "orders"
     ]

@@ -195,8 +195,8 @@ def _with_interval(
 
     def added(before: Floats, value: Floats) -> Floats:
         # No growth at all starts no run: however small records became, they take some bytes.
-        anew = np.where(growth > 0, value, 0.0)
-        return np.where(too_low, np.where(continues, before + value, anew), before)
+        fresh = np.where(growth > 0, value, 0.0)
+        return np.where(too_low, np.where(continues, before + value, fresh), before)
 
     return Shortfall(
         added(shortfall.intervals, np.ones_like(growth)),

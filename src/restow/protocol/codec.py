@@ -179,7 +179,7 @@ def _tagged(kinds: tuple[Any, ...]) -> Form:
 
 
 def _any_of(forms: list[Form]) -> Form:
-    """A union of types that JSON itself tells apart, like a number or text."""
+    """A union of types that JSON itself distinguishes, like a number or text."""
     words = " or ".join(form.words for form in forms)
 
     def read(plain: object) -> Any:
