@@ -1,4 +1,4 @@
-"""The same seed gives the same story, whatever Python's hash seed; another seed gives another."""
+"""The same seed gives the same trace, whatever Python's hash seed; another seed gives another."""
 
 import os
 import subprocess
