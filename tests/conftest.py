@@ -71,7 +71,7 @@ def prefix() -> str:
 
 @pytest.fixture(scope="session")
 def eventually() -> Eventually:
-    def wait(condition: Callable[[], object], within_s: float = 30.0) -> None:
+    def wait(condition: Callable[[], object], within_s: float = 120.0) -> None:
         deadline = time.monotonic() + within_s
         while not condition():
             assert time.monotonic() < deadline, f"not within {within_s:g} s"

@@ -21,6 +21,7 @@ from tests.support.platform_contract import Watched
 from restow.model import ConsumerId
 from restow.platform.interface import ConsumerGone, CreateConsumer, Listed, PlatformRefusal, RefusedRequest
 from restow.platform.kubernetes import api
+from restow.platform.kubernetes import platform as kubernetes_platform
 
 WELL, STUBBORN = behaving("well"), behaving("stubborn")
 NAME = "a-consumer-1"
@@ -122,8 +123,9 @@ def test_a_restart_succeeds_despite_conflicting_writes(watched: Watched, door: D
 
 
 def test_a_restart_is_refused_if_the_consumer_is_deleted_meanwhile(
-    watched: Watched, door: Door, place: NowhereMaker
+    watched: Watched, door: Door, place: NowhereMaker, monkeypatch: pytest.MonkeyPatch
 ) -> None:
+    monkeypatch.setattr(kubernetes_platform, "RETRY_FOR_S", 60.0)  # a busy machine may take more than two seconds
     watched.platform.create(ONE, WELL)
     place.hold(ONE)
     door.faults.append(
