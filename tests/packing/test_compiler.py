@@ -5,7 +5,9 @@ import subprocess
 import sys
 from pathlib import Path
 
-from restow.packing.compiler import fingerprint
+import pytest
+
+from restow.packing.compiler import fingerprint, writable
 
 CALLED = """
 from restow.packing.compiler import compiler
@@ -73,3 +75,25 @@ def test_the_fingerprint_distinguishes_sources(tmp_path: Path) -> None:
     assert fingerprint((one, two)) == before
     two.write_text("b = 3\n")
     assert fingerprint((one, two)) != before
+
+
+def test_a_package_that_can_t_be_written_is_compiled_into_the_user_s_cache(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("RESTOW_CACHE", str(tmp_path / "cache"))
+    package = tmp_path / "package"
+    package.touch()  # a file: nothing can be written below it, not even by root
+    kept = writable(package / "__pycache__" / "compiled-1234")
+    assert kept == tmp_path / "cache" / "compiled" / "compiled-1234"
+    assert kept.is_dir()
+
+
+def test_a_cache_that_can_t_be_written_either_costs_a_folder_for_each_process(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    (tmp_path / "package").touch()
+    (tmp_path / "cache").touch()
+    monkeypatch.setenv("RESTOW_CACHE", str(tmp_path / "cache"))
+    kept = writable(tmp_path / "package" / "compiled-1234")
+    assert kept.name.startswith("restow-compiled-")
+    assert kept.is_dir()

@@ -34,7 +34,9 @@ def run(args: argparse.Namespace) -> int:
     if not settings.consume:
         raise InvalidInput(f"{args.config}: there is no [consume.NAME], so nothing is consumed; write one")
     from restow.pipeline.check import Checker
+    from restow.pipeline.spark.prepare import prepare_spark
 
+    prepare_spark()
     topics = topics_of(settings)
     checker, wrong = Checker(settings), 0
     try:

@@ -63,6 +63,7 @@ def run(args: argparse.Namespace) -> int:
     from restow.kafka.admin import Admin
     from restow.pipeline.pipeline import NO_CONSUMER, spark_pipeline
     from restow.pipeline.run_once import run_once
+    from restow.pipeline.spark.prepare import prepare_spark
 
     with Admin(settings.kafka) as admin:
         cluster = admin.cluster()
@@ -70,6 +71,7 @@ def run(args: argparse.Namespace) -> int:
             if topic not in cluster.leaders:
                 raise InvalidInput(f"--topics {topic}: there is no such topic on {settings.kafka.bootstrap}")
         partitions = cluster.partitions_of(args.topics)
+    prepare_spark()
     pipeline = spark_pipeline(settings, "restow-consume", NO_CONSUMER, os.environ)
     try:
         done = run_once(settings, pipeline, partitions, services, lambda: stop.wait(0.0))

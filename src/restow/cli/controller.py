@@ -15,7 +15,7 @@ from restow.cli.support.config import add_config, settings_of
 from restow.cli.support.consumers_config import with_config_digest
 from restow.cli.support.options import Subparsers
 from restow.cli.support.stopping import Stop
-from restow.errors import InvalidInput
+from restow.errors import InvalidInput, RestowError
 from restow.health import Health
 from restow.logs import configure
 from restow.model import ConsumerId
@@ -89,9 +89,23 @@ def run(args: argparse.Namespace) -> int:
         platform = platform_of(settings, args.config, ending)
         journal = ending.enter_context(Journal(event_log))
         log.info("the controller of group %s starts; its event log is %s", group, event_log)
+        prepare_consumers(settings)
         warm_up_packing()
         ControllerProcess(settings, platform, journal, health).run(stop.wait)
     return 0
+
+
+def prepare_consumers(settings: Settings) -> None:
+    """Fetches and builds what local consumers on Spark need once on a machine. Otherwise the first consumer would do so
+    while its time to become ready runs. Pods have it in their image."""
+    if settings.group.platform != "processes" or settings.consumer.pipeline != "spark":
+        return
+    from restow.pipeline.spark.prepare import prepare_spark
+
+    try:
+        prepare_spark()
+    except RestowError as error:
+        log.warning("%s; each consumer retries it as it starts", error)
 
 
 def warm_up_packing() -> None:

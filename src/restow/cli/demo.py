@@ -81,9 +81,11 @@ def add(commands: "Subparsers[argparse.ArgumentParser]") -> None:
 
 def run(args: argparse.Namespace) -> int:
     from restow.demo.run import run as demonstrate
+    from restow.pipeline.spark.prepare import prepare_spark
 
     place = _directory(args.data)
     interrupt_once()
+    prepare_spark()
     narrate = narrator(sys.stderr if args.json else sys.stdout)
     with place as directory:
         try:

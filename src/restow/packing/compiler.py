@@ -1,10 +1,11 @@
-"""Compiles functions with numba and caches the result beside their source. Used by `stowage`.
+"""Compiles functions with numba and caches the result beside their source, or in the user's cache. Used by `stowage`.
 
 Numba invalidates a cached function when its own file changes, but not when a function that it calls in another file
 does. So the cache folder is named after a fingerprint of all sources together.
 """
 
 import atexit
+import os
 import shutil
 import tempfile
 from collections.abc import Callable, Iterable
@@ -22,20 +23,36 @@ def fingerprint(sources: Iterable[Path]) -> str:
 
 
 def writable(kept: Path) -> Path:
-    """Numba ignores a cache that it can't write to, as on a container's read-only file system. There each process gets
-    a copy of the cache, which beats half a minute of compiling."""
+    """The cache folder to use: numba ignores one that it can't write to.
+
+    A package that another user installed is compiled into this user's cache. The image has compiled code on a read-only
+    file system; there each process gets a copy of it, which beats half a minute of compiling."""
+    if _can_write(kept):
+        return kept
+    has_code = any(kept.rglob("*.nbi"))
+    if not has_code and _can_write(shared := _cache_directory() / kept.name):
+        return shared
+    copy = Path(tempfile.mkdtemp(prefix="restow-compiled-"))
+    atexit.register(shutil.rmtree, copy, ignore_errors=True)
+    for source in kept.rglob("*.nb?"):
+        target = copy / source.relative_to(kept)
+        target.parent.mkdir(parents=True, exist_ok=True)
+        shutil.copyfile(source, target)
+    return copy
+
+
+def _can_write(directory: Path) -> bool:
     try:
-        kept.mkdir(parents=True, exist_ok=True)
-        tempfile.TemporaryFile(dir=kept).close()
+        directory.mkdir(parents=True, exist_ok=True)
+        tempfile.TemporaryFile(dir=directory).close()
     except OSError:
-        copy = Path(tempfile.mkdtemp(prefix="restow-compiled-"))
-        atexit.register(shutil.rmtree, copy, ignore_errors=True)
-        for source in kept.rglob("*.nb?"):
-            target = copy / source.relative_to(kept)
-            target.parent.mkdir(parents=True, exist_ok=True)
-            shutil.copyfile(source, target)
-        return copy
-    return kept
+        return False
+    return True
+
+
+def _cache_directory() -> Path:
+    """Beside the jars that restow.java.jars keeps."""
+    return Path(os.environ.get("RESTOW_CACHE") or Path.home() / ".cache" / "restow") / "compiled"
 
 
 def compiler(module_file: str, modules: Iterable[str]) -> Callable[[Function], Function]:

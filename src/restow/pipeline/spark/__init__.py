@@ -14,5 +14,6 @@ failures.py       reduces a Spark error to one line
 jvm.py            starts the JVM and finds Java classes
 jars.py           the jars of Spark's Kafka connector
 class_archive.py  the JVM options for the class archive
-build_archive.py  builds the class archive, once
+prepare.py        fetches the jars and builds the class archive, once on a machine
+build_archive.py  the program that builds the class archive
 """

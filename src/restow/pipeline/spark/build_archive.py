@@ -1,57 +1,28 @@
-"""Builds Spark's class archive: `python -m restow.pipeline.spark.build_archive`, which `make` runs once.
+"""Builds Spark's class archive: `python -m restow.pipeline.spark.build_archive`, as `make` and the image's build do.
 
-A child process starts an embedded broker and a session and runs the warm-up cycle; its JVM writes the classes that it
-loaded into the archive as it exits.
+prepare.py runs the same module once more, with RESTOW_DUMP_CLASSES set, as a child process. The child starts an
+embedded broker and a session and runs the warm-up cycle; its JVM writes the classes that it loaded into the archive as
+it exits.
 """
 
 import logging
 import os
-import subprocess
-import sys
-from pathlib import Path
 from typing import Final
 
-from restow.durable import locked_file
 from restow.errors import RestowError
 from restow.kafka.admin import Admin
 from restow.kafka.clients import make_producer
 from restow.kafka.embedded.broker import EmbeddedKafka
 from restow.logs import to_terminal
-from restow.pipeline.spark.class_archive import DUMP, archive_path
+from restow.pipeline.spark.class_archive import DUMP
 from restow.pipeline.spark.engine import Engine
+from restow.pipeline.spark.prepare import BUILT_WITHIN_S, build_archive
 from restow.pipeline.spark.session import Resources
 from restow.settings import Kafka, Settings
 
 log = logging.getLogger(__name__)
 
-MODULE: Final = "restow.pipeline.spark.build_archive"
-BUILT_WITHIN_S: Final = 600.0
 RECORD: Final = b'{"type": "warm-up", "version": 1, "at": "2026-01-01T00:00:00Z"}'
-
-
-def build_archive() -> Path:
-    """Does nothing if the archive exists. Raises RestowError."""
-    archive = archive_path()
-    archive.parent.mkdir(parents=True, exist_ok=True)
-    with locked_file(archive.with_suffix(".lock")):
-        if not archive.exists():
-            log.info("archiving Spark's classes once, in %s, for faster starts; this takes about a minute", archive)
-            _build(archive)
-    return archive
-
-
-def _build(archive: Path) -> None:
-    draft = archive.with_suffix(".draft")
-    command, environment = (sys.executable, "-m", MODULE), {**os.environ, DUMP: str(draft)}
-    try:
-        subprocess.run(command, env=environment, check=True, timeout=BUILT_WITHIN_S, capture_output=True, text=True)
-        draft.rename(archive)
-    except subprocess.CalledProcessError as error:
-        raise RestowError(f"Spark's classes can't be archived: {error.stderr.strip()[-300:]}") from None
-    except (subprocess.TimeoutExpired, OSError) as error:
-        raise RestowError(f"Spark's classes can't be archived: {error}") from None
-    finally:
-        draft.unlink(missing_ok=True)
 
 
 def _run_warm_up() -> None:
