@@ -1,5 +1,5 @@
-"""A watch over partitions: it writes a known number of records of 1,000 bytes, looks, and checks every look. Whatever
-happens to the log, bytes by records must come out at one record and what frames it, and the records exactly.
+"""Watches partitions with the real sampler and meter: writes records of 1,000 bytes, samples, and checks
+every reading. Whatever happens to the log, the bytes per record must be those of one record with its overhead.
 """
 
 import time
@@ -21,18 +21,18 @@ from restow.settings import Kafka
 
 RECORD = b"r" * 1000
 FRAMED = (1000, 1100)
-"""Bytes of a record in the log: some for the record's own head, some of the batch's."""
+"""Bounds of a record's bytes in the log, with its own overhead and its share of the batch's."""
 
 PUBLISHED_WITHIN_S = 60.0
 LOOKS = 200
-"""No case needs as many; they are the deadline."""
+"""An upper limit that no test reaches."""
 
 SMALL_SEGMENTS = {"segment.bytes": str(1 << 20)}
 
 
 @dataclass
 class Watch:
-    """Writes, looks, and checks every look against what was written."""
+    """Writes, samples, and checks every reading."""
 
     admin: Admin
     producer: Producer
@@ -59,7 +59,7 @@ class Watch:
         assert failures == []
 
     def look(self) -> dict[TopicPartition, PartitionSpeed]:
-        """What is published of each partition, after the checks that hold at all times."""
+        """Samples once and checks the invariants. Returns what would be published of each partition."""
         self.last = self.sampler.sample()
         measured = self.meter.take(self.last)
         if measured is None:
@@ -77,7 +77,7 @@ class Watch:
         records: Mapping[TopicPartition, int],
         key_of: Callable[[int], str] = str,
     ) -> dict[TopicPartition, PartitionSpeed]:
-        """Writes and looks until two looks in a row show it. The speeds at that look."""
+        """Writes and samples until `happened` holds for two consecutive samples. Returns the speeds at the second."""
         for _ in range(LOOKS):
             before = self.last
             self.write(records, key_of)
@@ -103,7 +103,7 @@ def gives_offsets(admin: Admin, partitions: list[TopicPartition]) -> bool:
 def created(admin: Admin, name: str, partitions: int = 1, settings: Mapping[str, str] | None = None) -> TopicPartition:
     admin.create_topic(name, partitions, settings=dict(settings or {}))
     wait_until_shown(admin, {name: partitions})
-    # A leader that is shown may still have to make its logs; until then it gives no offsets.
+    # A leader in the metadata may still have to create its logs; until then it returns no offsets.
     deadline_s = time.monotonic() + PUBLISHED_WITHIN_S
     while not gives_offsets(admin, [TopicPartition(name, number) for number in range(partitions)]):
         assert time.monotonic() < deadline_s
