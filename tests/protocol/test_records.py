@@ -24,7 +24,6 @@ from restow.protocol.records import (
     encode,
     key_of,
     known_versions,
-    type_of,
 )
 from restow.protocol.versions import CURRENT, MESSAGES, Version
 
@@ -74,11 +73,6 @@ def test_a_record_has_its_type_in_the_headers_and_in_the_value() -> None:
         (("type", b"StateQuery"), ("version", b"1"), ("sender", b"controller")),
         b'{"type":"StateQuery","version":1,"epoch":812,"query":1}',
     )
-
-
-def test_a_reader_can_pass_over_a_record_by_its_headers_alone() -> None:
-    assert type_of(HEADERS) == "StateQuery"
-    assert [type_of(headers) for headers in (None, (), [("type", None)], [("type", b"\xff")])] == [None] * 4
 
 
 @pytest.mark.parametrize(

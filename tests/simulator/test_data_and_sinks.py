@@ -7,7 +7,7 @@ import pytest
 
 from restow.model import ConsumerId, Speeds, TopicPartition
 from restow.protocol.messages import RECOVER, TopicService
-from restow.simulator.consumer import Range
+from restow.simulator.consumer import PendingRange
 from restow.simulator.data import RECORD_BYTES, Data
 from restow.simulator.measures import Histogram, Measures
 from restow.simulator.sinks import Sinks
@@ -101,7 +101,7 @@ def test_a_quantile_is_within_two_per_cent() -> None:
 
 def test_latency_is_from_written_to_stored(data: Data) -> None:
     measures = Measures(data)
-    measures.stored([Range(A, 0, 0, 8, 0)], planned_s=8.0, now_s=9.0)
+    measures.stored([PendingRange(A, 0, 0, 8, 0)], planned_s=8.0, now_s=9.0)
     # written evenly from 0 to 8 s and stored at 9 s: in four slices, 2, 4, 6 and 8 s old
     assert [measures.latency.quantile(share) for share in (0.25, 0.5, 1.0)] == pytest.approx([2, 4, 8], rel=0.02)
     assert measures.waiting_records(A, 9.0) == 1

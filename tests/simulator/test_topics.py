@@ -6,7 +6,7 @@ from collections.abc import Callable
 import pytest
 
 from restow.simulator.agenda import Agenda
-from restow.simulator.topics import Fenced, Kafka, Reader, Topic
+from restow.simulator.topics import Fenced, Kafka, Topic, TopicReader
 
 LONG_S = 60.0
 
@@ -25,8 +25,8 @@ def ignore(time_s: float) -> None:
     del time_s
 
 
-def reader(kafka: Kafka, partition: int = 1, position: int = 0, wake: Callable[[float], None] = ignore) -> Reader:
-    return Reader(kafka, kafka.log(Topic.CONTROLLER, partition), position, wake)
+def reader(kafka: Kafka, partition: int = 1, position: int = 0, wake: Callable[[float], None] = ignore) -> TopicReader:
+    return TopicReader(kafka, kafka.log(Topic.CONTROLLER, partition), position, wake)
 
 
 def test_records_of_a_partition_are_read_in_order_after_a_moment(kafka: Kafka) -> None:

@@ -9,20 +9,22 @@ import pytest
 
 from restow.errors import InvalidInput
 from restow.monitor.meter import MeterSettings
-from restow.study.monitor import Observation, Row, Series, convergence_s, figures, mean, mean_error, noise
+from restow.study.monitor import Observation, Row, SpeedSeries, convergence_s, figures, mean, mean_error, noise
 from restow.study.monitor_plot import picture
-from restow.study.monitor_scenarios import SCENARIOS, Phase, Scenario, cut_to, replay
+from restow.study.monitor_scenarios import SCENARIOS, ProducerScenario, ScenarioPhase, cut_to, replay
 from restow.study.monitor_simulation import LogModel, simulated
 
-TWO_SPEEDS = Scenario("step", (Phase(50.0, 100.0, 100.0), Phase(50.0, 200.0, 200.0)), record_bytes=10)
+TWO_SPEEDS = ProducerScenario(
+    "step", (ScenarioPhase(50.0, 100.0, 100.0), ScenarioPhase(50.0, 200.0, 200.0)), record_bytes=10
+)
 
 
-def series(window: list[float], filtered: list[float]) -> Series:
+def series(window: list[float], filtered: list[float]) -> SpeedSeries:
     """One row a second of TWO_SPEEDS, in a log that holds twice the records' bytes."""
     seconds = np.arange(100.0)
     written = np.where(seconds < 50, seconds * 200, 50 * 200 + (seconds - 50) * 400)
     rows = zip(seconds, written, written / 20, window, filtered, strict=True)
-    return Series.of(TWO_SPEEDS, [Observation(*row) for row in rows])
+    return SpeedSeries.of(TWO_SPEEDS, [Observation(*row) for row in rows])
 
 
 def test_the_true_speed_is_in_bytes_of_the_log() -> None:
@@ -81,16 +83,20 @@ def test_the_random_scenario_is_the_published_producer() -> None:
 
 
 def test_a_scenario_is_cut_or_drawn_out() -> None:
-    ramp = Scenario("ramp", (Phase(10, 5, 5), Phase(20, 0, 100)))
-    assert cut_to(ramp, 15).phases == (Phase(10, 5, 5), Phase(5, 0, 25))
-    assert cut_to(ramp, 10).phases == (Phase(10, 5, 5),)
-    assert cut_to(ramp, 50).phases == (Phase(10, 5, 5), Phase(40, 0, 100))
+    ramp = ProducerScenario("ramp", (ScenarioPhase(10, 5, 5), ScenarioPhase(20, 0, 100)))
+    assert cut_to(ramp, 15).phases == (ScenarioPhase(10, 5, 5), ScenarioPhase(5, 0, 25))
+    assert cut_to(ramp, 10).phases == (ScenarioPhase(10, 5, 5),)
+    assert cut_to(ramp, 50).phases == (ScenarioPhase(10, 5, 5), ScenarioPhase(40, 0, 100))
 
 
 def test_the_fastest_partition_of_a_trace_is_replayed(tmp_path: Path) -> None:
     file = tmp_path / "trace.json"
     file.write_text(json.dumps([{"a": {"0": 1, "1": 9e4}}, {"a": {"0": 5e5}}, {"a": {"0": 1e5}}]))
-    assert replay(file, 45).phases == (Phase(45, 1, 1), Phase(45, 5e5, 5e5), Phase(45, 1e5, 1e5))
+    assert replay(file, 45).phases == (
+        ScenarioPhase(45, 1, 1),
+        ScenarioPhase(45, 5e5, 5e5),
+        ScenarioPhase(45, 1e5, 1e5),
+    )
     assert replay(file, 45).record_bytes == 400
 
 

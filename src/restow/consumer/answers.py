@@ -7,7 +7,7 @@ from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from typing import Final
 
-from restow.consumer.commands import Batch, PendingAnswer
+from restow.consumer.commands import CommandBatch, PendingAnswer
 from restow.consumer.events import AssignmentChanged, RefusedPartitions
 from restow.model import ConsumerId, SortedMapping, TopicPartition
 from restow.protocol.messages import (
@@ -34,7 +34,7 @@ class AppliedBatch:
 
     consumer: ConsumerId
     incarnation: int
-    batch: Batch
+    batch: CommandBatch
     before: Offsets
     changed: AssignmentChanged
 

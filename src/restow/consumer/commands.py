@@ -34,7 +34,7 @@ class PendingAnswer:
 
 
 @dataclass(frozen=True, slots=True)
-class Batch:
+class CommandBatch:
     stop: tuple[TopicPartition, ...] = ()
     start: SortedMapping[TopicPartition, StartFrom] = field(default_factory=SortedMapping)
     topics: Topics = field(default_factory=SortedMapping)
@@ -50,7 +50,7 @@ class Batch:
 
 def merge_commands(
     held: Iterable[TopicPartition], topics: Topics, commands: Iterable[Command], last_sequence: int
-) -> Batch:
+) -> CommandBatch:
     """`topics` has the definition of each topic that `held` names. A command whose sequence is not greater than
     `last_sequence` is a repeat and changes nothing."""
     draft, pending = _Draft(frozenset(held), topics), []
@@ -78,7 +78,7 @@ class _Draft:
             case StopConsumingCommand():
                 return self._stop(command)
 
-    def batch(self, pending: tuple[PendingAnswer, ...]) -> Batch:
+    def batch(self, pending: tuple[PendingAnswer, ...]) -> CommandBatch:
         changed = {topic for topic, service in self._topics.items() if self._is_new_definition(topic, service)}
         start = {
             partition: position
@@ -86,7 +86,7 @@ class _Draft:
             if partition not in self._before or partition.topic in changed
         }
         stop = [partition for partition in self._before if partition not in self._after or partition in start]
-        return Batch(tuple(sorted(stop)), SortedMapping(start), SortedMapping(self._topics), pending)
+        return CommandBatch(tuple(sorted(stop)), SortedMapping(start), SortedMapping(self._topics), pending)
 
     def _start(self, command: StartConsumingCommand) -> PendingAnswer:
         contradicted = []

@@ -13,7 +13,7 @@ from typing import assert_never
 from restow.consumer import outgoing
 from restow.consumer.answers import Answer, AppliedBatch, remember
 from restow.consumer.checkpoint import Checkpoint
-from restow.consumer.commands import Batch, merge_commands, named_start
+from restow.consumer.commands import CommandBatch, merge_commands, named_start
 from restow.consumer.effects import ChangeAssignment, Effect, End, RunCycle, Save, Send
 from restow.consumer.events import (
     AssignmentChanged,
@@ -92,7 +92,7 @@ def _announced(state: State, incarnation: int) -> Step:
     state, effects = _save(state)
     if state.positions:
         start: dict[TopicPartition, StartFrom] = dict.fromkeys(state.positions, RECOVER)
-        return _after(effects, _change(state, Batch(start=SortedMapping(start), topics=state.topics)))
+        return _after(effects, _change(state, CommandBatch(start=SortedMapping(start), topics=state.topics)))
     return _after(effects, _run_cycle(state))
 
 
@@ -203,7 +203,7 @@ def _answer_query(state: State) -> Step:
 def _stop_all(state: State) -> Step:
     if not state.positions:
         return _end(state, SortedMapping())
-    return _change(state, Batch(stop=tuple(state.positions), ends=True))
+    return _change(state, CommandBatch(stop=tuple(state.positions), ends=True))
 
 
 def _end(state: State, stopped: Stopped) -> Step:
@@ -246,7 +246,7 @@ def _taken(state: State) -> State:
     return replace(state, waiting=(), last_sequence=last)
 
 
-def _change(state: State, batch: Batch) -> Step:
+def _change(state: State, batch: CommandBatch) -> Step:
     state = replace(state, activity=Activity.CHANGING, batch=batch)
     return state, (ChangeAssignment(batch.stop, batch.start, batch.topics),)
 

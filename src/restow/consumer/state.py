@@ -5,7 +5,7 @@ from enum import Enum
 
 from restow.consumer.answers import Answer
 from restow.consumer.checkpoint import Checkpoint
-from restow.consumer.commands import Batch
+from restow.consumer.commands import CommandBatch
 from restow.consumer.events import QueryRead
 from restow.consumer.report_window import ReportWindow
 from restow.model import ConsumerId, SortedMapping
@@ -40,7 +40,7 @@ class State:
     """From the last cycle."""
     waiting: tuple[Command, ...] = ()
     """Commands read during a cycle or a change, to be applied after it."""
-    batch: Batch | None = None
+    batch: CommandBatch | None = None
     """The batch that is being applied while CHANGING."""
     last_sequence: int = 0
     """The greatest sequence applied in this epoch."""

@@ -14,7 +14,7 @@ from datetime import datetime
 from typing import Any, Final
 
 from confluent_kafka import IsolationLevel, KafkaError, KafkaException
-from confluent_kafka import TopicPartition as Place
+from confluent_kafka import TopicPartition as KafkaTopicPartition
 from confluent_kafka.admin import OffsetSpec
 
 from restow.errors import RestowError
@@ -64,7 +64,7 @@ class LogOffsets:
         return self._list(partitions, OffsetSpec.latest())
 
     def _list(self, partitions: Iterable[TopicPartition], spec: OffsetSpec) -> FoundOffsets:
-        places = [Place(*partition) for partition in sorted(partitions)]
+        places = [KafkaTopicPartition(*partition) for partition in sorted(partitions)]
         if not places:
             return {}, None
         answers = self._client.list_offsets(
@@ -126,7 +126,7 @@ class GroupOffsets:
 
     def committed(self, partitions: Iterable[TopicPartition]) -> dict[TopicPartition, int]:
         """The committed offsets of the partitions that have one. Raises RestowError."""
-        wanted = [Place(*partition) for partition in sorted(partitions)]
+        wanted = [KafkaTopicPartition(*partition) for partition in sorted(partitions)]
         if not wanted:
             return {}
         answers = self._fetch_committed(wanted)
@@ -137,11 +137,15 @@ class GroupOffsets:
         last record. Raises RestowError."""
         doing, right = f"find the start offset of {partition}", f"Read on the topic {partition.topic}"
         try:
-            first, end = self._client.get_watermark_offsets(Place(*partition), timeout=GROUP_ANSWER_WITHIN_S)
+            first, end = self._client.get_watermark_offsets(
+                KafkaTopicPartition(*partition), timeout=GROUP_ANSWER_WITHIN_S
+            )
             if start in ("earliest", "latest"):
                 return int(first if start == "earliest" else end)
             at_ms = round(datetime.fromisoformat(start).timestamp() * 1000)
-            [place] = self._client.offsets_for_times([Place(*partition, at_ms)], timeout=GROUP_ANSWER_WITHIN_S)
+            [place] = self._client.offsets_for_times(
+                [KafkaTopicPartition(*partition, at_ms)], timeout=GROUP_ANSWER_WITHIN_S
+            )
         except KafkaException as exception:
             raise self._explained(cause(exception), doing, right) from None
         if place.error is not None:
@@ -154,7 +158,7 @@ class GroupOffsets:
         self._client.poll(0.0)  # runs `_committed` for earlier commits
         if not offsets:
             return
-        places = [Place(*partition, offset) for partition, offset in sorted(offsets.items())]
+        places = [KafkaTopicPartition(*partition, offset) for partition, offset in sorted(offsets.items())]
         try:
             if wait:
                 self._client.commit(offsets=places, asynchronous=False)
@@ -166,7 +170,7 @@ class GroupOffsets:
     def close(self) -> None:
         self._client.close()
 
-    def _fetch_committed(self, wanted: list[Place]) -> list[Place]:
+    def _fetch_committed(self, wanted: list[KafkaTopicPartition]) -> list[KafkaTopicPartition]:
         deadline_s = time.monotonic() + GROUP_ANSWER_WITHIN_S
         while True:
             try:
@@ -177,7 +181,7 @@ class GroupOffsets:
                     raise self._explained(error, "read the group's offsets", "Read on the group") from None
             time.sleep(COORDINATOR_PAUSE_S)
 
-    def _committed(self, error: KafkaError | None, places: Sequence[Place]) -> None:
+    def _committed(self, error: KafkaError | None, places: Sequence[KafkaTopicPartition]) -> None:
         failed = error or next((place.error for place in places if place.error), None)
         if failed and not self._commits_fail:
             explanation = self._explained(failed, "commit offsets", "Read on the group and its topics")

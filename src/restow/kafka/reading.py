@@ -9,7 +9,7 @@ from collections.abc import Iterable, Mapping
 from typing import Final, NamedTuple
 
 from confluent_kafka import TIMESTAMP_NOT_AVAILABLE, KafkaError, KafkaException, Message
-from confluent_kafka import TopicPartition as Place
+from confluent_kafka import TopicPartition as KafkaTopicPartition
 
 from restow.kafka.clients import make_consumer
 from restow.kafka.errors import UNKNOWN_TOPIC
@@ -44,7 +44,7 @@ class Record(NamedTuple):
         return len(self.key or b"") + len(self.value or b"")
 
 
-class Reader:
+class RecordReader:
     def __init__(self, kafka: Kafka, group: str, ahead_bytes: int) -> None:
         self._next: dict[TopicPartition, int] = {}
         self._skipped: dict[TopicPartition, Gap] = {}
@@ -72,12 +72,14 @@ class Reader:
         gone = [partition for partition, at in self._next.items() if positions.get(partition) != at]
         new = [partition for partition, at in positions.items() if self._next.get(partition) != at]
         if gone:
-            self._client.incremental_unassign([Place(*partition) for partition in sorted(gone)])
+            self._client.incremental_unassign([KafkaTopicPartition(*partition) for partition in sorted(gone)])
         for partition in gone:
             del self._next[partition]
             self._ended.discard(partition)
         if new:
-            self._client.incremental_assign([Place(*partition, positions[partition]) for partition in sorted(new)])
+            self._client.incremental_assign(
+                [KafkaTopicPartition(*partition, positions[partition]) for partition in sorted(new)]
+            )
         self._next |= {partition: positions[partition] for partition in new}
 
     def take(self, most: int, within_s: float) -> tuple[list[Record], bool]:
@@ -102,7 +104,7 @@ class Reader:
         position = self._after_gap(partition, position)
         if partition in self._ended and self._next.get(partition) == position:
             return 0  # only transaction markers are left
-        _, end = self._client.get_watermark_offsets(Place(*partition), cached=True)
+        _, end = self._client.get_watermark_offsets(KafkaTopicPartition(*partition), cached=True)
         return max(0, end - position)
 
     def gaps(self) -> tuple[Gap, ...]:
@@ -127,15 +129,15 @@ class Reader:
         an operator has to judge."""
         position = self._next[partition]
         try:
-            first, end = self._client.get_watermark_offsets(Place(*partition), timeout=5.0)
+            first, end = self._client.get_watermark_offsets(KafkaTopicPartition(*partition), timeout=5.0)
         except KafkaException:
             first = end = position
         if position < first:
             self._skipped[partition] = gap = Gap(partition, position, first)
             self._gaps.append(gap)
             log.warning(str(gap))
-            self._client.incremental_unassign([Place(*partition)])
-            self._client.incremental_assign([Place(*partition, first)])
+            self._client.incremental_unassign([KafkaTopicPartition(*partition)])
+            self._client.incremental_assign([KafkaTopicPartition(*partition, first)])
             self._next[partition] = first
         else:
             log.error("%s ends at %d, before its position %d; was its topic recreated?", partition, end, position)

@@ -11,7 +11,7 @@ from statistics import fmean
 from typing import Any, Final, NamedTuple
 
 from confluent_kafka import KafkaError, Message
-from confluent_kafka import TopicPartition as Place
+from confluent_kafka import TopicPartition as KafkaTopicPartition
 
 from restow.errors import RestowError
 from restow.kafka.clients import make_consumer
@@ -96,7 +96,9 @@ class RecordSizes:
         self._readings |= {partition: _Reading(time.monotonic(), offsets.stop) for partition, offsets in ranges.items()}
         if self._client is None:
             self._client = make_consumer(self._kafka, CLIENT)
-        self._client.assign([Place(*partition, offsets[-RECORDS:].start) for partition, offsets in ranges.items()])
+        self._client.assign(
+            [KafkaTopicPartition(*partition, offsets[-RECORDS:].start) for partition, offsets in ranges.items()]
+        )
         read_topics = {partition.topic for partition in ranges}
         sizes, errors = self._read(ranges)
         self._client.unassign()

@@ -47,7 +47,7 @@ FRAME_BYTES: Final = 61
 
 
 @dataclass(frozen=True, slots=True, eq=False)
-class RecordSizes:
+class TypicalSizes:
     """The usual size of each partition's records: means over the intervals whose growth was trusted."""
 
     intervals: Floats
@@ -58,11 +58,11 @@ class RecordSizes:
     """Relative variance of the bytes per record."""
 
     @classmethod
-    def none(cls, partitions: int) -> "RecordSizes":
+    def none(cls, partitions: int) -> "TypicalSizes":
         return cls(*np.zeros((4, partitions)))
 
-    def taken(self, positions: Integers) -> "RecordSizes":
-        return RecordSizes(*_taken((self.intervals, self.bytes, self.records, self.variance), positions))
+    def taken(self, positions: Integers) -> "TypicalSizes":
+        return TypicalSizes(*_taken((self.intervals, self.bytes, self.records, self.variance), positions))
 
     @property
     def per_record(self) -> Floats:
@@ -72,7 +72,7 @@ class RecordSizes:
     def is_known(self) -> Flags:
         return np.asarray((self.intervals >= LEARNT_FROM) & (self.bytes > 0))
 
-    def with_interval(self, growth: Floats, records: Floats, rows: Flags) -> "RecordSizes":
+    def with_interval(self, growth: Floats, records: Floats, rows: Flags) -> "TypicalSizes":
         """With one more interval in the given rows."""
         share = 1.0 / np.minimum(self.intervals + 1, REMEMBERED)
         off = np.where(self.bytes > 0, _ratio(_ratio(growth, records), self.per_record) - 1.0, 0.0)
@@ -82,7 +82,7 @@ class RecordSizes:
         def moved(mean: Floats, value: Floats) -> Floats:
             return np.where(rows, mean + share * (value - mean), mean)
 
-        return RecordSizes(
+        return TypicalSizes(
             np.where(rows, self.intervals + 1, self.intervals),
             moved(self.bytes, growth),
             moved(self.records, records),
@@ -114,12 +114,12 @@ class Shortfall:
 class CompactionState:
     """What the next interval of compacted partitions needs from the earlier ones."""
 
-    usual: RecordSizes
+    usual: TypicalSizes
     shortfall: Shortfall
 
     @classmethod
     def none(cls, partitions: int) -> "CompactionState":
-        return cls(RecordSizes.none(partitions), Shortfall.none(partitions))
+        return cls(TypicalSizes.none(partitions), Shortfall.none(partitions))
 
     def taken(self, positions: Integers) -> "CompactionState":
         return CompactionState(self.usual.taken(positions), self.shortfall.taken(positions))
@@ -163,7 +163,7 @@ def corrected(
 
     run = replace(run, raised=np.where(too_low & (run.intervals <= 1), 0.0, shortfall.raised - withdrawn) + raised)
     usual = _chosen(
-        relearnt, _known_from(run, usual.variance), _chosen(forgotten, RecordSizes.none(len(growth)), usual)
+        relearnt, _known_from(run, usual.variance), _chosen(forgotten, TypicalSizes.none(len(growth)), usual)
     )
     usual = usual.with_interval(growth, records, trusted | forgotten)
     return correction, CompactionState(
@@ -171,12 +171,12 @@ def corrected(
     )
 
 
-def _slack(records: Floats, usual: RecordSizes) -> Floats:
+def _slack(records: Floats, usual: TypicalSizes) -> Floats:
     """The share by which an interval's bytes per record may be below the usual ones: few records vary more."""
     return np.clip(DEVIATIONS * np.sqrt(usual.variance * _fewer(records, usual.records)), LEAST_SLACK, 1.0)
 
 
-def _least_per_record(records: Floats, usual: RecordSizes) -> Floats:
+def _least_per_record(records: Floats, usual: TypicalSizes) -> Floats:
     """More records than usual may have come in the same number of batches, with less overhead each."""
     return np.maximum(usual.per_record - FRAME_BYTES * (1.0 - 1.0 / _fewer(usual.records, records)), 0.0)
 
@@ -207,13 +207,13 @@ def _with_interval(
     )
 
 
-def _known_from(run: Shortfall, variance: Floats) -> RecordSizes:
+def _known_from(run: Shortfall, variance: Floats) -> TypicalSizes:
     intervals = np.maximum(run.intervals, 1.0)
-    return RecordSizes(np.full_like(variance, LEARNT_FROM), run.bytes / intervals, run.records / intervals, variance)
+    return TypicalSizes(np.full_like(variance, LEARNT_FROM), run.bytes / intervals, run.records / intervals, variance)
 
 
-def _chosen(rows: Flags, one: RecordSizes, other: RecordSizes) -> RecordSizes:
-    return RecordSizes(
+def _chosen(rows: Flags, one: TypicalSizes, other: TypicalSizes) -> TypicalSizes:
+    return TypicalSizes(
         np.where(rows, one.intervals, other.intervals),
         np.where(rows, one.bytes, other.bytes),
         np.where(rows, one.records, other.records),

@@ -20,7 +20,7 @@ PARTITIONS_OF_A_TOPIC: Final = 10
 
 
 @dataclass(frozen=True, slots=True)
-class Sample:
+class TransformSample:
     """What a transform made of the sampled records."""
 
     records: int
@@ -57,14 +57,14 @@ class Checker:
     def close(self) -> None:
         self._engine.close()
 
-    def run(self, service: TopicService, partitions: Iterable[TopicPartition]) -> Sample:
+    def run(self, service: TopicService, partitions: Iterable[TopicPartition]) -> TransformSample:
         """Runs the transform on the newest records of some partitions, or on an empty frame if there are none. Raises
         RestowError."""
         sink = CollectingSink()
         cycle = TargetCycle(target_of(service), self._newest(partitions), 0.0, sink)
         done = self._engine.run(cycle, lambda: False, patience_s=0.0)
         records = sum(read.records for read in done.read.values()) if done else 0
-        return Sample(records, sink.rows, sink.columns)
+        return TransformSample(records, sink.rows, sink.columns)
 
     def _newest(self, partitions: Iterable[TopicPartition]) -> dict[TopicPartition, Range]:
         wanted = sorted(partitions)[:PARTITIONS_OF_A_TOPIC]

@@ -80,14 +80,6 @@ def key_of(message: Message) -> bytes | None:
     return (CONSUMERS_KEY if message.topic is None else message.topic).encode()
 
 
-def type_of(headers: Headers) -> str | None:
-    """The message's type by a record's headers, so that it can be skipped unread. Returns None without that header."""
-    try:
-        return _texts_of(headers).get(TAG)
-    except InvalidInput:
-        return None
-
-
 def decode(
     topic: str,
     partition: int,

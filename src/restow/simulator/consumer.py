@@ -36,8 +36,8 @@ from restow.protocol.messages import (
     TopicService,
 )
 from restow.simulator.data import RECORD_BYTES
-from restow.simulator.processes import Process
-from restow.simulator.topics import Reader, Topic
+from restow.simulator.processes import SimulatedProcess
+from restow.simulator.topics import Topic, TopicReader
 
 if TYPE_CHECKING:
     from restow.simulator.world import World
@@ -54,7 +54,7 @@ class Volume:
 
 
 @dataclass(slots=True)
-class Range:
+class PendingRange:
     """The offsets of one partition that a cycle reads."""
 
     partition: TopicPartition
@@ -65,7 +65,7 @@ class Range:
     """Records beyond this cycle's limit."""
 
 
-class ConsumerProcess(Process):
+class ConsumerProcess(SimulatedProcess):
     def __init__(
         self, world: "World", number: ConsumerId, volume: Volume, settings: ConsumerSettings, rng: random.Random
     ) -> None:
@@ -81,7 +81,7 @@ class ConsumerProcess(Process):
         self.should_end = False
         self._cycle_began_s = 0.0
         self._cycle: RunCycle | None = None
-        self._ranges: list[Range] = []
+        self._ranges: list[PendingRange] = []
         self._gaps: list[TopicPartition] = []
         self._ended: CycleEnded | None = None
         """The result of the cycle, while it waits for data and commands."""
@@ -97,8 +97,8 @@ class ConsumerProcess(Process):
             return
         kafka = self.world.kafka
         commands, queries = kafka.log(Topic.CONTROLLER, self.number), kafka.log(Topic.QUERY, self.number)
-        self.commands = Reader(kafka, commands, commands.end, self._wake)
-        self.queries = Reader(kafka, queries, queries.end, self._wake)
+        self.commands = TopicReader(kafka, commands, commands.end, self._wake)
+        self.queries = TopicReader(kafka, queries, queries.end, self._wake)
         settings = self.world.scenario.consumer
         self.state, effects = machine.begin(self.number, self.volume.saved, settings.report_every_s)
         self._effects.extend(effects)
@@ -227,7 +227,7 @@ class ConsumerProcess(Process):
         else:
             self._store()
 
-    def _planned(self, effect: RunCycle) -> list[Range]:
+    def _planned(self, effect: RunCycle) -> list[PendingRange]:
         data, now_s, sinks = self.world.data, self.now_s, self.world.sinks
         self._gaps = [each for each in effect.positions if sinks.gap_until_s and sinks.has_gap(each, now_s)]
         broken = [topic for topic in sinks.broken_until_s if sinks.is_broken(topic, now_s)]
@@ -240,7 +240,7 @@ class ConsumerProcess(Process):
             if self._gaps and partition in self._gaps:
                 continue
             if end > first and partition.topic not in broken:
-                ranges.append(Range(partition, row, first, end, 0))
+                ranges.append(PendingRange(partition, row, first, end, 0))
                 wanted += end - first
         most = self.world.scenario.consumer.cycle_bytes // RECORD_BYTES
         if wanted > most:
@@ -257,7 +257,7 @@ class ConsumerProcess(Process):
         positions = dict(cycle.positions)
         replaced: list[TopicPartition] = []
         records, left, topic = 0, 0, None
-        taken: list[Range] = []
+        taken: list[PendingRange] = []
         for each in self._ranges:
             if each.partition.topic != topic:
                 if topic is not None and not self.passes() and not self.is_alive:

@@ -35,8 +35,8 @@ from restow.protocol.messages import (
     StateQuery,
 )
 from restow.simulator.platform import PlatformClient
-from restow.simulator.processes import Process
-from restow.simulator.topics import Fenced, Reader, Topic
+from restow.simulator.processes import SimulatedProcess
+from restow.simulator.topics import Fenced, Topic, TopicReader
 from restow.simulator.wire import Measured
 
 if TYPE_CHECKING:
@@ -53,7 +53,7 @@ BEHIND_S: Final = 2.0
 """With an unread record older than this, it is not listening."""
 
 
-class ControllerProcess(Process):
+class ControllerProcess(SimulatedProcess):
     def __init__(self, world: "World", rng: random.Random) -> None:
         super().__init__(world, rng)
         self.state = machine.begin(world.rules)
@@ -81,10 +81,10 @@ class ControllerProcess(Process):
     def begin_to_read(self) -> None:
         kafka = self.world.kafka
         assert self.epoch is not None
-        self.commands = Reader(kafka, kafka.log(Topic.CONTROLLER, 0), self.epoch + 1, self._wake)
-        self.services = Reader(kafka, kafka.log(Topic.SERVICE, 0), 0, self._wake)
+        self.commands = TopicReader(kafka, kafka.log(Topic.CONTROLLER, 0), self.epoch + 1, self._wake)
+        self.services = TopicReader(kafka, kafka.log(Topic.SERVICE, 0), 0, self._wake)
         newest = kafka.log(Topic.MONITOR, 0)
-        self.speeds = Reader(kafka, newest, max(0, newest.end - 1), self._wake)
+        self.speeds = TopicReader(kafka, newest, max(0, newest.end - 1), self._wake)
         self.platform.changes()
         self._feed(ClockTicked(self.now_s))
         self._read_services()  # before the first decision
@@ -92,7 +92,7 @@ class ControllerProcess(Process):
         self._go_on()
         self._wake(self.now_s)
 
-    def readers(self) -> list[Reader]:
+    def readers(self) -> list[TopicReader]:
         return [self.commands, self.services, self.speeds] if hasattr(self, "commands") else []
 
     def die(self) -> None:

@@ -14,7 +14,8 @@ from restow.model import ConsumerId, TopicPartition
 from restow.simulator.data import RECORD_BYTES, Data
 
 if TYPE_CHECKING:
-    from restow.simulator.consumer import Range
+    from restow.simulator.consumer import PendingRange
+
 
 SAMPLE_S: Final = 10.0
 SLICES: Final = 4
@@ -82,7 +83,7 @@ class Measures:
         if offset > self._stored[row]:
             self._stored[row], self._stored_s[row] = offset, now_s
 
-    def stored(self, ranges: Sequence["Range"], planned_s: float, now_s: float) -> None:
+    def stored(self, ranges: Sequence["PendingRange"], planned_s: float, now_s: float) -> None:
         """Counts records when they are first stored; ranges of the same age are counted together."""
         ages: dict[tuple[float, float], int] = {}
         stored, stored_s = self._stored, self._stored_s

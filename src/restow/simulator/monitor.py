@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Final
 from restow.controller.events import SpeedsMeasured
 from restow.model import SortedMapping, Speeds, TopicPartition
 from restow.simulator.data import RECORD_BYTES
-from restow.simulator.processes import Process
+from restow.simulator.processes import SimulatedProcess
 from restow.simulator.topics import Topic
 from restow.simulator.wire import Garbage, Measured
 
@@ -25,7 +25,7 @@ def time_text(now_s: float) -> str:
     return moment.isoformat(timespec="milliseconds").replace("+00:00", "Z")
 
 
-class MonitorProcess(Process):
+class MonitorProcess(SimulatedProcess):
     def __init__(self, world: "World", rng: random.Random) -> None:
         super().__init__(world, rng)
         self.silent_until_s = 0.0

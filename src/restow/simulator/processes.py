@@ -8,7 +8,7 @@ if TYPE_CHECKING:
     from restow.simulator.world import World
 
 
-class Process:
+class SimulatedProcess:
     """A subclass calls `passes` after each step that is visible outside, and goes on only if it returns True."""
 
     def __init__(self, world: "World", rng: random.Random) -> None:

@@ -31,7 +31,7 @@ class Fenced(Exception):
     """A newer controller has taken over the transactional id."""
 
 
-class Log:
+class PartitionLog:
     """One partition."""
 
     __slots__ = ("appended_s", "extra_delay_s", "extra_until_s", "listeners", "records", "visible_s")
@@ -65,7 +65,7 @@ class Log:
 class Kafka:
     def __init__(self, agenda: Agenda, rng: random.Random) -> None:
         self._agenda, self._rng = agenda, rng
-        self._logs: dict[Place, Log] = {}
+        self._logs: dict[Place, PartitionLog] = {}
         self._in_charge: object = None
         self.down_until_s = 0.0
         self.repeats_until_s = 0.0
@@ -76,11 +76,11 @@ class Kafka:
     def is_up(self) -> bool:
         return self._agenda.now_s >= self.down_until_s
 
-    def log(self, topic: Topic, partition: int) -> Log:
+    def log(self, topic: Topic, partition: int) -> PartitionLog:
         place = (topic, partition)
         found = self._logs.get(place)
         if found is None:
-            found = self._logs[place] = Log()
+            found = self._logs[place] = PartitionLog()
         return found
 
     def places(self) -> list[Place]:
@@ -98,14 +98,11 @@ class Kafka:
         """Fences all other producers."""
         self._in_charge = producer
 
-    def is_in_charge(self, producer: object) -> bool:
-        return self._in_charge is producer
-
     def commit(self, producer: object, records: Iterable[tuple[Topic, int, object]]) -> list[int]:
         """Commits the records in one transaction. Returns their offsets; raises Fenced."""
         if producer is not self._in_charge:
             raise Fenced
-        logs: dict[Place, Log] = {}
+        logs: dict[Place, PartitionLog] = {}
         offsets = []
         for topic, partition, record in records:
             log = logs[(topic, partition)] = self.log(topic, partition)
@@ -114,7 +111,7 @@ class Kafka:
             self._append(log, MARKER)
         return offsets
 
-    def _append(self, log: Log, record: object) -> int:
+    def _append(self, log: PartitionLog, record: object) -> int:
         assert self.is_up, "the brokers are down"
         now_s = self._agenda.now_s
         delay_s = LEAST_DELAY_S + USUAL_DELAY_S * self._rng.random()
@@ -123,10 +120,10 @@ class Kafka:
         return log.append(record, now_s, now_s + delay_s)
 
 
-class Reader:
+class TopicReader:
     """Reads one partition from an offset; `wake` is called with the time from which a new record is visible."""
 
-    def __init__(self, kafka: Kafka, log: Log, position: int, wake: Callable[[float], None]) -> None:
+    def __init__(self, kafka: Kafka, log: PartitionLog, position: int, wake: Callable[[float], None]) -> None:
         self._kafka, self.log, self._wake = kafka, log, wake
         self.position = position
         self.blocked_until_s = 0.0

@@ -15,7 +15,7 @@ from typing import Final, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from restow.study.monitor_scenarios import Floats, Integers, Scenario
+from restow.study.monitor_scenarios import Floats, Integers, ProducerScenario
 
 TOLERANCE: Final = 0.05
 LEAST_PHASE_S: Final = 45.0
@@ -34,10 +34,10 @@ class Observation(NamedTuple):
 
 
 @dataclass(frozen=True, slots=True, eq=False)
-class Series:
+class SpeedSeries:
     """A run: one row per measurement. All speeds are in bytes/s of Kafka's log."""
 
-    scenario: Scenario
+    scenario: ProducerScenario
     time_s: Floats
     true: Floats
     producer: Floats
@@ -46,7 +46,7 @@ class Series:
     filtered: Floats
 
     @classmethod
-    def of(cls, scenario: Scenario, rows: Sequence[Observation]) -> "Series":
+    def of(cls, scenario: ProducerScenario, rows: Sequence[Observation]) -> "SpeedSeries":
         time_s, written, records, window, filtered = np.array(rows, dtype=np.float64).T
         producer = np.diff(written) / np.diff(time_s)
         return cls(
@@ -59,7 +59,7 @@ class Series:
         )
 
 
-def _framing(scenario: Scenario, time_s: Floats, written: Floats, records: Floats) -> Floats:
+def _framing(scenario: ProducerScenario, time_s: Floats, written: Floats, records: Floats) -> Floats:
     """The ratio of the log's bytes to the records' bytes, which a scenario counts, per phase: the slower a producer,
     the fewer records share a batch and its overhead."""
 
@@ -86,7 +86,7 @@ class Row:
     filtered_noise: float | None
 
 
-def figures(series: Series) -> Row:
+def figures(series: SpeedSeries) -> Row:
     return Row(
         series.scenario.name,
         convergence_s(series, series.window),
@@ -120,7 +120,7 @@ def _mean(values: list[float]) -> float:
     return sum(values) / len(values)
 
 
-def convergence_s(series: Series, measured: Floats) -> float | None:
+def convergence_s(series: SpeedSeries, measured: Floats) -> float | None:
     """The slowest convergence of the run. Returns None if no change can be measured, or if one never converged."""
     slowest: float | None = None
     for begins_s, ends_s in _held_after_a_change(series.scenario):
@@ -134,11 +134,11 @@ def convergence_s(series: Series, measured: Floats) -> float | None:
     return slowest
 
 
-def mean_error(series: Series, measured: Floats) -> float:
+def mean_error(series: SpeedSeries, measured: Floats) -> float:
     return float(np.abs(measured - series.true).mean() / series.true.mean())
 
 
-def noise(series: Series, measured: Floats) -> float | None:
+def noise(series: SpeedSeries, measured: Floats) -> float | None:
     """The deviation around the mean of each phase; the offset of a whole phase counts as error, not as noise."""
     settled, phase = _settled(series), series.scenario.phase_at(series.time_s)
     deviations = [
@@ -149,7 +149,7 @@ def noise(series: Series, measured: Floats) -> float | None:
     return float(np.sqrt(np.mean(np.concatenate(deviations) ** 2))) if deviations else None
 
 
-def _held_after_a_change(scenario: Scenario) -> Iterator[tuple[float, float]]:
+def _held_after_a_change(scenario: ProducerScenario) -> Iterator[tuple[float, float]]:
     """Start and end of the phases that follow another speed and keep theirs long enough to be measured."""
     begins_s = scenario.begins_s.tolist()
     if scenario.pauses_s:
@@ -160,7 +160,7 @@ def _held_after_a_change(scenario: Scenario) -> Iterator[tuple[float, float]]:
             yield begin_s, begin_s + phase.seconds
 
 
-def _settled(series: Series) -> NDArray[np.bool_]:
+def _settled(series: SpeedSeries) -> NDArray[np.bool_]:
     """Rows at which the true speed has been constant for a whole window, and above 0."""
     phase = series.scenario.phase_at(series.time_s)
     since_s = series.time_s - series.scenario.begins_s[phase]

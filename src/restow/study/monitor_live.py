@@ -16,8 +16,8 @@ from restow.kafka.sampler import Interest, Sampler
 from restow.kafka.topics import wait_until_shown
 from restow.monitor.meter import Meter, MeterSettings
 from restow.settings import Kafka
-from restow.study.monitor import Observation, Series
-from restow.study.monitor_scenarios import Floats, Scenario
+from restow.study.monitor import Observation, SpeedSeries
+from restow.study.monitor_scenarios import Floats, ProducerScenario
 
 TICK_S: Final = 0.005
 """How often the producer checks for records that are due."""
@@ -58,13 +58,13 @@ class ScheduledProducer(threading.Thread):
 
 
 def live(
-    scenario: Scenario,
+    scenario: ProducerScenario,
     kafka: Kafka,
     seed: int,
     settings: MeterSettings,
     sample_every_s: float,
     advance: Callable[[], None] = lambda: None,
-) -> Series:
+) -> SpeedSeries:
     """Takes as long as the scenario. It creates a topic for the run and deletes it afterwards."""
     topic = f"restow-study-{uuid.uuid4().hex[:12]}"
     with Admin(kafka) as admin:
@@ -82,11 +82,11 @@ def live(
             admin.delete_topic(topic)
     if len(rows) < 2:
         raise RestowError("the brokers answered too seldom to measure anything; try again, or a longer --duration")
-    return Series.of(scenario, rows)
+    return SpeedSeries.of(scenario, rows)
 
 
 def _observed(
-    scenario: Scenario,
+    scenario: ProducerScenario,
     producer: ScheduledProducer,
     sampler: Sampler,
     meter: Meter,

@@ -9,7 +9,7 @@ import numpy as np
 from matplotlib.figure import Figure
 from matplotlib.ticker import FuncFormatter
 
-from restow.study.monitor import Row, Series
+from restow.study.monitor import Row, SpeedSeries
 from restow.study.monitor_scenarios import Floats
 from restow.study.plots import OTHERS, OURS
 
@@ -26,7 +26,7 @@ NAMES: Final = {
 }
 
 
-def picture(series: Series, row: Row, subtitle: str) -> Figure:
+def picture(series: SpeedSeries, row: Row, subtitle: str) -> Figure:
     figure = Figure(figsize=(11, 5.2), layout="constrained")
     axes = figure.subplots()
     highest = max(series.true.max(), series.window.max(), series.filtered.max())
@@ -51,7 +51,7 @@ def picture(series: Series, row: Row, subtitle: str) -> Figure:
     return figure
 
 
-def _producer_bars(series: Series, scale: float) -> tuple[Floats, Floats]:
+def _producer_bars(series: SpeedSeries, scale: float) -> tuple[Floats, Floats]:
     """The producer's mean speed in each 5 s, and the edges between them."""
     edges_s = np.append(np.arange(0.0, series.time_s[-1], BAR_S), series.time_s[-1])
     times_s = np.insert(series.time_s, 0, 0.0)
@@ -59,7 +59,7 @@ def _producer_bars(series: Series, scale: float) -> tuple[Floats, Floats]:
     return np.diff(np.interp(edges_s, times_s, written)) / np.diff(edges_s) / scale, edges_s
 
 
-def _true_line(series: Series, scale: float) -> tuple[list[float], list[float]]:
+def _true_line(series: SpeedSeries, scale: float) -> tuple[list[float], list[float]]:
     """The true speed, with vertical edges where it jumps."""
     times, speeds = [0.0], [float(series.true[0])]
     begins_s = series.scenario.begins_s[1:].tolist()

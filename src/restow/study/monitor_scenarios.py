@@ -30,7 +30,7 @@ REPLAY_RECORD_BYTES: Final = (10, 500_000)
 """The limits of a replay's record size, which is chosen so that about this many records a second give its speed."""
 
 
-class Phase(NamedTuple):
+class ScenarioPhase(NamedTuple):
     """A time span in which the speed changes linearly from one value to another, or is constant."""
 
     seconds: float
@@ -39,9 +39,9 @@ class Phase(NamedTuple):
 
 
 @dataclass(frozen=True, slots=True)
-class Scenario:
+class ProducerScenario:
     name: str
-    phases: tuple[Phase, ...]
+    phases: tuple[ScenarioPhase, ...]
     record_bytes: int = RECORD_BYTES
     pauses_s: tuple[float, float] | None = None
     """The range of uniformly random pauses between records. None: records are evenly spaced by the speed."""
@@ -85,41 +85,48 @@ class Scenario:
         return np.asarray(times_s[times_s < self.duration_s])
 
 
-def step() -> Scenario:
+def step() -> ProducerScenario:
     """Up threefold, down by half, up fourfold, down to a twelfth."""
     levels = (200e3, 600e3, 300e3, 1200e3, 100e3)
-    return Scenario("step", tuple(Phase(60.0, level, level) for level in levels))
+    return ProducerScenario("step", tuple(ScenarioPhase(60.0, level, level) for level in levels))
 
 
-def random() -> Scenario:
+def random() -> ProducerScenario:
     mean = PUBLISHED_RECORD_BYTES / (sum(PUBLISHED_PAUSES_S) / 2)
-    return Scenario("random", (Phase(600.0, mean, mean),), PUBLISHED_RECORD_BYTES, PUBLISHED_PAUSES_S)
+    return ProducerScenario("random", (ScenarioPhase(600.0, mean, mean),), PUBLISHED_RECORD_BYTES, PUBLISHED_PAUSES_S)
 
 
-def ramp() -> Scenario:
+def ramp() -> ProducerScenario:
     low, high = 100e3, 1000e3
-    return Scenario("ramp", (Phase(60.0, low, low), Phase(120.0, low, high), Phase(60.0, high, high)))
+    return ProducerScenario(
+        "ramp", (ScenarioPhase(60.0, low, low), ScenarioPhase(120.0, low, high), ScenarioPhase(60.0, high, high))
+    )
 
 
-def burst() -> Scenario:
+def burst() -> ProducerScenario:
     """A burst of one sample, which is no change of speed, then one of 10 s, which is."""
     calm = 200e3
-    return Scenario(
+    return ProducerScenario(
         "burst",
         (
-            Phase(60.0, calm, calm),
-            Phase(1.0, 10 * calm, 10 * calm),
-            Phase(60.0, calm, calm),
-            Phase(10.0, 5 * calm, 5 * calm),
-            Phase(60.0, calm, calm),
+            ScenarioPhase(60.0, calm, calm),
+            ScenarioPhase(1.0, 10 * calm, 10 * calm),
+            ScenarioPhase(60.0, calm, calm),
+            ScenarioPhase(10.0, 5 * calm, 5 * calm),
+            ScenarioPhase(60.0, calm, calm),
         ),
     )
 
 
-SCENARIOS: Final[dict[str, Callable[[], Scenario]]] = {"step": step, "random": random, "ramp": ramp, "burst": burst}
+SCENARIOS: Final[dict[str, Callable[[], ProducerScenario]]] = {
+    "step": step,
+    "random": random,
+    "ramp": ramp,
+    "burst": burst,
+}
 
 
-def replay(file: Path, step_s: float) -> Scenario:
+def replay(file: Path, step_s: float) -> ProducerScenario:
     """The fastest partition of a recorded trace, each step for the given seconds."""
     steps = read_trace(file).speeds()
     totals: Counter[TopicPartition] = Counter()
@@ -131,7 +138,7 @@ def replay(file: Path, step_s: float) -> Scenario:
     return _replayed([speeds.get(fastest, 0.0) for speeds in steps], step_s)
 
 
-def cut_to(scenario: Scenario, duration_s: float) -> Scenario:
+def cut_to(scenario: ProducerScenario, duration_s: float) -> ProducerScenario:
     """The scenario with another duration: cut short, or with a longer last phase."""
     kept, left_s = [], duration_s
     for index, phase in enumerate(scenario.phases):
@@ -139,14 +146,14 @@ def cut_to(scenario: Scenario, duration_s: float) -> Scenario:
         seconds = left_s if is_last else phase.seconds
         share = min(1.0, seconds / phase.seconds)
         reached = phase.from_bytes_per_s + share * (phase.to_bytes_per_s - phase.from_bytes_per_s)
-        kept.append(Phase(seconds, phase.from_bytes_per_s, reached))
+        kept.append(ScenarioPhase(seconds, phase.from_bytes_per_s, reached))
         left_s -= seconds
         if is_last:
             break
     return replace(scenario, phases=tuple(kept))
 
 
-def _replayed(speeds: Sequence[float], step_s: float) -> Scenario:
+def _replayed(speeds: Sequence[float], step_s: float) -> ProducerScenario:
     least, most = REPLAY_RECORD_BYTES
     record_bytes = int(np.clip(np.mean(speeds) / REPLAY_RECORDS_PER_S, least, most))
-    return Scenario("replay", tuple(Phase(step_s, speed, speed) for speed in speeds), record_bytes)
+    return ProducerScenario("replay", tuple(ScenarioPhase(step_s, speed, speed) for speed in speeds), record_bytes)

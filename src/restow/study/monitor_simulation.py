@@ -13,8 +13,8 @@ import numpy as np
 from restow.model import TopicPartition
 from restow.monitor.meter import Meter, MeterSettings
 from restow.monitor.sample import PartitionSample, Sample
-from restow.study.monitor import Observation, Series
-from restow.study.monitor_scenarios import Floats, Scenario
+from restow.study.monitor import Observation, SpeedSeries
+from restow.study.monitor_scenarios import Floats, ProducerScenario
 
 LINGER_S: Final = 0.005
 BATCH_OVERHEAD_BYTES: Final = 61
@@ -68,12 +68,12 @@ class LogModel:
 
 
 def simulated(
-    scenario: Scenario,
+    scenario: ProducerScenario,
     seed: int,
     settings: MeterSettings,
     sample_every_s: float,
     advance: Callable[[], None] = lambda: None,
-) -> Series:
+) -> SpeedSeries:
     random = np.random.default_rng(seed)
     log, meter = LogModel.of(scenario.writes_s(random), scenario.record_bytes), Meter(settings)
     rows = []
@@ -86,4 +86,4 @@ def simulated(
             raw, filtered = float(measured.bytes_per_s[0]), float(measured.filtered_bytes_per_s[0])
             rows.append(Observation(time_s, log.written(time_s), look.end_offset, raw, filtered))
         advance()
-    return Series.of(scenario, rows)
+    return SpeedSeries.of(scenario, rows)

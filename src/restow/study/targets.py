@@ -17,7 +17,7 @@ CONTENDERS: Final = (MWF, BFD, HALF, ONE, THIRTY, POLISHED)
 
 
 @dataclass(frozen=True, slots=True)
-class Target:
+class PackingTarget:
     """`measure` of `ours` is at most `factor` times the rival's, plus `points`."""
 
     ours: Contender
@@ -42,16 +42,16 @@ class Target:
         return met, f"d={d}: {who}: {name} {value:z.2f}, {relation} {bound:.2f} ({of}{more})"
 
 
-def targets(d: int) -> tuple[Target, ...]:
+def targets(d: int) -> tuple[PackingTarget, ...]:
     return (
-        Target(ONE, "cbs", 0.5, MWF),
-        Target(ONE, "r", 1.0, MWF, strictly=True),
-        Target(HALF, "cbs", 1.1, MWF),
-        Target(HALF, "r", 0.2 if d == 5 else 0.6, MWF),
-        Target(THIRTY, "cbs", 1.0, BFD, points=0.02),
-        Target(THIRTY, "r", 0.8, BFD),
-        Target(POLISHED, "cbs", 1.0, BFD, points=0.02),
-        Target(POLISHED, "r", 0.7, BFD),
+        PackingTarget(ONE, "cbs", 0.5, MWF),
+        PackingTarget(ONE, "r", 1.0, MWF, strictly=True),
+        PackingTarget(HALF, "cbs", 1.1, MWF),
+        PackingTarget(HALF, "r", 0.2 if d == 5 else 0.6, MWF),
+        PackingTarget(THIRTY, "cbs", 1.0, BFD, points=0.02),
+        PackingTarget(THIRTY, "r", 0.8, BFD),
+        PackingTarget(POLISHED, "cbs", 1.0, BFD, points=0.02),
+        PackingTarget(POLISHED, "r", 0.7, BFD),
     )
 
 

@@ -14,8 +14,8 @@ from restow.cli.support.options import Subparsers, number, whole_number
 from restow.cli.support.output import note, print_json, progress, right, show, table
 from restow.errors import InvalidInput
 from restow.monitor.meter import MeterSettings
-from restow.study.monitor import Row, Series, figures, mean
-from restow.study.monitor_scenarios import SCENARIOS, Scenario, cut_to, replay
+from restow.study.monitor import Row, SpeedSeries, figures, mean
+from restow.study.monitor_scenarios import SCENARIOS, ProducerScenario, cut_to, replay
 from restow.study.monitor_simulation import simulated
 from restow.study.plot_file import check_plot_file
 
@@ -100,7 +100,7 @@ def run(args: argparse.Namespace) -> int:
     return 0
 
 
-def _scenario(args: argparse.Namespace) -> Scenario:
+def _scenario(args: argparse.Namespace) -> ProducerScenario:
     name, *files = args.scenario
     if name not in NAMES:
         raise InvalidInput(f"--scenario: there is no scenario '{name}'; known are {', '.join(NAMES)}")
@@ -111,7 +111,7 @@ def _scenario(args: argparse.Namespace) -> Scenario:
     return cut_to(scenario, args.duration) if args.duration else scenario
 
 
-def _simulated(args: argparse.Namespace, scenario: Scenario) -> tuple[list[Series], str]:
+def _simulated(args: argparse.Namespace, scenario: ProducerScenario) -> tuple[list[SpeedSeries], str]:
     seeds = range(1, (args.seeds or SEEDS) + 1) if args.seed is None else [args.seed]
     if args.seed is not None and args.seeds is not None:
         note("--seeds is not used: one seed is given")
@@ -124,7 +124,7 @@ def _simulated(args: argparse.Namespace, scenario: Scenario) -> tuple[list[Serie
     return runs, f"simulated, {scenario.duration_s:g} s, {which}"
 
 
-def _live(args: argparse.Namespace, scenario: Scenario) -> tuple[list[Series], str]:
+def _live(args: argparse.Namespace, scenario: ProducerScenario) -> tuple[list[SpeedSeries], str]:
     # Kafka's client takes longer to load than most commands take to run, so only a live run loads it.
     from restow.kafka.embedded.broker import EmbeddedKafka
     from restow.settings import Kafka
@@ -141,7 +141,7 @@ def _live(args: argparse.Namespace, scenario: Scenario) -> tuple[list[Series], s
     return [series], f"live, {scenario.duration_s:g} s, seed {seed}"
 
 
-def _draw(series: Series, subtitle: str, file: Path) -> None:
+def _draw(series: SpeedSeries, subtitle: str, file: Path) -> None:
     # Loading matplotlib takes as long as a small study, so only --plot loads it.
     from restow.study.monitor_plot import picture
     from restow.study.plots import save

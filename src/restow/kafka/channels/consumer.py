@@ -13,7 +13,7 @@ from types import TracebackType
 from typing import Any, Final, Self
 
 from confluent_kafka import KafkaError, KafkaException, Message
-from confluent_kafka import TopicPartition as Place
+from confluent_kafka import TopicPartition as KafkaTopicPartition
 
 from restow.consumer.events import CommandRead, CommandsReadTo, QueryRead
 from restow.errors import RestowError
@@ -38,8 +38,8 @@ class Mailbox:
     def __init__(self, settings: Settings, consumer: ConsumerId, sender: str) -> None:
         self._kafka, self._topics = settings.kafka, settings.topics
         self._sender = sender
-        self._commands = Place(settings.topics.controller, consumer)
-        self._queries = Place(settings.topics.query, consumer)
+        self._commands = KafkaTopicPartition(settings.topics.controller, consumer)
+        self._queries = KafkaTopicPartition(settings.topics.query, consumer)
         self._skipped = SkippedRecords()
         self._reader = make_consumer(
             settings.kafka,
@@ -70,7 +70,10 @@ class Mailbox:
 
     def open(self) -> None:
         """Starts reading at the present ends of both partitions. Raises RestowError."""
-        places = [Place(place.topic, place.partition, self._end_of(place)) for place in (self._commands, self._queries)]
+        places = [
+            KafkaTopicPartition(place.topic, place.partition, self._end_of(place))
+            for place in (self._commands, self._queries)
+        ]
         self._reader.assign(places)
 
     def poll(self) -> list[Letter]:
@@ -131,7 +134,7 @@ class Mailbox:
             )
             return None
 
-    def _end_of(self, place: Place) -> int:
+    def _end_of(self, place: KafkaTopicPartition) -> int:
         doing = f"read the end of {place.topic}-{place.partition}"
         try:
             _, end = self._reader.get_watermark_offsets(place, timeout=ANSWER_WITHIN_S)

@@ -8,7 +8,7 @@ import logging
 from typing import Any, Final
 
 from confluent_kafka import OFFSET_BEGINNING
-from confluent_kafka import TopicPartition as Place
+from confluent_kafka import TopicPartition as KafkaTopicPartition
 
 from restow.kafka.clients import make_consumer
 from restow.protocol.channels import SERVICE, decode_on
@@ -27,7 +27,7 @@ class Services:
         self._skipped = SkippedRecords()
         own = {"group.id": settings.group.name, "enable.auto.commit": False, "auto.offset.reset": "earliest"}
         self._reader = make_consumer(settings.kafka, own)
-        self._reader.assign([Place(settings.topics.service, 0, OFFSET_BEGINNING)])
+        self._reader.assign([KafkaTopicPartition(settings.topics.service, 0, OFFSET_BEGINNING)])
 
     def close(self) -> None:
         self._reader.close()

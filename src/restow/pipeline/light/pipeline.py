@@ -15,7 +15,7 @@ from restow.consumer.events import AssignmentChanged, CycleEnded, RefusedPartiti
 from restow.consumer.pipeline import ShouldEnd
 from restow.errors import RestowError
 from restow.kafka.offsets import GroupOffsets
-from restow.kafka.reading import Reader, Record, total_size
+from restow.kafka.reading import Record, RecordReader, total_size
 from restow.model import SortedMapping, TopicPartition
 from restow.pipeline.light.stores import Stores
 from restow.pipeline.light.table import PartitionRows
@@ -41,7 +41,7 @@ class Taken:
 class LightPipeline:
     def __init__(self, settings: Settings) -> None:
         self._limits = settings.consumer
-        self._reader = Reader(settings.kafka, settings.group.name, settings.consumer.cycle_bytes)
+        self._reader = RecordReader(settings.kafka, settings.group.name, settings.consumer.cycle_bytes)
         self._group = GroupOffsets(settings.kafka, settings.group.name)
         self._stores = Stores(settings.group.name)
         self._at: dict[TopicPartition, int] = {}

@@ -18,7 +18,7 @@ from restow.model import TopicPartition
 from restow.pipeline.sinks import Batch
 from restow.pipeline.spark.counting import ReadCount, ReadCounter
 from restow.pipeline.spark.failures import summary
-from restow.pipeline.spark.reading import Reader
+from restow.pipeline.spark.reading import RangeReader
 from restow.pipeline.spark.session import Resources, parallelism, start_session
 from restow.pipeline.spark.transforms import transformed
 from restow.pipeline.spark.warm_up import warm_up_cycle
@@ -52,7 +52,7 @@ class Engine:
         self._worker = Worker()
         self._is_cancelled = threading.Event()
         self._session: SparkSession | None = None
-        self._kafka: Reader | None = None
+        self._kafka: RangeReader | None = None
 
     def start(self, should_end: ShouldEnd) -> None:
         """Returns when the session is up and warm, or `should_end` came first."""
@@ -95,7 +95,7 @@ class Engine:
 
     def _start(self) -> None:
         self._session = start_session(self._settings, self._resources)
-        self._kafka = Reader(self._settings, self._session)
+        self._kafka = RangeReader(self._settings, self._session)
         try:
             self._store(warm_up_cycle(self._settings))
         except Exception as error:  # noqa: BLE001  a session that isn't warm works as well
@@ -120,7 +120,7 @@ class Engine:
     def _tasks(self, cycle: TargetCycle) -> int:
         return tasks(cycle.bytes, parallelism(self._running()), BYTES_PER_TASK)
 
-    def _reader(self) -> Reader:
+    def _reader(self) -> RangeReader:
         self._running()
         assert self._kafka is not None
         return self._kafka

@@ -32,7 +32,7 @@ CODEGEN_FROM_RECORDS: Final = 1000
 CODEGEN: Final = "spark.sql.codegen.factoryMode"
 
 
-class Reader:
+class RangeReader:
     def __init__(self, settings: Settings, session: SparkSession) -> None:
         self._session = session
         self._codegen = settings.spark.of_session().get(CODEGEN)
