@@ -74,7 +74,8 @@ def explained(error: KafkaError, doing: str, right: str, bootstrap: str) -> Rest
     if code in FORBIDDEN:
         return NotAllowed(f"can't {doing}: the right {right} is missing; grant it to the principal in [kafka]")
     if code in UNKNOWN_TOPIC:
-        return NoSuchTopic(f"can't {doing}: there is no such topic")
+        what = "partition" if code == KafkaError._UNKNOWN_PARTITION else "topic"
+        return NoSuchTopic(f"can't {doing}: there is no such {what}")
     if code in UNREACHABLE:
         return NoAnswer(f"can't {doing}: {bootstrap} doesn't answer ({error.str()})")
     return RequestRefused(f"can't {doing}: {error.str()}")

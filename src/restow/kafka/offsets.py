@@ -19,7 +19,7 @@ from confluent_kafka.admin import OffsetSpec
 
 from restow.errors import RestowError
 from restow.kafka.clients import make_admin_client, make_consumer
-from restow.kafka.errors import NoAnswer, cause, explained
+from restow.kafka.errors import UNKNOWN_TOPIC, NoAnswer, cause, explained
 from restow.model import TopicPartition
 from restow.settings import Kafka
 
@@ -117,6 +117,8 @@ class GroupOffsets:
             {
                 "group.id": group,
                 "enable.auto.commit": False,
+                # Looking for the start of a topic must not create it.
+                "allow.auto.create.topics": False,
                 "isolation.level": "read_committed",
                 # This client joins no group, so that the session timeout limits nothing but commits.
                 "session.timeout.ms": COMMIT_WITHIN_MS,
@@ -137,20 +139,15 @@ class GroupOffsets:
         last record. Raises RestowError."""
         doing, right = f"find the start offset of {partition}", f"Read on the topic {partition.topic}"
         try:
-            first, end = self._client.get_watermark_offsets(
-                KafkaTopicPartition(*partition), timeout=GROUP_ANSWER_WITHIN_S
-            )
-            if start in ("earliest", "latest"):
-                return int(first if start == "earliest" else end)
-            at_ms = round(datetime.fromisoformat(start).timestamp() * 1000)
-            [place] = self._client.offsets_for_times(
-                [KafkaTopicPartition(*partition, at_ms)], timeout=GROUP_ANSWER_WITHIN_S
-            )
+            try:
+                return self._find_start(partition, start)
+            except KafkaException as exception:
+                if cause(exception).code() not in UNKNOWN_TOPIC:
+                    raise
+            self._renew_metadata(partition.topic)
+            return self._find_start(partition, start)
         except KafkaException as exception:
             raise self._explained(cause(exception), doing, right) from None
-        if place.error is not None:
-            raise self._explained(place.error, doing, right)
-        return int(place.offset if place.offset >= 0 else end)
 
     def commit(self, offsets: Mapping[TopicPartition, int], wait: bool = False) -> None:
         """Commits in the background, unless `wait` is set. The result of a background commit is logged by a later call,
@@ -169,6 +166,25 @@ class GroupOffsets:
 
     def close(self) -> None:
         self._client.close()
+
+    def _find_start(self, partition: TopicPartition, start: str) -> int:
+        first, end = self._client.get_watermark_offsets(KafkaTopicPartition(*partition), timeout=GROUP_ANSWER_WITHIN_S)
+        if start in ("earliest", "latest"):
+            return int(first if start == "earliest" else end)
+        at_ms = round(datetime.fromisoformat(start).timestamp() * 1000)
+        [place] = self._client.offsets_for_times(
+            [KafkaTopicPartition(*partition, at_ms)], timeout=GROUP_ANSWER_WITHIN_S
+        )
+        if place.error is not None:
+            raise KafkaException(place.error)
+        return int(place.offset if place.offset >= 0 else end)
+
+    def _renew_metadata(self, topic: str) -> None:
+        """librdkafka answers from cached metadata, which live for a quarter of an hour and lack partitions added since.
+        Fetching a topic's metadata renews the cache for all of its partitions."""
+        found = self._client.list_topics(topic, timeout=GROUP_ANSWER_WITHIN_S).topics[topic]
+        if found.error is not None:
+            raise KafkaException(found.error)
 
     def _fetch_committed(self, wanted: list[KafkaTopicPartition]) -> list[KafkaTopicPartition]:
         deadline_s = time.monotonic() + GROUP_ANSWER_WITHIN_S

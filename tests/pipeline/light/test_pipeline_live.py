@@ -4,6 +4,7 @@ of tables that can't be written.
 
 import logging
 import sqlite3
+import time
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, field
 from datetime import UTC, datetime, timedelta
@@ -325,3 +326,20 @@ def test_a_gap_up_to_the_end_is_logged_once_and_leaves_no_lag(
     assert caplog.messages == [
         f"{bench.topic}-0: the records from 1 to 9, 9 in all, were deleted before they were read"
     ]
+
+
+def test_a_partition_added_while_the_pipeline_runs_is_read_within_seconds(bench: Bench, admin: Admin) -> None:
+    bench.write({0: 5})
+    pipeline = bench.pipeline()
+    assert bench.opened(pipeline, {0: RECOVER}) == {0: 0}
+    bench.first_cycle(pipeline, {0: 0})  # from here on both clients have metadata of a topic with three partitions
+    admin.grow_topic(bench.topic, 4)
+    wait_until_shown(admin, {bench.topic: 4})
+    producer = make_producer(bench.kafka)  # the bench's own knows three partitions, too
+    for _ in range(5):
+        producer.produce(bench.topic, RECORD, partition=3)
+    assert producer.flush(30) == 0
+    began_s = time.monotonic()
+    assert bench.opened(pipeline, {3: RECOVER}) == {3: 0}
+    assert by_number(bench.first_cycle(pipeline, {0: 5, 3: 0})) == {0: 5, 3: 5}
+    assert time.monotonic() - began_s < 10.0
