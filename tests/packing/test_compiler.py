@@ -97,3 +97,11 @@ def test_a_cache_that_can_t_be_written_either_costs_a_folder_for_each_process(
     kept = writable(tmp_path / "package" / "compiled-1234")
     assert kept.name.startswith("restow-compiled-")
     assert kept.is_dir()
+
+
+def test_compiling_is_reported_and_loading_is_not(tmp_path: Path) -> None:
+    reporting = CALLER.replace("print(twice())", "with on_compiling(lambda: print('compiling')):\n    print(twice())")
+    (tmp_path / "caller.py").write_text(f"from restow.packing.compiler import on_compiling\n{reporting}")
+    (tmp_path / "called.py").write_text(CALLED.format(number=4))
+    assert run(tmp_path) == "compiling\n8"
+    assert run(tmp_path) == "8"

@@ -10,6 +10,7 @@ consumer.py    `restow consumer`: one member of the group
 manifests.py   `restow manifests`: Kubernetes objects as YAML
 down.py        `restow down`: ends a group on this machine
 replay.py      `restow replay`: an event log, run again and explained
+record.py      `restow record`: measured speeds as a trace
 simulate.py    `restow simulate`: the machines in a seeded world with faults
 plan.py        `restow plan`: a packer's decision for a group in a file
 broker.py      `restow broker`: Apache Kafka on this machine

@@ -5,15 +5,15 @@ import logging
 import os
 import sys
 import tempfile
-import threading
 from collections.abc import Sequence
 from contextlib import ExitStack
 from pathlib import Path
-from typing import TYPE_CHECKING, Final
+from typing import TYPE_CHECKING
 
 from restow.cli.support.config import add_config, settings_of
 from restow.cli.support.consumers_config import with_config_digest
 from restow.cli.support.options import Subparsers
+from restow.cli.support.packer import load_packer
 from restow.cli.support.stopping import Stop
 from restow.errors import InvalidInput, RestowError
 from restow.health import Health
@@ -21,15 +21,13 @@ from restow.logs import configure
 from restow.model import ConsumerId
 from restow.protocol.messages import ConsumerSettings
 from restow.settings import Settings
+from restow.waiting import waiting
 
 if TYPE_CHECKING:
     from restow.platform.interface import Platform
     from restow.platform.processes.platform import LocalProcesses
 
 log = logging.getLogger(__name__)
-
-COMPILING_AFTER_S: Final = 3.0
-"""Loading compiled code takes half a second; longer means that it is being compiled."""
 
 DESCRIPTION = """\
 Keeps the group just large enough. It reads the speeds that `restow monitor` publishes, packs the partitions onto as few
@@ -90,7 +88,8 @@ def run(args: argparse.Namespace) -> int:
         journal = ending.enter_context(Journal(event_log))
         log.info("the controller of group %s starts; its event log is %s", group, event_log)
         prepare_consumers(settings)
-        warm_up_packing()
+        with waiting("the packer"):
+            load_packer()
         ControllerProcess(settings, platform, journal, health).run(stop.wait)
     return 0
 
@@ -106,19 +105,6 @@ def prepare_consumers(settings: Settings) -> None:
         prepare_spark()
     except RestowError as error:
         log.warning("%s; each consumer retries it as it starts", error)
-
-
-def warm_up_packing() -> None:
-    """Loads the compiled packer before the first decision needs it, or compiles it."""
-    from restow.packing import warm_up
-
-    line = "compiling the packer: half a minute, once on a machine and after an update"
-    late = threading.Timer(COMPILING_AFTER_S, log.info, [line])
-    late.start()
-    try:
-        warm_up()
-    finally:
-        late.cancel()
 
 
 def default_log(settings: Settings) -> Path:

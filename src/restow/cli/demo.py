@@ -1,7 +1,6 @@
 """`restow demo`: a whole group on this machine under a changing load, with a kill on the way and a final audit."""
 
 import argparse
-import re
 import shutil
 import signal
 import sys
@@ -17,7 +16,7 @@ from typing import TYPE_CHECKING, TextIO
 
 from rich.table import Column, Table
 
-from restow.cli.support.options import Subparsers
+from restow.cli.support.options import Subparsers, duration
 from restow.cli.support.output import PIPE_WIDTH, print_json, right, show, table
 from restow.errors import InvalidInput
 
@@ -100,13 +99,6 @@ def run(args: argparse.Namespace) -> int:
         if args.data:
             narrate(f"`restow replay {args.data / 'events.jsonl'}` shows every decision with its reasons")
     return 0 if result.is_well else 1
-
-
-def duration(text: str) -> float:
-    found = re.fullmatch(r"(\d+(?:\.\d+)?)(s|m|h)", text)
-    if not found or float(found[1]) == 0:
-        raise argparse.ArgumentTypeError(f"'{text}' is not a duration; write 90s, 4m or 1h")
-    return float(found[1]) * {"s": 1, "m": 60, "h": 3600}[found[2]]
 
 
 def interrupt_once() -> None:

@@ -8,8 +8,9 @@ from rich.table import Column, Table
 
 from restow.cli.support.options import Subparsers, number, one_of
 from restow.cli.support.output import print_json, right, show, table
+from restow.cli.support.packer import load_packer
 from restow.model import Assignment, ConsumerId, TopicPartition
-from restow.packing import DEFAULT_PACKER, PACKERS, PackingPlan, Problem
+from restow.packing import DEFAULT_PACKER, PACKERS, PUBLISHED, PackingPlan, Problem
 from restow.packing.reasons import PartitionPlaced
 from restow.study.plan_file import read_problem
 from restow.text import counted
@@ -56,7 +57,10 @@ def add(commands: "Subparsers[argparse.ArgumentParser]") -> None:
 
 
 def run(args: argparse.Namespace) -> int:
-    plan = PACKERS[args.packer](read_problem(args.file, args.worth))
+    problem = read_problem(args.file, args.worth)
+    if args.packer not in PUBLISHED:
+        load_packer()
+    plan = PACKERS[args.packer](problem)
     if args.json:
         print_json(as_json(plan))
     else:

@@ -15,6 +15,7 @@ from rich.table import Column
 
 from restow.cli.support.options import Subparsers, number, one_of, whole_number
 from restow.cli.support.output import note, print_json, progress, right, show, table
+from restow.cli.support.packer import load_packer
 from restow.errors import InvalidInput
 from restow.simulator.scenario import HOUR_S, TRACE_STEP_S, Level, Scenario, scenario
 from restow.simulator.workloads import GENERATORS
@@ -38,8 +39,9 @@ producers come from a seed, and the same seed gives the same run on every machin
 cost, moves and pauses, latency, overload and backlog. Checkers watch for what must never happen (docs/simulator.md); a
 violation is printed with the command that repeats it, and the exit code is 1.
 
-  --workload  daily (a wave; a run shorter than a day has a whole one), bursts, skew (Zipf), growth, or a FILE: a
-              trace, as a JSON array of {{topic: {{partition: bytes/s}}}}, {TRACE_STEP_S:g} s a step
+  --workload  daily (a wave; a run shorter than a day has a whole one), bursts, skew (Zipf), growth, or FILE: a
+              trace of your own load. It is a JSON array with one object for each {TRACE_STEP_S:g} s, with the speed of
+              every partition in bytes/s: [{{"orders": {{"0": 812.5, "1": 90}}}}, …]. `restow record FILE` writes one
   --faults    crashes, hangs, zombies, lost volumes, outages, a platform that lies, two controllers at once and more:
               `some` is about one a minute, `many` two. They end some minutes before the run, and the group must recover
 
@@ -52,6 +54,7 @@ examples:
   restow simulate --hours 24 --partitions 200 --workload daily --plot day.png
   restow simulate --hours 1 --partitions 10000 --workload bursts --json
   restow simulate --seeds 5000 --faults many          on all cores
+  restow record --for 24h day.json && restow simulate --workload day.json
 
 --json prints one object: seed, consumer_hours, consumers_mean, consumers_max, moves, pause_p50_s, pause_p99_s,
 latency_p50_s, latency_p99_s, overloaded_consumer_s, backlog_max_bytes, violations. With --seeds: seeds (first and
@@ -94,6 +97,7 @@ def run(args: argparse.Namespace) -> int:
         if args.seeds:
             raise InvalidInput("--plot draws one run; leave out --seeds, or --plot")
     make = _maker(args)
+    load_packer()
     if args.seeds:
         return _search(args, make)
     return _single(args, make(args.seed))
@@ -139,11 +143,9 @@ def _command(args: argparse.Namespace, seed: int) -> str:
 
 
 def _single(args: argparse.Namespace, chosen: Scenario) -> int:
-    from restow.packing import warm_up
     from restow.simulator.summary import summary
     from restow.simulator.world import run as play
 
-    warm_up()
     outcome = play(chosen)
     found = summary(outcome)
     if args.plot:

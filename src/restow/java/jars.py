@@ -11,6 +11,8 @@ import os
 import shutil
 import subprocess
 import tempfile
+from collections.abc import Iterator
+from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 from typing import NamedTuple
@@ -19,6 +21,7 @@ from xml.sax.saxutils import quoteattr
 from restow.durable import locked_file
 from restow.errors import RestowError
 from restow.java.runtime import find_java
+from restow.waiting import waiting
 
 log = logging.getLogger(__name__)
 
@@ -64,12 +67,21 @@ def fetch(bundle: Bundle) -> Path:
     if home.is_dir():
         return home
     home.parent.mkdir(parents=True, exist_ok=True)
-    with locked_file(home.with_name(f"{home.name}.lock")):
+    with _lock(bundle, home):
         if not home.is_dir():  # another process may have fetched it while we waited
             log.info("fetching %s once, into %s; this takes about a minute", bundle, home)
-            _fetch(bundle, home)
+            with waiting(f"the jars of {bundle}"):
+                _fetch(bundle, home)
             log.info("fetched %s", bundle)
     return home
+
+
+@contextmanager
+def _lock(bundle: Bundle, home: Path) -> Iterator[None]:
+    with ExitStack() as held:
+        with waiting(f"another process that fetches {bundle}"):
+            held.enter_context(locked_file(home.with_name(f"{home.name}.lock")))
+        yield
 
 
 def _fetch(bundle: Bundle, home: Path) -> None:

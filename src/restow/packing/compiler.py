@@ -8,12 +8,14 @@ import atexit
 import os
 import shutil
 import tempfile
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Iterator
+from contextlib import contextmanager
 from hashlib import sha256
 from pathlib import Path
 from typing import Any, TypeVar, cast
 
 import numba
+from numba.core import event
 
 Function = TypeVar("Function", bound=Callable[..., Any])
 
@@ -53,6 +55,28 @@ def _can_write(directory: Path) -> bool:
 def _cache_directory() -> Path:
     """Beside the jars that restow.java.jars keeps."""
     return Path(os.environ.get("RESTOW_CACHE") or Path.home() / ".cache" / "restow") / "compiled"
+
+
+@contextmanager
+def on_compiling(report: Callable[[], None]) -> Iterator[None]:
+    """Calls `report` once if a function is compiled during the block. Code that is loaded from the cache isn't."""
+    listener = _Listener(report)
+    with event.install_listener("numba:compile", listener):
+        yield
+
+
+class _Listener(event.Listener):
+    def __init__(self, report: Callable[[], None]) -> None:
+        self._report = report
+        self._has_reported = False
+
+    def on_start(self, event: object) -> None:  # noqa: ARG002  which function it is doesn't matter
+        if not self._has_reported:
+            self._has_reported = True
+            self._report()
+
+    def on_end(self, event: object) -> None:
+        pass
 
 
 def compiler(module_file: str, modules: Iterable[str]) -> Callable[[Function], Function]:

@@ -1,6 +1,7 @@
 """The published studies of consumer groups, reproduced, and the plots and files of the commands.
 
 workload.py             workloads: the published random walk, and recorded traces
+recording.py            measurements as a trace
 packing.py              the packing study: consumers against moved speed
 packing_plot.py         its plot
 targets.py              what restow's packer must reach in it

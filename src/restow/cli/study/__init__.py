@@ -10,7 +10,11 @@ import argparse
 from restow.cli.study import latency, monitor, packing
 from restow.cli.support.options import Parser, Subparsers
 
-DESCRIPTION = "Repeats the published studies of consumer groups, with restow beside them."
+DESCRIPTION = """\
+Repeats the published studies of consumer groups, with restow beside them. All three also run on your own load, from a
+trace: a JSON array with one object a step, with the speed of every partition in bytes/s,
+[{"orders": {"0": 812.5, "1": 90}}, …]. `restow record FILE` writes one from what the monitor measured.
+"""
 STUDIES = (packing, latency, monitor)
 
 

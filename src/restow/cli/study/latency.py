@@ -10,6 +10,7 @@ from rich.table import Column
 
 from restow.cli.support.options import Subparsers, list_of, number, whole_number
 from restow.cli.support.output import note, print_json, progress, right, show, table
+from restow.cli.support.packer import load_packer
 from restow.errors import InvalidInput
 from restow.model import Speeds
 from restow.study import latency
@@ -52,6 +53,9 @@ examples:
   restow study latency                                            the published figures, and restow's
   restow study latency --policy kafka-15,kafka-30,mbf,restow --plot latency.png
   restow study latency --trace speeds.json --capacity 1800000 --json
+
+The file of --trace is a JSON array with one object for each 30 s, with the speed of every partition in bytes/s:
+[{"orders": {"0": 812.5, "1": 90}}, …]. `restow record FILE` writes one of your own load. --capacity has the same unit.
 """
 
 
@@ -105,6 +109,8 @@ def run(args: argparse.Namespace) -> int:
     if args.plot:
         check_plot_file(args.plot)
     runs, subtitle = _runs(args)
+    if any(policy.startswith("restow") for policy in args.policy):
+        load_packer()
     rows = _rows(args.policy, runs)
     if args.plot:
         _draw(rows, subtitle, args.plot)

@@ -50,6 +50,9 @@ examples:
   restow study monitor --simulated --scenario random --plot random.png
   restow study monitor --simulated --scenario replay speeds.json --json
 
+The FILE of replay is a JSON array with one object a step, with the speed of every partition in bytes/s:
+[{"orders": {"0": 812.5, "1": 90}}, …]. `restow record FILE` writes one of your own load, with steps of 30 s.
+
 --json prints one object: scenario, window_convergence_s, filtered_convergence_s, window_mean_error,
 filtered_mean_error, window_noise, filtered_noise; null where the scenario can't show a figure, or the new speed was
 never reached.

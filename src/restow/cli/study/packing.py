@@ -10,6 +10,7 @@ from rich.table import Column
 
 from restow.cli.support.options import Subparsers, list_of, number, one_of, whole_number
 from restow.cli.support.output import note, print_json, progress, right, show, table
+from restow.cli.support.packer import load_packer
 from restow.packing import PACKERS, PUBLISHED
 from restow.study.packing import Row, contenders, jobs, study
 from restow.study.plot_file import check_plot_file
@@ -38,7 +39,8 @@ examples:
   restow study packing --plot pareto.png               draws CBS against R, one panel for each d
   restow study packing --trace speeds.json --capacity 2400000 --json
 
-A trace is a JSON array with one element a step: [{"orders": {"0": 812.5, "1": 90}}, …], speeds in bytes/s.
+The file of --trace is a JSON array with one object a step, with the speed of every partition in bytes/s:
+[{"orders": {"0": 812.5, "1": 90}}, …]. `restow record FILE` writes one of your own load. --capacity has the same unit.
 --json prints {"rows": [{"d", "packer", "worth", "cbs", "r", "consumers", "moves"}, …]}; cbs is in per cent, d is null
 for a trace, worth is null for the published packers.
 """
@@ -103,6 +105,8 @@ def run(args: argparse.Namespace) -> int:
     if args.plot:
         check_plot_file(args.plot)
     workloads, chosen = _workloads(args), contenders(args.packer, args.worth)
+    if not set(args.packer) <= set(PUBLISHED):
+        load_packer()
     with progress("packing", len(jobs(workloads, chosen, args.capacity))) as advance:
         rows = study(workloads, chosen, args.capacity, advance=advance)
     if args.plot:

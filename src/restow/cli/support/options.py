@@ -5,6 +5,7 @@ The functions are for argparse's `type=`: each refuses a wrong value with a mess
 
 import argparse
 import math
+import re
 from collections.abc import Callable, Collection
 from typing import Any, NoReturn, TypeVar
 
@@ -64,6 +65,14 @@ def number(least: float = -math.inf, *, above: float = -math.inf) -> Callable[[s
         return value
 
     return read
+
+
+def duration(text: str) -> float:
+    """Seconds."""
+    found = re.fullmatch(r"(\d+(?:\.\d+)?)(s|m|h)", text)
+    if not found or float(found[1]) == 0:
+        raise argparse.ArgumentTypeError(f"'{text}' is not a duration; write 90s, 4m or 1h")
+    return float(found[1]) * {"s": 1, "m": 60, "h": 3600}[found[2]]
 
 
 def one_of(names: Collection[str], noun: str) -> Callable[[str], str]:

@@ -8,5 +8,6 @@
 consumer.py    Mailbox: the commands and queries on a consumer's own partitions, and its messages to the controller
 controller.py  ControllerChannel: transactional writes under one id per group, which fence older controllers
 publisher.py   Publisher: the monitor's measurements
+history.py     the monitor's past measurements, for `restow record`
 services.py    Services: which topics the group consumes, for the monitor
 """

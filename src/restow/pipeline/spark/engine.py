@@ -25,6 +25,7 @@ from restow.pipeline.spark.warm_up import warm_up_cycle
 from restow.pipeline.spark.worker import Worker
 from restow.pipeline.targets import Target, TargetCycle
 from restow.settings import Settings
+from restow.waiting import waiting
 
 log = logging.getLogger(__name__)
 
@@ -94,6 +95,10 @@ class Engine:
     # In the worker's thread.
 
     def _start(self) -> None:
+        with waiting("Spark to start"):
+            self._start_and_warm_up()
+
+    def _start_and_warm_up(self) -> None:
         self._session = start_session(self._settings, self._resources)
         self._kafka = RangeReader(self._settings, self._session)
         try:

@@ -18,6 +18,7 @@ from restow.errors import RestowError
 from restow.java.jars import KAFKA, fetch
 from restow.pipeline.spark.class_archive import DUMP, archive_path
 from restow.pipeline.spark.jars import CONNECTOR
+from restow.waiting import waiting
 
 log = logging.getLogger(__name__)
 
@@ -47,7 +48,8 @@ def build_archive() -> None:
         if not archive.exists():
             fetch(KAFKA)  # by this process, whose log is shown
             log.info("archiving Spark's classes once, in %s, for faster starts; this takes about a minute", archive)
-            _build(archive)
+            with waiting("the archive of Spark's classes"):
+                _build(archive)
 
 
 def _build(archive: Path) -> None:

@@ -1,0 +1,67 @@
+"""Reads the history on the monitor topic, for `restow record`."""
+
+import logging
+import time
+from collections.abc import Iterator
+from contextlib import closing
+from typing import Final
+
+from confluent_kafka import OFFSET_END, Consumer, KafkaException
+from confluent_kafka import TopicPartition as Place
+
+from restow.kafka.clients import make_consumer
+from restow.kafka.errors import NoAnswer, cause, explained
+from restow.protocol.channels import decode_measurement
+from restow.protocol.measurement import Measurement
+from restow.protocol.records import SkippedRecords
+from restow.settings import Settings
+
+log = logging.getLogger(__name__)
+
+ANSWER_WITHIN_S: Final = 10.0
+AT_ONCE: Final = 100
+
+
+def read_history(settings: Settings, since_ms: int) -> Iterator[Measurement]:
+    """Yields the measurements published from this time on, up to the topic's present end. Raises RestowError."""
+    topic, bootstrap = settings.topics.monitor, settings.kafka.bootstrap
+    own = {
+        "group.id": f"{settings.group.name}-record",  # never joined: librdkafka wants a name
+        "enable.auto.commit": False,
+        "auto.offset.reset": "earliest",
+        "allow.auto.create.topics": False,
+        "fetch.message.max.bytes": 10 << 20,
+    }
+    with closing(make_consumer(settings.kafka, own)) as client:
+        try:
+            yield from _read(client, topic, since_ms, bootstrap)
+        except KafkaException as exception:
+            doing, right = f"read the measurements on {topic}", f"Read on the topic {topic}"
+            raise explained(cause(exception), doing, right, bootstrap) from None
+
+
+def _read(client: Consumer, topic: str, since_ms: int, bootstrap: str) -> Iterator[Measurement]:
+    _, end = client.get_watermark_offsets(Place(topic, 0), timeout=ANSWER_WITHIN_S)
+    [found] = client.offsets_for_times([Place(topic, 0, since_ms)], timeout=ANSWER_WITHIN_S)
+    if found.error is not None:
+        raise KafkaException(found.error)
+    if found.offset in (OFFSET_END, end):
+        return
+    client.assign([found])
+    skipped, at, heard_s = SkippedRecords(), int(found.offset), time.monotonic()
+    while at < end:
+        records = client.consume(AT_ONCE, timeout=1.0)
+        for record in records:
+            error, offset = record.error(), record.offset()
+            if error is not None and not error.retriable():
+                raise KafkaException(error)
+            if error is not None or offset is None or at >= end:
+                continue
+            at, heard_s = offset + 1, time.monotonic()
+            measured = decode_measurement(topic, 0, offset, record.value())
+            if isinstance(measured, Measurement):
+                yield measured
+            elif skipped.is_new(measured):
+                log.warning("%s", measured)
+        if time.monotonic() - heard_s > ANSWER_WITHIN_S:
+            raise NoAnswer(f"can't read the measurements on {topic}: {bootstrap} doesn't answer")
