@@ -33,8 +33,6 @@ README: Final = (ROOT / "README.md").read_text(encoding="utf-8")
 PORT: Final = 9092
 QUICK: Final = '[spark]\n"spark.driver.extraJavaOptions" = "-XX:TieredStopAtLevel=1"\n'
 WITHIN_S: Final = 300.0
-OF_JAVA: Final = "WARNING: Using incubator modules"
-"""Java prints this whenever Spark starts."""
 
 
 @dataclass(frozen=True)
@@ -115,7 +113,7 @@ class Reader:
             timeout=WITHIN_S,
         )
         assert ended.returncode == 0, f"{command.words}: {ended.stdout}"
-        answer = [line for line in ended.stdout.splitlines() if not line.startswith(OF_JAVA)]
+        answer = ended.stdout.splitlines()
         assert is_as_shown(command.shown, answer), f"{command.words} printed: {answer}"
         return answer
 

@@ -2,7 +2,7 @@
 
 import pytest
 
-from restow.text import counted, listed, percent
+from restow.text import counted, listed, percent, sized
 
 
 def test_a_noun_follows_its_number() -> None:
@@ -23,3 +23,19 @@ def test_a_few_things_are_named_and_many_are_counted(names: str, words: str) -> 
 )
 def test_shares_are_said_as_a_person_would(share: float, said: str) -> None:
     assert percent(share) == said
+
+
+@pytest.mark.parametrize(
+    ("size_bytes", "words"),
+    [
+        (0, "0 B"),
+        (999, "999 B"),
+        (1500, "1.5 kB"),
+        (32e6, "32.0 MB"),
+        (999_990, "1.0 MB"),
+        (1.2e9, "1.2 GB"),
+        (5e15, "5,000.0 TB"),
+    ],
+)
+def test_sizes_have_the_unit_a_reader_expects(size_bytes: float, words: str) -> None:
+    assert sized(size_bytes) == words

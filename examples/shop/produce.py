@@ -36,12 +36,21 @@ def main() -> None:
     bootstrap = tomllib.loads(Path("restow.toml").read_text())["kafka"]["bootstrap"]
     make_topics(bootstrap)
     producer = Producer({"bootstrap.servers": bootstrap, "enable.idempotence": True, "log_level": 3})
-    for _ in range(args.orders):
+    begun_s = time.monotonic()
+    for number in range(args.orders):
         for topic, record in records_of_a_sale():
             producer.produce(topic, json.dumps(record).encode(), key=record["customer"].encode())
-        producer.poll(args.seconds / max(1, args.orders))
+        pause(producer, begun_s + args.seconds * (number + 1) / args.orders)
     producer.flush()
     print(f"wrote {args.orders} orders and {args.orders * CLICKS_OF_AN_ORDER} clicks to {bootstrap}")
+
+
+def pause(producer: Producer, until_s: float) -> None:
+    """`poll` returns as soon as it has delivered something, so that one call may be shorter than the pause."""
+    producer.poll(0.0)
+    while (left_s := until_s - time.monotonic()) > 0.0:
+        time.sleep(min(left_s, 0.1))
+        producer.poll(0.0)
 
 
 def make_topics(bootstrap: str) -> None:

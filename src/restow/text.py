@@ -24,3 +24,14 @@ def percent(share: float) -> str:
     """104 %, 12.5 %, 0.03 %: no more digits than a reader needs."""
     per_cent = 100 * share
     return f"{per_cent:.2g} %" if per_cent < 1 else f"{round(per_cent, 1):.12g} %"
+
+
+def sized(size_bytes: float) -> str:
+    """999 B, 1.5 kB, 32.0 MB, 1.2 GB: decimal units, as in restow.toml."""
+    if size_bytes < 1000:
+        return f"{size_bytes:.0f} B"
+    for unit in ("kB", "MB", "GB"):
+        size_bytes /= 1000
+        if round(size_bytes, 1) < 1000:
+            return f"{size_bytes:.1f} {unit}"
+    return f"{size_bytes / 1000:,.1f} TB"

@@ -1,5 +1,8 @@
 """The shop's settings, and the errors for mistakes in them. tests/test_readme.py runs its pipeline."""
 
+import subprocess
+import sys
+import time
 from pathlib import Path
 
 import pytest
@@ -7,7 +10,7 @@ from tests.support.paths import ROOT
 
 from restow.cli.main import main
 from restow.protocol.messages import TopicService
-from restow.settings import read_settings
+from restow.settings import Kafka, read_settings
 
 SHOP = ROOT / "examples" / "shop"
 SETTINGS = (SHOP / "restow.toml").read_text(encoding="utf-8")
@@ -50,3 +53,16 @@ def test_a_mistake_is_reported_with_its_file_its_key_and_what_would_be_right(
     file.write_text(SETTINGS.replace(right, wrong))
     assert main(["check", "--config", str(file)]) == 2
     assert capsys.readouterr().err == f"restow: {file}: {told}\n"
+
+
+def produce(kafka: Kafka, directory: Path, *args: str) -> float:
+    """Seconds that produce.py took."""
+    (directory / "restow.toml").write_text(f'[kafka]\nbootstrap = "{kafka.bootstrap}"\n')
+    begun_s = time.monotonic()
+    subprocess.run((sys.executable, str(SHOP / "produce.py"), *args), cwd=directory, check=True, capture_output=True)
+    return time.monotonic() - begun_s
+
+
+def test_orders_are_spread_over_the_seconds_that_were_asked_for(kafka: Kafka, tmp_path: Path) -> None:
+    at_once_s = produce(kafka, tmp_path, "--orders", "300")
+    assert 4.0 <= produce(kafka, tmp_path, "--orders", "300", "--seconds", "4") < 4.0 + 2.0 * at_once_s + 1.0

@@ -1,5 +1,6 @@
 """Real consumer processes with the light pipeline on a real Kafka. The test plays the controller."""
 
+import re
 import signal
 from collections.abc import Iterator
 from pathlib import Path
@@ -206,3 +207,19 @@ def test_missing_brokers_are_logged_once_and_sigterm_still_ends_the_consumer(gro
     assert first.endswith("; retrying")
     assert ending.endswith("ending: finishing the running cycle")
     assert "ended without a last message to the controller: " in last
+
+
+def test_the_log_has_what_was_stored_after_every_change_and_once_a_minute(group: Group) -> None:
+    group.ready(1)
+    group.write(300, 0, 1)
+    group.answer_to(StartConsumingEvent, 1, group.starts(1, 0, 1))
+    group.eventually(group.all_stored)
+    group.eventually(lambda: "; holds 2 partitions, stored in " in group.log(1))
+    group.answer_to(StopConsumingEvent, 1, group.stops(1, 1))
+    group.eventually(lambda: "; holds 1 partition, stored in " in group.log(1))
+    [line] = [line for line in group.log(1).splitlines() if "; holds 1 partition, stored in " in line]
+    assert " INFO " in line
+    assert re.search(r" stored 600 records \(\S+ kB\) in the last \d+ s, in \d+ cycles? of \S+ s each, ", line)
+    assert "; lag 0 records; " in line
+    idle = r" stored nothing in the last 6\d s; lag 0 records; holds 1 partition, "
+    group.eventually(lambda: re.search(idle, group.log(1)), 90.0)

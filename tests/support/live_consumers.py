@@ -35,7 +35,7 @@ from restow.protocol.messages import (
 from restow.protocol.records import encode
 from restow.settings import Kafka, Topics
 
-Eventually = Callable[[Callable[[], object]], None]
+Eventually = Callable[..., None]
 T = TypeVar("T", bound=FromConsumer)
 
 SETTINGS = """
@@ -111,7 +111,8 @@ class Group:
     def start(self, number: int) -> "subprocess.Popen[bytes]":
         command = [sys.executable, *self.program, "consumer", "--config", str(self.config)]
         name = f"{self.prefix}-consumer-{number}"
-        environment = {**os.environ, "PYTHONPATH": str(TRANSFORMS), **self.environment(number)}
+        path = os.pathsep.join([str(TRANSFORMS), *filter(None, [os.environ.get("PYTHONPATH")])])
+        environment = {**os.environ, "PYTHONPATH": path, **self.environment(number)}
         with (self.directory / f"{number}.log").open("ab") as log:
             process = subprocess.Popen(
                 [*command, "--name", name, "--volume", str(self.volume(number))],

@@ -13,9 +13,10 @@ from typing import Final, TypeVar, assert_never
 
 from restow.backoff import Backoff
 from restow.consumer.effects import ChangeAssignment, Effect, End, RunCycle, Save, Send
-from restow.consumer.events import ClockTicked, EndRequested, Event, ReadySent
+from restow.consumer.events import AssignmentChanged, ClockTicked, CycleEnded, EndRequested, Event, ReadySent
 from restow.consumer.machine import begin, step
 from restow.consumer.pipeline import Pipeline
+from restow.consumer.progress import Progress, refusals_line
 from restow.consumer.volume import Volume
 from restow.errors import RestowError
 from restow.health import Health
@@ -31,6 +32,7 @@ from restow.protocol.messages import (
     StopConsumingEvent,
 )
 from restow.settings import Settings
+from restow.waiting import waiting
 
 log = logging.getLogger(__name__)
 
@@ -66,12 +68,16 @@ class ConsumerProcess:
         self._health, self._wait_for_stop = health, wait_for_stop
         self._end_requested_s: float | None = None
         self._todo: deque[Effect] = deque()
+        self._progress = Progress(time.monotonic())
+        self._refused: list[ConsumingRefused] = []
+        """Sent since the last cycle."""
 
     def run(self) -> None:
         """Runs until it is asked to end and has shut down."""
         self._state, effects = begin(self._consumer, self._volume.read(), self._settings.consumer.report_every_s)
         try:
-            self._retry(self._prepare)
+            with waiting(f"the brokers at {self._settings.kafka.bootstrap}"):
+                self._retry(self._prepare)
             self._pipeline.warm_up(self._should_end)
             self._todo.extend(effects)
             while self._todo:
@@ -94,16 +100,20 @@ class ConsumerProcess:
             case Send(message):
                 offset = self._retry(lambda: self._mailbox.send(message))
                 _log_sent(message, offset)
+                if isinstance(message, ConsumingRefused):
+                    self._refused.append(message)
                 if isinstance(message, ConsumerReady):
                     self._health.ready()
                     self._step(ReadySent(offset))
             case Save(checkpoint):
                 self._volume.write(checkpoint)
             case ChangeAssignment():
-                self._step(self._pipeline.change(effect))
+                self._changed(self._pipeline.change(effect))
             case RunCycle():
-                self._step(self._pipeline.cycle(effect, self._poll))
+                self._log_refused()
+                self._cycle_ended(self._pipeline.cycle(effect, self._poll))
             case End():
+                self._log_refused()
                 self._todo.clear()
             case _:
                 assert_never(effect)
@@ -111,6 +121,27 @@ class ConsumerProcess:
     def _step(self, event: Event) -> None:
         self._state, effects = step(self._state, event)
         self._todo.extend(effects)
+
+    def _changed(self, changed: AssignmentChanged) -> None:
+        self._step(changed)
+        self._log_progress()
+
+    def _cycle_ended(self, ended: CycleEnded) -> None:
+        self._progress = self._progress.with_cycle(ended)
+        self._step(ended)
+        if ended.dropped:
+            self._log_progress()
+
+    def _log_progress(self) -> None:
+        now_s = time.monotonic()
+        log.info("%s", self._progress.line(self._state, now_s))
+        self._progress = Progress(now_s)
+
+    def _log_refused(self) -> None:
+        """One line for all refusals of a change, however many commands and topics it has."""
+        if self._refused:
+            log.warning("%s", refusals_line(self._refused))
+            self._refused.clear()
 
     def _poll(self) -> bool:
         """Called by the pipeline during a cycle. Sends due reports at once, and returns whether the cycle should
@@ -121,6 +152,8 @@ class ConsumerProcess:
         self._check_for_stop()
         while self._todo:
             self._do(self._todo.popleft())
+        if self._progress.is_due(time.monotonic()):
+            self._log_progress()
         return self._state.should_end_cycle
 
     def _should_end(self) -> bool:
@@ -178,7 +211,5 @@ def _log_sent(message: FromConsumer, offset: int) -> None:
         case StopConsumingEvent():
             where = ", ".join(f"{partition} at {at}" for partition, at in message.partitions.items())
             log.info("stopped %s", where or "nothing")
-        case ConsumingRefused():
-            log.warning("not reading %s: %s", ", ".join(map(str, message.partitions)), message.reason)
         case _:
             pass

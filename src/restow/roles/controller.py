@@ -67,6 +67,11 @@ LEVELS: Final[dict[NoteKind, int]] = {
     "consumer": logging.INFO,
     "failure": logging.WARNING,
 }
+MOST_FAILURES: Final = 3
+"""Of one consumer, in one line."""
+SPEEDS_WITHIN_S: Final = 5.0
+"""A running monitor publishes every second."""
+SPEEDS: Final = "speeds"
 LISTING: Final = "the platform's list"
 
 
@@ -81,6 +86,8 @@ class ControllerProcess:
         self._waiting: deque[Event] = deque()
         self._grown_to = 0
         self._committed_s = 0.0
+        self._speeds_due_s: float | None = None
+        """When the first speeds are overdue; None as soon as some have come."""
 
     def run(self, should_stop: Callable[[float], bool]) -> None:
         """Runs until `should_stop(0.0)` returns True. Raises Replaced when another controller takes over."""
@@ -91,12 +98,14 @@ class ControllerProcess:
             log.info("took over group %s", self._settings.group.name)
             self._read_services(should_stop)
             self._health.ready()
+            self._speeds_due_s = time.monotonic() + SPEEDS_WITHIN_S
             while not should_stop(0.0):
                 self._health.alive()
                 self.round()
 
     def round(self) -> None:
         events, last = self._gathered()
+        self._look_for_speeds(events)
         effects: list[Effect] = []
         for event in events:
             before = self._state
@@ -107,6 +116,21 @@ class ControllerProcess:
         self._act(effects)
         if last is not None:
             self._channel.acted_on(last)
+
+    def _look_for_speeds(self, events: Iterable[Event]) -> None:
+        """Logs at the start that nothing can be decided yet. Later the machine raises a flag when speeds are stale."""
+        if self._speeds_due_s is None:
+            return
+        if any(isinstance(event, SpeedsMeasured) for event in events):
+            self._speeds_due_s = None
+            if self._news.is_over(SPEEDS):
+                log.info("speeds arrive on %s", self._settings.topics.monitor)
+        elif time.monotonic() >= self._speeds_due_s and self._news.is_new(SPEEDS, "missing"):
+            log.warning(
+                "no speeds on %s for %g s, and without them nothing is assigned; does `restow monitor` run?",
+                self._settings.topics.monitor,
+                SPEEDS_WITHIN_S,
+            )
 
     def _read_services(self, should_stop: Callable[[float], bool]) -> None:
         """Reads the whole service topic, so that the first decision knows what the group consumes."""
@@ -217,11 +241,24 @@ class ControllerProcess:
 
 
 def _log(effects: Iterable[Effect]) -> None:
+    failures: dict[str, list[Noted]] = {}
     for effect in effects:
         match effect:
             case Moved(source, target, _, words):
                 log.info("%s -> %s: %s", source, target, words)
+            case Noted("failure", subject):
+                failures.setdefault(subject, []).append(effect)
             case Noted(kind):
                 log.log(LEVELS[kind], "%s", effect.line)
             case _:
                 pass
+    for noted in failures.values():
+        log.log(LEVELS["failure"], "%s", _summed_up(noted))
+
+
+def _summed_up(noted: Sequence[Noted]) -> str:
+    """What went wrong with one consumer in a round, as one line: it may refuse partitions of many topics at once."""
+    first, *others = dict.fromkeys(noted)
+    told = [first.line, *(each.words for each in others[: MOST_FAILURES - 1])]
+    left = len(others) + 1 - len(told)
+    return "; ".join([*told, f"and {left} more like these"] if left else told)

@@ -1,11 +1,14 @@
 """The JVM of a Spark session: starts it with a low-priority compiler, and finds Java classes by name."""
 
 import os
-from contextlib import suppress
+from collections.abc import Iterator
+from contextlib import contextmanager, suppress
 from pathlib import Path
+from threading import Thread
 from typing import Any, Final
 
 from pyspark import SparkConf, SparkContext
+from pyspark.java_gateway import launch_gateway
 from pyspark.sql import SparkSession
 
 COMPILER: Final = "C2 Compiler"
@@ -14,17 +17,46 @@ NICENESS: Final = 10
 """On a contended core the compiler gets about a tenth; on an idle one all it wants."""
 
 
+UNWANTED: Final = b"WARNING: Using incubator modules"
+"""Spark needs the module jdk.incubator.vector, and Java says so."""
+STDERR: Final = 2
+
+
 def launch(properties: dict[str, str]) -> None:
     """Starts the JVM with the session's properties, unless it runs: a process has one JVM for all its sessions.
 
     On one core the optimizing compiler (C2) competes with the code that it compiles. At a low priority it delays
     neither readiness nor the first cycles, and hot code becomes fast nevertheless.
     """
-    SparkContext._ensure_initialized(conf=SparkConf().setAll(list(properties.items())))
+    if SparkContext._gateway is None:
+        with _filtered_stderr() as stderr:
+            launch_jvm: Any = launch_gateway
+            gateway = launch_jvm(SparkConf().setAll(list(properties.items())), {"stderr": stderr})
+        SparkContext._ensure_initialized(gateway=gateway)
     process: Any = getattr(SparkContext._gateway, "proc", None)
     if process is not None:  # None if another program started the JVM
         with suppress(OSError):  # there is no /proc outside of Linux
             _lower_compiler_priority(process.pid)
+
+
+@contextmanager
+def _filtered_stderr() -> Iterator[int]:
+    """A file descriptor whose lines go to our stderr, without those that Java prints at every start and no option
+    silences."""
+    reading, writing = os.pipe()
+    Thread(target=_forward, args=(reading,), name="stderr of the JVM", daemon=True).start()
+    try:
+        yield writing
+    finally:
+        os.close(writing)  # the JVM has its own copy
+
+
+def _forward(reading: int) -> None:
+    with open(reading, "rb") as lines:
+        for line in lines:
+            if not line.startswith(UNWANTED):
+                with suppress(OSError, ValueError):  # our stderr is closed; the JVM must not block on a full pipe
+                    os.write(STDERR, line)
 
 
 def _lower_compiler_priority(process: int) -> None:

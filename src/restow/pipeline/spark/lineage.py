@@ -25,6 +25,11 @@ def with_lineage(records: DataFrame) -> DataFrame:
     return records.selectExpr("*", *(f"{name.removeprefix('_')} AS {name}" for name in LINEAGE))
 
 
+def renamed(records: DataFrame) -> DataFrame:
+    """For records that no transform selects from: they have each lineage column once, under its lineage name."""
+    return records.withColumnsRenamed({name.removeprefix("_"): name for name in LINEAGE})
+
+
 def carried(records: DataFrame, rows: DataFrame) -> DataFrame:
     """The rows, with the lineage columns of their records. Raises LineageLost."""
     missing = [name for name in LINEAGE if name not in rows.columns]

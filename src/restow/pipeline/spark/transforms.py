@@ -13,19 +13,21 @@ from collections.abc import Callable
 from pyspark.sql import DataFrame
 
 from restow.pipeline.spark.failures import summary
-from restow.pipeline.spark.lineage import LineageLost, carried, with_lineage
+from restow.pipeline.spark.lineage import LineageLost, carried, renamed, with_lineage
 from restow.pipeline.transforms import TransformError, imported
 
 Transform = Callable[[DataFrame], DataFrame]
 
 
-def transform_named(name: str | None) -> Transform:
-    """`module:function`; the identity if there is no name."""
-    return (lambda records: records) if name is None else imported(name, "take a DataFrame and return one")
+def transform_named(name: str) -> Transform:
+    """`module:function`."""
+    return imported(name, "take a DataFrame and return one")
 
 
 def transformed(records: DataFrame, name: str | None, lineage: bool) -> DataFrame:
     """The transform's rows, with the lineage of their records if `lineage` is set. Raises TransformError."""
+    if name is None:
+        return renamed(records) if lineage else records
     transform, source = transform_named(name), with_lineage(records) if lineage else records
     try:
         rows: object = transform(source)

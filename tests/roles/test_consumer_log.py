@@ -1,0 +1,104 @@
+"""The consumer's process in this process, without servers: what it logs while it changes, cycles and ends."""
+
+import logging
+from collections.abc import Iterable
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any, cast
+
+import pytest
+
+from restow.consumer import progress
+from restow.consumer.effects import ChangeAssignment, RunCycle
+from restow.consumer.events import AssignmentChanged, CommandRead, CycleEnded, Event, RefusedPartitions
+from restow.consumer.pipeline import ShouldEnd
+from restow.consumer.volume import Volume
+from restow.health import Health
+from restow.model import ConsumerId, SortedMapping, TopicPartition
+from restow.protocol.messages import StartConsumingCommand, TopicService
+from restow.roles.consumer import ConsumerProcess
+from restow.settings import Kafka, Settings
+
+A0, A1, B0 = TopicPartition("a", 0), TopicPartition("a", 1), TopicPartition("b", 0)
+LENGTH = "of 0.5 s each, the longest 0.5 s"
+START = StartConsumingCommand(
+    incarnation=7,
+    epoch=3,
+    sequence=1,
+    partitions=SortedMapping({A0: 0, A1: 0, B0: 0}),
+    topics=SortedMapping({"a": TopicService(table="lake/a"), "b": TopicService(table="lake/b")}),
+)
+
+
+@dataclass
+class OneCommand:
+    """A mailbox with the Start command in it."""
+
+    letters: list[Event] = field(default_factory=lambda: [CommandRead(0, START)])
+
+    def send(self, message: object) -> int:  # noqa: ARG002  every record has the offset of the incarnation
+        return 7
+
+    def poll(self) -> Iterable[Event]:
+        letters, self.letters = self.letters, []
+        return letters
+
+
+@dataclass
+class Tables:
+    """A pipeline that refuses topic b, and stores 500 records of 1 kB of topic a in its second cycle."""
+
+    cycles: int = 0
+
+    def warm_up(self, should_end: ShouldEnd) -> None:
+        pass
+
+    def change(self, change: ChangeAssignment) -> AssignmentChanged:
+        if change.stop:
+            return AssignmentChanged(SortedMapping(), SortedMapping(dict.fromkeys(change.stop, 9)))
+        refused = RefusedPartitions((B0,), "table", "there is no table lake/b")
+        return AssignmentChanged(SortedMapping({A0: 0, A1: 0}), SortedMapping(), (refused,))
+
+    def cycle(self, cycle: RunCycle, should_end: ShouldEnd) -> CycleEnded:
+        should_end()
+        self.cycles += 1
+        stored = 500 if self.cycles == 2 else 0
+        return CycleEnded(cycle.positions, SortedMapping({A0: 3}), stored, 1000 * stored, 0.5)
+
+
+def run(directory: Path, monkeypatch: pytest.MonkeyPatch, cycles: int) -> None:
+    tables = Tables()
+    monkeypatch.setattr(ConsumerProcess, "_prepare", lambda _: None)  # there is no broker
+    with Volume(directory, "restow", ConsumerId(1), "") as volume:
+        ConsumerProcess(
+            Settings(Kafka("127.0.0.1:1")),
+            ConsumerId(1),
+            volume,
+            cast("Any", tables),
+            cast("Any", OneCommand()),
+            Health(None),
+            lambda _: tables.cycles >= cycles,
+        ).run()
+
+
+def test_every_change_is_followed_by_a_line_on_progress_and_one_on_refusals(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
+) -> None:
+    caplog.set_level(logging.INFO, "restow")
+    run(tmp_path, monkeypatch, cycles=3)
+    lines = [line for line in caplog.messages if line.startswith(("stored ", "not reading "))]
+    assert lines == [
+        "stored nothing in the last 0 s; lag 3 records; holds 2 partitions, stored in lake/a",
+        "not reading b-0: there is no table lake/b",
+        f"stored 500 records (500.0 kB) in the last 0 s, in 1 cycle {LENGTH}; holds no partitions",
+    ]
+
+
+def test_a_line_comes_whenever_its_interval_is_over(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
+) -> None:
+    caplog.set_level(logging.INFO, "restow")
+    monkeypatch.setattr(progress, "EVERY_S", 0.0)
+    run(tmp_path, monkeypatch, cycles=4)
+    held = [line for line in caplog.messages if line.endswith("; lag 3 records; holds 2 partitions, stored in lake/a")]
+    assert len(held) >= 2

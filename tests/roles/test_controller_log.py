@@ -1,0 +1,61 @@
+"""The controller's log lines: those of one round, and that no speeds arrive."""
+
+import logging
+import time
+from pathlib import Path
+
+import pytest
+
+from restow.controller.effects import Noted
+from restow.controller.events import SpeedsMeasured
+from restow.controller.journal import Journal
+from restow.health import Health
+from restow.model import Speeds
+from restow.platform.processes.platform import LocalProcesses
+from restow.roles.controller import SPEEDS_WITHIN_S, ControllerProcess, _log
+from restow.settings import Kafka, Settings
+
+
+def refusal(consumer: int, topic: str) -> Noted:
+    return Noted("failure", f"consumer {consumer}", f"refused 4 partitions: there is no table of {topic}")
+
+
+def test_what_one_consumer_refuses_in_a_round_is_one_line(caplog: pytest.LogCaptureFixture) -> None:
+    caplog.set_level(logging.INFO, "restow")
+    _log([refusal(1, "a"), refusal(1, "b"), Noted("flag", "refused a", "there is no table of a"), refusal(2, "a")])
+    assert caplog.messages == [
+        "refused a: there is no table of a",
+        "consumer 1: refused 4 partitions: there is no table of a; refused 4 partitions: there is no table of b",
+        "consumer 2: refused 4 partitions: there is no table of a",
+    ]
+    assert {record.levelno for record in caplog.records} == {logging.WARNING}
+
+
+def test_a_long_list_is_cut_and_repeats_are_left_out(caplog: pytest.LogCaptureFixture) -> None:
+    caplog.set_level(logging.INFO, "restow")
+    _log([refusal(1, topic) for topic in "aabcdef"])
+    [line] = caplog.messages
+    assert line.startswith("consumer 1: refused 4 partitions: there is no table of a; ")
+    assert line.endswith("there is no table of c; and 3 more like these")
+
+
+def test_missing_speeds_are_reported_once_and_so_is_their_arrival(
+    tmp_path: Path, caplog: pytest.LogCaptureFixture
+) -> None:
+    caplog.set_level(logging.INFO, "restow")
+    platform = LocalProcesses("shop", tmp_path, lambda *_: ("true",), grace_s=1.0)
+    settings = Settings(Kafka("127.0.0.1:1"))
+    with Journal(tmp_path / "events.jsonl") as journal:
+        process = ControllerProcess(settings, platform, journal, Health(None))
+        process._speeds_due_s = time.monotonic() + SPEEDS_WITHIN_S
+        process._look_for_speeds([])
+        assert caplog.messages == []
+        process._speeds_due_s = time.monotonic()
+        process._look_for_speeds([])
+        process._look_for_speeds([])
+        topic = settings.topics.monitor
+        missing = f"no speeds on {topic} for 5 s, and without them nothing is assigned; does `restow monitor` run?"
+        assert caplog.messages == [missing]
+        process._look_for_speeds([SpeedsMeasured("2026-03-01T12:00:00.250Z", Speeds({}))])
+        process._look_for_speeds([])
+        assert caplog.messages == [missing, f"speeds arrive on {topic}"]
