@@ -95,7 +95,7 @@ def test_it_measures_consumers_on_both_platforms_and_leaves_nothing(
         ([], "--platform kubernetes needs --config FILE, the settings of a group; see --help"),
         (
             ["--config", "restow.toml"],
-            '[consumer] pipeline must be "light" here: what is measured is the platform, not Spark',
+            '[consumer] pipeline must be "light" here: this measures the platform, not Spark',
         ),
     ],
 )

@@ -75,14 +75,16 @@ def test_a_consumer_on_spark_stores_everything_once_and_ends_cleanly_when_its_po
         group.wait_until(partial(is_ready, group, component))
     group.hold_pods(1)
     group.produce(orders)
-    group.delete(f"{group.name}-controller")  # or it would recreate the consumer
-    group.wait_until(partial(group.is_gone, "controller"))
-    group.delete(f"{group.name}-consumer-1")
-    group.wait_until(lambda: ended(group.pod(1)) is not None)
-    [said] = [file.read_text() for file in group.consumer_logs()]
-    assert ended(group.pod(1)) == 0, said
+    [log] = group.consumer_logs()
+    with log.open() as lines:  # opened now: the kubelet may delete the log of a pod that has ended
+        group.delete(f"{group.name}-controller")  # or it would recreate the consumer
+        group.wait_until(partial(group.is_gone, "controller"))
+        group.delete(f"{group.name}-consumer-1")
+        group.wait_until(lambda: ended(group.pod(1)) is not None)
+        text = lines.read()
+    assert ended(group.pod(1)) == 0, text
     assert group.is_clean(1)
-    assert "ended: everything is stored and reported" in said
+    assert "ended: everything is stored and reported" in text
 
 
 def is_ready(group: PodGroup, component: str) -> bool:
