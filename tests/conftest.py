@@ -27,7 +27,8 @@ EAGER = {  # Kafka tidies up every few minutes by default; a test that waits for
 MARKERS = {"broker": "kafka", "kafka": "kafka", "session": "spark", "control_plane": "kubernetes"}
 """By fixture: what a test that uses it needs."""
 
-LONGEST_FIRST = ("kubernetes", "spark", "kafka", "slow")
+LONGEST_FIRST = ("kubernetes", "without a node", "spark", "kafka", "slow")
+"""Tests of the control plane alone come before those that start a node, which would run their pods."""
 
 Eventually = Callable[[Callable[[], object]], None]
 
@@ -38,10 +39,13 @@ def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
     for item in items:
         for fixture in sorted(MARKERS.keys() & set(getattr(item, "fixturenames", ()))):
             item.add_marker(MARKERS[fixture])
-    markers: dict[Path, set[str]] = {}
+    needs: dict[Path, set[str]] = {}
     for item in items:
-        markers.setdefault(item.path, set()).update(mark.name for mark in item.iter_markers())
-    items.sort(key=lambda item: [name not in markers[item.path] for name in LONGEST_FIRST])
+        needs.setdefault(item.path, set()).update(mark.name for mark in item.iter_markers())
+    nodes = {item.path for item in items if "node" in getattr(item, "fixturenames", ())}
+    for path in needs.keys() - nodes:
+        needs[path].add("without a node")
+    items.sort(key=lambda item: [name not in needs[item.path] for name in LONGEST_FIRST])
 
 
 @pytest.fixture(scope="session")

@@ -55,6 +55,7 @@ table = "s3://lake/orders"
 namespace = "{namespace}"
 service_account = "lake-consumer"
 claims = "{claims}"
+pod.spec.nodeSelector.kept-for = "nobody"
 """
 MODULES = (apps_v1, authentication_v1, authorization_v1, batch_v1, core_v1, rbac_authorization_v1)
 VERBS = ("get", "list", "watch", "create", "update", "patch", "delete", "deletecollection")
