@@ -203,7 +203,8 @@ def test_missing_brokers_are_logged_once_and_sigterm_still_ends_the_consumer(gro
     process = group.start(1)
     group.eventually(lambda: "127.0.0.1:9 doesn't answer" in group.log(1))
     assert terminate(process) == 0
-    first, ending, last = group.log(1).splitlines()
+    waits = ("waiting for the brokers at ", "waited ")  # how many of these there are depends on the machine's speed
+    first, ending, last = [line for line in group.log(1).splitlines() if not any(wait in line for wait in waits)]
     assert first.endswith("; retrying")
     assert ending.endswith("ending: finishing the running cycle")
     assert "ended without a last message to the controller: " in last
