@@ -24,8 +24,8 @@ def test_what_one_consumer_refuses_in_a_round_is_one_line(caplog: pytest.LogCapt
     caplog.set_level(logging.INFO, "restow")
     _log([refusal(1, "a"), refusal(1, "b"), Noted("flag", "refused a", "there is no table of a"), refusal(2, "a")])
     assert caplog.messages == [
-        "refused a: there is no table of a",
         "consumer 1: refused 4 partitions: there is no table of a; refused 4 partitions: there is no table of b",
+        "refused a: there is no table of a",
         "consumer 2: refused 4 partitions: there is no table of a",
     ]
     assert {record.levelno for record in caplog.records} == {logging.WARNING}

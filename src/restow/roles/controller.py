@@ -240,20 +240,22 @@ class ControllerProcess:
                 log.info("the platform lists the consumers again")
 
 
-def _log(effects: Iterable[Effect]) -> None:
+def _log(effects: Sequence[Effect]) -> None:
     failures: dict[str, list[Noted]] = {}
+    for effect in effects:
+        if isinstance(effect, Noted) and effect.kind == "failure":
+            failures.setdefault(effect.subject, []).append(effect)
     for effect in effects:
         match effect:
             case Moved(source, target, _, words):
                 log.info("%s -> %s: %s", source, target, words)
             case Noted("failure", subject):
-                failures.setdefault(subject, []).append(effect)
+                if noted := failures.pop(subject, None):  # all of a consumer's failures, at the first of them
+                    log.log(LEVELS["failure"], "%s", _summed_up(noted))
             case Noted(kind):
                 log.log(LEVELS[kind], "%s", effect.line)
             case _:
                 pass
-    for noted in failures.values():
-        log.log(LEVELS["failure"], "%s", _summed_up(noted))
 
 
 def _summed_up(noted: Sequence[Noted]) -> str:
