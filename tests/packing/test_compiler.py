@@ -9,6 +9,8 @@ import pytest
 
 from restow.packing.compiler import fingerprint, writable
 
+pytestmark = pytest.mark.slow
+
 CALLED = """
 from restow.packing.compiler import compiler
 

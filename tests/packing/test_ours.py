@@ -315,6 +315,7 @@ def test_the_order_of_the_input_is_irrelevant(packer: str, problem: Problem, ran
 @ours
 @settings(deadline=None, max_examples=50)
 @given(problem=problems())
+@pytest.mark.slow
 def test_a_repeated_decision_moves_nothing_or_gains_and_settles_within_three(packer: str, problem: Problem) -> None:
     first = PACKERS[packer](problem)
     asked = replace(problem, current=first.assignment)
@@ -338,6 +339,7 @@ def test_where_everything_may_stay_and_consumers_are_worth_nothing_nothing_moves
 @ours
 @settings(deadline=None, max_examples=50)
 @given(problem=problems(bounds=False))
+@pytest.mark.slow
 def test_margins_hold(packer: str, problem: Problem) -> None:
     plan = PACKERS[packer](problem)
     margins, before, after = (

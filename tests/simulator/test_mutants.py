@@ -28,7 +28,7 @@ MUTANTS: list[Mutant] = [
 ]
 
 
-QUICK: list[Mutant] = MUTANTS[:3]
+QUICK: list[Mutant] = MUTANTS[:2]
 """A sample for `make quick`."""
 
 

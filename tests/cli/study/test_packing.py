@@ -130,6 +130,7 @@ def test_a_missing_trace_is_answered_with_one_line_and_exit_code_2(capsys: pytes
     assert capsys.readouterr() == ("", "restow: nowhere.json: can't be read (no such file or directory)\n")
 
 
+@pytest.mark.slow
 def test_the_picture_is_drawn_into_a_directory_that_is_made_for_it(tmp_path: Path) -> None:
     file = tmp_path / "new" / "pareto.png"
     assert main([*SMALL, "--plot", str(file)]) == 0

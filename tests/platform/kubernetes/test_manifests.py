@@ -69,6 +69,7 @@ def test_the_whole_output(write: Write) -> None:
     assert text.replace(f"restow {__version__}:", "restow VERSION:") == (GOLDEN / "lake.yaml").read_text()
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("seed", ["1", "2"])
 def test_the_output_is_the_same_on_every_machine(write: Write, seed: str) -> None:
     config = write((GOLDEN / "lake.toml").read_text())

@@ -114,6 +114,7 @@ def test_a_consumer_whose_controller_died_before_starting_its_supervisor_gets_on
     successor.until_reported(ConsumerUp(ONE))
 
 
+@pytest.mark.slow
 def test_a_controller_may_be_killed_at_any_moment(processes: ProcessMaker) -> None:
     seeded = random.Random(7)
     for _ in range(20):
