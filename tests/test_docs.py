@@ -19,7 +19,7 @@ from restow.protocol.messages import TopicService
 from restow.settings import Settings
 
 PAGES: Final = ("operations.md", "troubleshooting.md")
-FLAGS: Final = {INFEASIBLE, OVERLOADED, OUTDATED, IMPOSSIBLE, MISSING, STALE, "refused TOPIC"}
+FLAGS: Final = {INFEASIBLE, OVERLOADED, OUTDATED, IMPOSSIBLE, MISSING, STALE, "failing TOPIC", "refused TOPIC"}
 
 
 def text_of(page: str) -> str:

@@ -44,6 +44,7 @@ from restow.protocol.messages import (
     ConsumerReady,
     ConsumerReport,
     ConsumingRefused,
+    Failure,
     Gap,
     StateQuery,
     StateQueryResponse,
@@ -388,6 +389,17 @@ def test_it_reports_a_gap_once(reading: World) -> None:
     reports = [_the_report(reading.happens(ClockTicked(now_s))) for now_s in (105.0, 110.0)]
     assert [report.gaps for report in reports] == [(gap,), ()]
     assert str(gap) == "a-0: the records from 3 to 6, 4 in all, were deleted before they were read"
+
+
+def test_it_reports_what_it_cannot_store_for_as_long_as_its_cycles_say_so(reading: World) -> None:
+    failures = (Failure("a", "the transform failed"), Failure("c", "of a topic that it does not hold"))
+    reading.happens(ClockTicked(100.0))
+    seen = []
+    for now_s, found in ((105.0, failures), (110.0, failures), (115.0, ())):
+        reading.running = None
+        reading.happens(CycleEnded(reading.state.positions, offsets(a_0=0, b_0=0), failures=found))
+        seen.append(_the_report(reading.happens(ClockTicked(now_s))).failures)
+    assert seen == [failures[:1], failures[:1], ()]
 
 
 def _the_report(effects: tuple[Effect, ...]) -> ConsumerReport:

@@ -25,6 +25,7 @@ MUTANTS: list[Mutant] = [
     mutants.two_consumers_are_rolled_at_once,
     mutants.a_new_controller_does_not_learn_the_consumers_settings,
     mutants.bad_settings_are_tried_with_one_consumer_after_the_other,
+    mutants.a_failure_is_never_forgotten,
 ]
 
 

@@ -5,7 +5,7 @@ from its seed.
 from dataclasses import dataclass
 
 from restow.model import TopicPartition
-from restow.protocol.messages import Command, Gap, Offsets, Refusal, StateQuery
+from restow.protocol.messages import Command, Failure, Gap, Offsets, Refusal, StateQuery
 
 
 @dataclass(frozen=True, slots=True)
@@ -80,6 +80,8 @@ class CycleEnded:
     """Partitions that were given up: another consumer took them over, or a gap must not be skipped."""
     gaps: tuple[Gap, ...] = ()
     """Records that were deleted before they were read."""
+    failures: tuple[Failure, ...] = ()
+    """The topics that can't be stored now, whether this cycle tried them or waited for their next retry."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -137,7 +137,12 @@ def _cycle_ended(state: State, ended: CycleEnded) -> Step:
     lost = {partition for refused in ended.dropped for partition in refused.partitions}
     positions = {p: ended.positions.get(p, offset) for p, offset in state.positions.items() if p not in lost}
     state = _holding(state, SortedMapping(positions))
-    state = replace(state, lag_records=ended.lag_records, report_window=state.report_window.with_cycle(ended))
+    state = replace(
+        state,
+        lag_records=ended.lag_records,
+        failures=ended.failures,
+        report_window=state.report_window.with_cycle(ended),
+    )
     effects: tuple[Effect, ...] = ()
     if lost:
         state, effects = _save(state)

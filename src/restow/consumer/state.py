@@ -9,7 +9,7 @@ from restow.consumer.commands import CommandBatch
 from restow.consumer.events import QueryRead
 from restow.consumer.report_window import ReportWindow
 from restow.model import ConsumerId, SortedMapping
-from restow.protocol.messages import Command, Digests, Offsets, TopicService
+from restow.protocol.messages import Command, Digests, Failure, Offsets, TopicService
 
 
 class Activity(Enum):
@@ -37,6 +37,8 @@ class State:
     topics: SortedMapping[str, TopicService] = field(default_factory=SortedMapping)
     """The definitions of the topics that it holds partitions of."""
     lag_records: Offsets = field(default_factory=SortedMapping)
+    """From the last cycle."""
+    failures: tuple[Failure, ...] = ()
     """From the last cycle."""
     waiting: tuple[Command, ...] = ()
     """Commands read during a cycle or a change, to be applied after it."""

@@ -14,6 +14,7 @@ manage.py           works towards the plan, by Stop and Start commands
 reconcile.py        what each consumer holds, compared with the plan
 
 consumer_events.py  messages of consumers
+failures.py         topics that consumers can't store
 platform_events.py  reports of the platform: up, failing, gone, refused
 services.py         updates of topics and of consumers' settings
 timeouts.py         unanswered commands and silent consumers: repeat, restart, give up

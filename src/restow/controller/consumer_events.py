@@ -9,6 +9,7 @@ from collections.abc import Mapping
 from dataclasses import replace
 from typing import assert_never
 
+from restow.controller import failures
 from restow.controller.state import Pause, Sent, View
 from restow.controller.transition import Transition
 from restow.controller.transitions import Cause, Phase
@@ -77,6 +78,7 @@ def _reported(transition: Transition, view: View, message: ConsumerReport) -> No
     for gap in message.gaps:
         transition.warn(message.consumer, str(gap))
     view = transition.change(message.consumer, heard_s=transition.state.listened_s, report=message)
+    failures.learn(transition, message)
     definitions = _of_held_topics(message.definitions, held)
     agrees = held == view.held and definitions == view.definitions
     if not view.sent and not agrees and view.phase is Phase.READY:
@@ -184,6 +186,7 @@ def _refused(transition: Transition, message: ConsumingRefused, partitions: froz
     for partition in partitions:
         refused[partition] = refused.get(partition, Pause()).after_failure(first_s, transition.state.time_s)
     transition.set(refused=SortedMapping(refused))
+    failures.forget(transition, partitions, "its partitions are refused")
     for topic in sorted({partition.topic for partition in partitions}):
         transition.flag(_flag_of(topic), message.reason)
 

@@ -1,6 +1,6 @@
 """Service updates: which topics the group consumes, and the settings of its consumers. They apply in every stage."""
 
-from restow.controller import roll
+from restow.controller import failures, roll
 from restow.controller.consumer_events import forget_refusals
 from restow.controller.transition import Transition
 from restow.controller.transitions import Cause
@@ -23,3 +23,4 @@ def update_service(transition: Transition, update: ServiceUpdate, env_digest: st
     if transition.state.service_of(update.topic) != before:
         transition.replan_cause = Cause.TOPICS
         forget_refusals(transition, update.topic)
+        failures.forget_topic(transition, update.topic)

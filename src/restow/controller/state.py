@@ -182,6 +182,8 @@ class State:
     """The offsets at which partitions that no consumer holds were stopped."""
     refused: SortedMapping[TopicPartition, Pause] = field(default_factory=SortedMapping)
     """Refused partitions, each with its pause."""
+    failing: SortedMapping[TopicPartition, str] = field(default_factory=SortedMapping)
+    """Partitions that their consumers hold but can't store, each with the reason that the last one reported."""
     creation: Pause = Pause()
     """No consumer is created before its end: the last new one did not become ready."""
     roll_halted: bool = False

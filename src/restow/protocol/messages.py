@@ -339,6 +339,17 @@ class Gap:
 
 
 @dataclass(frozen=True, slots=True)
+class Failure:
+    """Records of a topic that a consumer can't store now, because the transform fails on one of them or the table can't
+    be written. The consumer keeps their partitions and retries."""
+
+    topic: str
+    """The topic."""
+    reason: str
+    """The error with its place, and the record where it is known; for people."""
+
+
+@dataclass(frozen=True, slots=True)
 class ConsumerReport:
     """A consumer's lag and throughput since its last report, sent every few seconds; also its heartbeat."""
 
@@ -360,6 +371,8 @@ class ConsumerReport:
     """Duration of the slowest cycle."""
     gaps: tuple[Gap, ...] = field(default=(), metadata=ADDED)
     """Records that it skipped because they were deleted before it read them."""
+    failures: tuple[Failure, ...] = field(default=(), metadata=ADDED)
+    """The topics that it can't store now."""
 
     def __post_init__(self) -> None:
         checks.at_least(FIRST_CONSUMER, consumer=self.consumer)

@@ -14,11 +14,11 @@ from restow.protocol.channels import CHANNELS, Lane
 from restow.protocol.codec import form_of, to_plain
 from restow.protocol.examples import CONSUMERS_UPDATE, EXAMPLES, MEASUREMENT
 from restow.protocol.measurement import Measurement, PartitionSpeed
-from restow.protocol.messages import ConsumerSettings, Gap, Message, ServiceUpdate, TopicService
+from restow.protocol.messages import ConsumerSettings, Failure, Gap, Message, ServiceUpdate, TopicService
 from restow.protocol.pages import Docs, docs_of, table
 from restow.protocol.records import CONSUMERS_KEY, VERSIONS, encode
 
-PARTS: Final[tuple[type, ...]] = (TopicService, ConsumerSettings, Gap)
+PARTS: Final[tuple[type, ...]] = (TopicService, ConsumerSettings, Gap, Failure)
 """Dataclasses inside messages, each described once."""
 
 REPEATED: Final = {

@@ -249,7 +249,7 @@ class Bounded:
 
 class Progress:
     """After the faults every consumed partition is read by one consumer, records are stored, backlogs shrink, no idle
-    consumer is left, and the controller comes to rest."""
+    consumer is left, no topic is flagged as failing, and the controller comes to rest."""
 
     def __init__(self, report: Report) -> None:
         self._report = report
@@ -300,6 +300,9 @@ class Progress:
         for process in world.processes:
             if process.is_alive and process.is_disowned:
                 self._report(4, f"a process of consumer {process.number} still runs, unknown to the platform")
+        controller = world.controller_in_charge()
+        for partition in controller.state.failing if controller is not None else ():
+            self._report(4, f"{partition} is flagged as failing, although its table can be written")
 
 
 class Watch:

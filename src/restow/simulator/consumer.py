@@ -29,6 +29,7 @@ from restow.model import ConsumerId, SortedMapping, TopicPartition
 from restow.protocol.messages import (
     ConsumerReady,
     ConsumerSettings,
+    Failure,
     Refusal,
     StartConsumingCommand,
     StateQuery,
@@ -83,6 +84,7 @@ class ConsumerProcess(SimulatedProcess):
         self._cycle: RunCycle | None = None
         self._ranges: list[PendingRange] = []
         self._gaps: list[TopicPartition] = []
+        self._failures: tuple[Failure, ...] = ()
         self._ended: CycleEnded | None = None
         """The result of the cycle, while it waits for data and commands."""
         self._speed = (settings.capacity_bytes_per_s or 0.0) * rng.uniform(1.02, 1.2)
@@ -230,7 +232,8 @@ class ConsumerProcess(SimulatedProcess):
     def _planned(self, effect: RunCycle) -> list[PendingRange]:
         data, now_s, sinks = self.world.data, self.now_s, self.world.sinks
         self._gaps = [each for each in effect.positions if sinks.gap_until_s and sinks.has_gap(each, now_s)]
-        broken = [topic for topic in sinks.broken_until_s if sinks.is_broken(topic, now_s)]
+        broken = [topic for topic in effect.topics if sinks.is_broken(topic, now_s)]
+        self._failures = tuple(Failure(topic, f"the table of {topic} can't be written") for topic in broken)
         index, end_offset = data.index, data.end_offset
         ranges = []
         wanted = 0
@@ -289,6 +292,7 @@ class ConsumerProcess(SimulatedProcess):
             records * RECORD_BYTES,
             self.now_s - self._cycle_began_s,
             saturated=left > 0,
+            failures=self._failures,
             dropped=(
                 *([RefusedPartitions(tuple(replaced), "replaced", REPLACED)] if replaced else []),
                 *([RefusedPartitions(tuple(self._gaps), "gap", GAP)] if self._gaps else []),

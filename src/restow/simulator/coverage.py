@@ -1,5 +1,5 @@
-"""Coverage of a run: which events, effects, transitions, phases, faults and refusals have occurred. The tests assert
-that their seeds together meet all of them.
+"""Coverage of a run: which events, effects, transitions, phases, faults, refusals and failures have occurred. The tests
+assert that their seeds together meet all of them.
 """
 
 from collections.abc import Iterable, Mapping
@@ -9,7 +9,7 @@ from restow.consumer.effects import Effect as ConsumerEffect
 from restow.consumer.events import AssignmentChanged, CycleEnded
 from restow.consumer.events import Event as ConsumerEvent
 from restow.controller.effects import Effect as ControllerEffect
-from restow.controller.effects import Moved
+from restow.controller.effects import Moved, Noted
 from restow.controller.events import Event as ControllerEvent
 from restow.controller.events import Received
 from restow.controller.state import State, View
@@ -32,6 +32,8 @@ class Coverage:
     faults: dict[str, int] = field(default_factory=dict)
     refusals: set[str] = field(default_factory=set)
     nonsense: set[str] = field(default_factory=set)
+    failing_topics: set[str] = field(default_factory=set)
+    """Whether a topic was flagged as failing, and cleared."""
 
     def controller(
         self, before: State, event: ControllerEvent, after: State, effects: tuple[ControllerEffect, ...]
@@ -41,6 +43,8 @@ class Coverage:
             self.controller_effects.add(type(effect))
             if isinstance(effect, Moved):
                 self.transitions.add((effect.source, effect.target, effect.cause))
+            elif isinstance(effect, Noted) and effect.subject.startswith("failing "):
+                self.failing_topics.add(effect.kind)
         if before.consumers is after.consumers:
             return
         if isinstance(event, Received) and not effects:  # then no other consumer can have changed
@@ -78,7 +82,7 @@ class Coverage:
     def add(self, other: "Coverage") -> None:
         for name in (
             *("controller_events", "controller_effects", "consumer_events", "consumer_effects"),
-            *("transitions", "phases", "refusals", "nonsense"),
+            *("transitions", "phases", "refusals", "nonsense", "failing_topics"),
         ):
             getattr(self, name).update(getattr(other, name))
         for name, count in other.faults.items():

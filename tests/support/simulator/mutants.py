@@ -10,15 +10,15 @@ from restow.consumer.answers import AppliedBatch
 from restow.consumer.commands import merge_commands
 from restow.consumer.events import CommandRead
 from restow.consumer.state import State as ConsumerState
+from restow.controller import failures, manage, roll, sentinel, synchronize, timeouts
 from restow.controller import machine as controller
-from restow.controller import manage, roll, sentinel, synchronize, timeouts
 from restow.controller.effects import Effect, Send
 from restow.controller.events import Event, SpeedsMeasured
 from restow.controller.state import Sent, State, View
 from restow.controller.transition import Transition
 from restow.controller.transitions import Phase
-from restow.model import ConsumerId, TopicPartition
-from restow.protocol.messages import Command, StartFrom
+from restow.model import ConsumerId, SortedMapping, TopicPartition
+from restow.protocol.messages import Command, ConsumerReport, StartFrom
 
 Mutant = Callable[[pytest.MonkeyPatch], None]
 
@@ -133,3 +133,14 @@ def bad_settings_are_tried_with_one_consumer_after_the_other(patch: pytest.Monke
         transition.set(roll_halted=False)
 
     patch.setattr(timeouts, "roll_failed", forgetful)
+
+
+def a_failure_is_never_forgotten(patch: pytest.MonkeyPatch) -> None:
+    learn = failures.learn
+
+    def remembering(transition: Transition, report: ConsumerReport) -> None:
+        before = transition.state.failing
+        learn(transition, report)
+        transition.set(failing=SortedMapping({**before, **transition.state.failing}))
+
+    patch.setattr(failures, "learn", remembering)

@@ -43,3 +43,4 @@ def assert_everything_occurred(occurred: Coverage) -> None:
     assert set(occurred.faults) == {fault.name for fault in Fault}
     assert occurred.refusals == set(get_args(Refusal))
     assert occurred.nonsense == set(NONSENSE)
+    assert occurred.failing_topics == {"flag", "cleared"}
