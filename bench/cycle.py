@@ -27,7 +27,7 @@ from restow.kafka.admin import Admin
 from restow.kafka.clients import make_producer
 from restow.kafka.embedded.broker import EmbeddedKafka
 from restow.kafka.topics import wait_until_shown
-from restow.settings import Kafka, Settings
+from restow.settings import Group, Kafka, Settings
 
 ROLES = Path(__file__).with_name("cycle_roles.py")
 WIDE, DEEP = "wide", "deep"
@@ -316,7 +316,7 @@ def main() -> None:
     show_line(f"load average: {os.getloadavg()[0]:.1f} on {len(CORES)} cores")
     with EmbeddedKafka() as broker:
         kafka = Kafka(broker.bootstrap)
-        make_topics(Settings(kafka))
+        make_topics(Settings(kafka, Group("bench")))
         cycles = steady(kafka, options.java, options.seconds)
         if options.batches:
             batches = peer(kafka, options.batches)

@@ -9,14 +9,14 @@ from typing import Final
 from restow.controller import diagram, effects, events, transitions
 from restow.platform import interface
 from restow.protocol import measurement, messages, reference
-from restow.settings import Topics, schema
 from restow.settings import reference as settings_reference
+from restow.settings import schema
 
 DOCS: Final = Path(__file__).parent.parent / "docs"
 
 
 def protocol() -> str:
-    return reference.page(map(inspect.getsource, (messages, measurement)), Topics().prefix)
+    return reference.page(map(inspect.getsource, (messages, measurement)))
 
 
 def controller() -> str:

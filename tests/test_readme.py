@@ -134,7 +134,7 @@ class Reader:
 
     def close(self) -> None:
         """Ends whatever a failure left running."""
-        end_group("shop", self.shop / "restow-data", 10.0, lambda _: None)
+        end_group("data-engineering", self.shop / "restow-data", 10.0, lambda _: None)
         for process in reversed(self.serving.values()):
             process.terminate()
             process.wait(60)
@@ -213,7 +213,7 @@ def start_monitor(reader: Reader, command: Command) -> None:
 
 
 def start_controller(reader: Reader, command: Command) -> None:
-    reader.serve(command, "took over group shop")
+    reader.serve(command, "took over group data-engineering")
 
 
 def produce_more(reader: Reader, command: Command) -> None:
@@ -252,7 +252,7 @@ STEPS: Final[dict[str, Callable[[Reader, Command], None]]] = {
     "restow monitor": start_monitor,
     "restow controller": start_controller,
     "python produce.py --orders 500 --seconds 10": produce_more,
-    "restow replay restow-data/shop-controller/events.jsonl --only decision": run,
+    "restow replay restow-data/data-engineering-controller/events.jsonl --only decision": run,
     "restow down": bring_down,
     "restow plan examples/plan.json": run_at_home,
 }

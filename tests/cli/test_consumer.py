@@ -10,7 +10,7 @@ def test_a_name_that_is_not_of_the_group_is_refused(
     tmp_path: Path, capsys: pytest.CaptureFixture[str], name: str
 ) -> None:
     config = tmp_path / "restow.toml"
-    config.write_text('[kafka]\nbootstrap = "127.0.0.1:9"\n')
+    config.write_text('[kafka]\nbootstrap = "127.0.0.1:9"\n[group]\nname = "restow"\n')
     assert main(["consumer", "--config", str(config), "--name", name, "--volume", str(tmp_path / "volume")]) == 2
     assert capsys.readouterr().err == (
         f"restow: --name {name} can't be used; it must be restow-consumer-N, where N is a number from 1 on\n"

@@ -28,7 +28,7 @@ def test_it_publishes_until_a_stop_signal_and_exits_with_0(
     config, published = tmp_path / "restow.toml", TopicPartition(f"{prefix}-monitor", 0)
     admin.create_topic(f"{prefix}-orders", 2)
     config.write_text(
-        f'[kafka]\nbootstrap = "{kafka.bootstrap}"\n[topics]\nprefix = "{prefix}"\n'
+        f'[kafka]\nbootstrap = "{kafka.bootstrap}"\n[group]\nname = "{prefix}"\n'
         f'[monitor]\ntopics = ["^{prefix}-ord.*"]\nsample_every_s = 0.1\npublish_every_s = 0.1\n'
     )
     with subprocess.Popen(
@@ -51,7 +51,7 @@ def test_without_topics_of_interest_there_is_nothing_to_measure(
     tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
     config = tmp_path / "restow.toml"
-    config.write_text('[kafka]\nbootstrap = "localhost:9092"\n')
+    config.write_text('[kafka]\nbootstrap = "localhost:9092"\n[group]\nname = "lake"\n')
     assert main(["monitor", "--config", str(config)]) == 2
     assert capsys.readouterr() == (
         "",

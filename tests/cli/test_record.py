@@ -18,9 +18,7 @@ from restow.settings import Kafka
 
 def settings(kafka: Kafka, prefix: str, directory: Path) -> str:
     file = directory / "restow.toml"
-    file.write_text(
-        f'[kafka]\nbootstrap = "{kafka.bootstrap}"\n[group]\nname = "{prefix}"\n[topics]\nprefix = "{prefix}"\n'
-    )
+    file.write_text(f'[kafka]\nbootstrap = "{kafka.bootstrap}"\n[group]\nname = "{prefix}"\n')
     return str(file)
 
 

@@ -10,6 +10,7 @@ from pathlib import Path
 
 import pytest
 
+from restow.demo.group import GROUP
 from restow.platform.processes.files import MARK
 from restow.platform.processes.linux import Process, descendants, is_alive, marked
 
@@ -42,8 +43,8 @@ class Demo:
 
     def started(self) -> tuple[Process, ...]:
         """Its broker, roles and consumers so far; consumers are not its children."""
-        homes = self.data / "processes" / "run" / "demo"
-        consumers = [one for home in homes.glob("demo-consumer-*") for one in marked(MARK, str(home))]
+        homes = self.data / "processes" / "run" / GROUP
+        consumers = [one for home in homes.glob(f"{GROUP}-consumer-*") for one in marked(MARK, str(home))]
         return (*descendants(self.process.pid), *consumers)
 
 

@@ -176,7 +176,7 @@ def test_the_listed_rights_are_sufficient_and_all_are_used(
             admin.create_topic(topic, 1)
         wait_until_shown(admin, {"orders-1": 1, "other": 1})
     with Admin(settings_of("controller", guarded, tmp_path).kafka) as admin:
-        ensure_topics(admin, Topics(most_consumers=1))  # it makes them, and will have to grow them
+        ensure_topics(admin, Topics("lake", most_consumers=1))  # it makes them, and will have to grow them
     try:
         group.start("controller")
         eventually(lambda: "took over group lake" in caplog.messages, within_s=60)

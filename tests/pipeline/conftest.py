@@ -11,13 +11,13 @@ from tests.support.spark.live import QUICK, Lake
 from restow.kafka.admin import Admin
 from restow.pipeline.spark.engine import Engine
 from restow.pipeline.spark.session import Resources
-from restow.settings import Kafka, Settings
+from restow.settings import Group, Kafka, Settings
 
 
 @pytest.fixture(scope="module")
 def session(kafka: Kafka) -> Iterator[None]:
     """One for all tests of this file: while it runs, every engine gets it."""
-    engine = Engine(Settings(kafka, spark=QUICK), Resources(cores=1.0, memory_mb=1200))
+    engine = Engine(Settings(kafka, Group("lake"), spark=QUICK), Resources(cores=1.0, memory_mb=1200))
     engine.start(lambda: False)
     yield
     engine.close()

@@ -18,7 +18,7 @@ from restow.protocol.channels import (
     decode_on,
 )
 from restow.protocol.examples import EXAMPLES, MEASUREMENT
-from restow.protocol.measurement import Measurement, encode
+from restow.protocol.measurement import Measurement, encode, headers_of
 from restow.protocol.messages import Message, ServiceUpdate
 from restow.protocol.records import Undecodable
 from restow.protocol.versions import MESSAGES
@@ -42,10 +42,10 @@ def test_the_channels_are_the_topics_that_are_made() -> None:
 
 @pytest.mark.parametrize("message", EXAMPLES, ids=lambda message: type(message).__name__)
 def test_a_message_is_decoded_where_it_belongs_and_rejected_elsewhere(message: Message) -> None:
-    headers, value = records.encode(message, "somebody")
+    headers, value = records.encode(message, "somebody", PREFIX)
 
     def read(channel: Channel, partition: int) -> Message | Undecodable:
-        return decode_on(channel, PREFIX, partition, 7, headers, value)
+        return decode_on(channel, channel.topic(PREFIX), partition, 7, headers, value, group=PREFIX)
 
     for channel in (CONTROLLER, QUERY, SERVICE):
         for partition in (0, 3):
@@ -57,14 +57,24 @@ def test_a_message_is_decoded_where_it_belongs_and_rejected_elsewhere(message: M
 
 
 def test_a_tombstone_counts_on_the_service_topic_alone() -> None:
-    assert decode_on(SERVICE, PREFIX, 0, 7, None, None, b"orders") == ServiceUpdate("reset", "orders")
-    assert decode_on(CONTROLLER, PREFIX, 0, 7, None, None, b"orders") == Undecodable(
-        "shop-controller", 0, 7, "a ServiceUpdate does not belong here"
-    )
+    def read(channel: Channel) -> Message | Undecodable:
+        return decode_on(channel, channel.topic(PREFIX), 0, 7, None, None, b"orders", group=PREFIX)
+
+    assert read(SERVICE) == ServiceUpdate("reset", "orders")
+    assert read(CONTROLLER) == Undecodable("shop-controller", 0, 7, "a ServiceUpdate does not belong here")
 
 
 def test_a_measurement_is_read_from_the_monitor_topic() -> None:
-    assert decode_measurement(MONITOR.topic(PREFIX), 0, 7, encode(MEASUREMENT)) == MEASUREMENT
+    assert decode_measurement(MONITOR.topic(PREFIX), 0, 7, None, encode(MEASUREMENT), group=PREFIX) == MEASUREMENT
+
+
+def test_a_measurement_of_another_group_is_foreign() -> None:
+    def read(group: str) -> Measurement | Undecodable:
+        headers = [(name, text.encode()) for name, text in headers_of("monitor-1", group).items()]
+        return decode_measurement(MONITOR.topic(PREFIX), 0, 7, headers, encode(MEASUREMENT), group=PREFIX)
+
+    assert read(PREFIX) == MEASUREMENT
+    assert isinstance(read("lake"), records.Foreign)
 
 
 TIME = '"time":"2026-03-01T12:00:00.250Z","window_s":'
@@ -97,4 +107,5 @@ TIME = '"time":"2026-03-01T12:00:00.250Z","window_s":'
     ],
 )
 def test_an_invalid_measurement_is_reported_with_its_place_and_a_reason(value: bytes | None, reason: str) -> None:
-    assert decode_measurement("shop-monitor", 0, 7, value) == Undecodable("shop-monitor", 0, 7, reason)
+    read = decode_measurement("shop-monitor", 0, 7, None, value, group=PREFIX)
+    assert read == Undecodable("shop-monitor", 0, 7, reason)

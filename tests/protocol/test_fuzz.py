@@ -149,7 +149,7 @@ MAKERS: list[tuple[Callable[[random.Random, bytes], bytes], int]] = [
 
 
 def headers_of(dice: random.Random) -> Any:
-    said = [("type", dice.choice(NAMES).encode()), ("version", b"1"), ("sender", b"x")]
+    said = [("type", dice.choice(NAMES).encode()), ("version", b"1"), ("sender", b"x"), ("group", PREFIX.encode())]
     return dice.choice(
         [None, None, None, None, (), said, said * 2, [("type", None)], [("version", b"\xff")], [("x", "y")]]
     )
@@ -167,14 +167,16 @@ def inputs(dice: random.Random) -> Iterator[Input]:
 
 def read(given: Input, offset: int) -> Message | Measurement | Undecodable:
     if given.channel is MONITOR:
-        return decode_measurement(MONITOR.topic(PREFIX), given.partition, offset, given.value)
-    return decode_on(given.channel, PREFIX, given.partition, offset, given.headers, given.value, given.key)
+        topic = MONITOR.topic(PREFIX)
+        return decode_measurement(topic, given.partition, offset, given.headers, given.value, group=PREFIX)
+    topic, place = given.channel.topic(PREFIX), (given.partition, offset)
+    return decode_on(given.channel, topic, *place, given.headers, given.value, given.key, group=PREFIX)
 
 
 def read_again(message: Message | Measurement) -> Message | Measurement | Undecodable:
     if isinstance(message, Measurement):
-        return decode_measurement("t", 0, 0, measurement.encode(message))
-    return decode("t", 0, 0, *encode(message, "x"))
+        return decode_measurement("t", 0, 0, None, measurement.encode(message), group=PREFIX)
+    return decode("t", 0, 0, *encode(message, "x", PREFIX))
 
 
 @pytest.mark.slow

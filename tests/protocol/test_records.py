@@ -17,6 +17,7 @@ from restow.protocol.examples import CONSUMERS_UPDATE, EXAMPLES
 from restow.protocol.messages import ConsumerSettings, Message, ServiceUpdate, StateQuery, StopConsumingCommand
 from restow.protocol.records import (
     VERSIONS,
+    Foreign,
     SkippedRecords,
     Undecodable,
     common_version,
@@ -36,7 +37,7 @@ WRITTEN_IN_V1 = {
 }
 
 QUERY = StateQuery(epoch=812, query=1)
-HEADERS, VALUE = encode(QUERY, "controller")
+HEADERS, VALUE = encode(QUERY, "controller", "lake")
 
 
 def refusal(
@@ -59,7 +60,7 @@ def test_every_message_has_a_golden_file_of_version_1() -> None:
 
 @pytest.mark.parametrize("name", WRITTEN_IN_V1)
 def test_the_bytes_of_version_1_stay_what_they_were(name: str) -> None:
-    _, value = encode(WRITTEN_IN_V1[name], "anybody", version=1)
+    _, value = encode(WRITTEN_IN_V1[name], "anybody", "lake", version=1)
     assert value == (V1 / f"{name}.json").read_bytes().rstrip(b"\n")
 
 
@@ -69,8 +70,8 @@ def test_records_of_version_1_stay_readable(name: str) -> None:
 
 
 def test_a_record_has_its_type_in_the_headers_and_in_the_value() -> None:
-    assert encode(QUERY, "controller") == (
-        (("type", b"StateQuery"), ("version", b"1"), ("sender", b"controller")),
+    assert encode(QUERY, "controller", "lake") == (
+        (("type", b"StateQuery"), ("version", b"1"), ("sender", b"controller"), ("group", b"lake")),
         b'{"type":"StateQuery","version":1,"epoch":812,"query":1}',
     )
 
@@ -149,13 +150,13 @@ def test_a_skipped_record_is_named_with_its_place() -> None:
     [(ServiceUpdate("remove", "orders"), b"orders"), (CONSUMERS_UPDATE, b":consumers"), (QUERY, None)],
 )
 def test_the_key_is_what_an_update_is_about(update: Message, key: bytes | None) -> None:
-    _, value = encode(update, "a person")
+    _, value = encode(update, "a person", "lake")
     assert key_of(update) == key
     assert decode("t", 0, 0, None, value, key) == update
 
 
 def test_an_update_under_a_wrong_key_is_rejected_since_compaction_could_remove_it() -> None:
-    _, value = encode(ServiceUpdate("remove", "orders"), "a person")
+    _, value = encode(ServiceUpdate("remove", "orders"), "a person", "lake")
     assert refusal(value, key=b"clicks") == 'the key is "clicks"; it must be orders'
     assert refusal(value, key=b"\xff") == "b'\\xff' is not UTF-8; it must be text in UTF-8"
 
@@ -185,7 +186,7 @@ def test_a_sender_uses_the_highest_version_that_both_sides_know() -> None:
 
 def test_an_unknown_version_is_not_sent() -> None:
     with pytest.raises(InvalidInput, match=r"there is no version 2 of StateQuery; known: 1"):
-        encode(QUERY, "controller", version=2)
+        encode(QUERY, "controller", "lake", version=2)
 
 
 def write_query_v2(query: StateQuery) -> dict[str, Any]:
@@ -203,14 +204,14 @@ class TestAVersion2:
     value = b'{"type":"StateQuery","version":2,"asked_by":812,"query":{"number":1}}'
 
     def test_is_what_a_newer_program_sends_and_reads(self) -> None:
-        headers, value = encode(QUERY, "controller", versions=self.later)
+        headers, value = encode(QUERY, "controller", "lake", versions=self.later)
         assert (dict(headers)["version"], value) == (b"2", self.value)
         assert decode("t", 3, 7, headers, value, versions=self.later) == QUERY
 
     def test_is_not_sent_to_those_who_know_version_1_alone(self) -> None:
         common = self.later.common(StateQuery, known_versions())
         assert common == 1
-        assert encode(QUERY, "controller", common, versions=self.later) == encode(QUERY, "controller")
+        assert encode(QUERY, "controller", "lake", common, versions=self.later) == encode(QUERY, "controller", "lake")
 
     def test_is_sent_to_those_who_know_it(self) -> None:
         assert self.later.known() == SortedMapping({**known_versions(), "StateQuery": 2})
@@ -231,6 +232,36 @@ class TestAVersion2:
         value = b'{"type":"StateQuery","version":2,"asked_by":"x","query":{"number":1}}'
         read = decode("t", 3, 7, None, value, versions=self.later)
         assert read == Undecodable("t", 3, 7, 'asked_by is "x"; it must be a whole number')
+
+
+class TestARecordOfAnotherGroup:
+    def test_is_foreign_and_named_with_its_sender(self) -> None:
+        read = decode("t", 3, 7, HEADERS, VALUE, group="sea")
+        assert isinstance(read, Foreign)
+        assert read.group == "lake"
+        assert str(read) == (
+            't-3 at offset 7 was skipped: it is of the group "lake", sent by "controller", and not of sea; give each '
+            "group topics of its own"
+        )
+
+    def test_is_foreign_even_if_this_program_could_not_decode_it(self) -> None:
+        assert isinstance(decode("t", 3, 7, HEADERS, b"{", group="sea"), Foreign)
+        assert isinstance(decode("t", 3, 7, [("group", b"lake")], None, b"orders", group="sea"), Foreign)
+
+    def test_is_read_by_its_own_group(self) -> None:
+        assert decode("t", 3, 7, HEADERS, VALUE, group="lake") == QUERY
+
+    @pytest.mark.parametrize("headers", [None, (), HEADERS[:3]])
+    def test_is_not_one_that_names_no_group_as_older_senders_and_people_write(self, headers: Any) -> None:
+        assert decode("t", 3, 7, headers, VALUE, group="sea") == QUERY
+
+    def test_is_reported_once_on_a_topic_and_counted_each_time(self) -> None:
+        skipped = SkippedRecords()
+        record = Foreign("t", 0, 7, "why", "lake")
+        others = [replace(record, offset=8), replace(record, partition=1)]
+        new = [replace(record, topic="u"), replace(record, group="pond", offset=9)]
+        assert [skipped.is_new(each) for each in (record, record, *others, *new)] == [True] + [False] * 3 + [True] * 2
+        assert skipped.counts == SortedMapping({"t": 4, "u": 1})
 
 
 class TestSkippedRecords:
@@ -264,7 +295,7 @@ held = {TopicPartition(topic, number) for topic in ("orders", "clicks", "a", "b"
 digests = SortedMapping({topic: "x" for topic in {partition.topic for partition in held}})
 ready = ConsumerReady(ConsumerId(1), True, tuple(held), digests, known_versions())
 for message in (*EXAMPLES, CONSUMERS_UPDATE, ready, StopConsumingCommand(1, 1, 1, tuple(held))):
-    print(encode(message, "somebody"))
+    print(encode(message, "somebody", "lake"))
 """
 
 

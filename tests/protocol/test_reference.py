@@ -9,10 +9,9 @@ from tests.support.paths import ROOT
 from restow.protocol import measurement, messages, reference
 from restow.protocol.examples import MEASUREMENT
 from restow.protocol.versions import MESSAGES
-from restow.settings import Topics
 
 PAGE = ROOT / "docs" / "protocol.md"
-WRITTEN = reference.page(map(inspect.getsource, (messages, measurement)), Topics().prefix)
+WRITTEN = reference.page(map(inspect.getsource, (messages, measurement)))
 
 
 def test_the_page_is_up_to_date() -> None:

@@ -17,7 +17,7 @@ from restow.health import Health
 from restow.model import ConsumerId, SortedMapping, TopicPartition
 from restow.protocol.messages import StartConsumingCommand, TopicService
 from restow.roles.consumer import ConsumerProcess
-from restow.settings import Kafka, Settings
+from restow.settings import Group, Kafka, Settings
 
 A0, A1, B0 = TopicPartition("a", 0), TopicPartition("a", 1), TopicPartition("b", 0)
 LENGTH = "of 0.5 s each, the longest 0.5 s"
@@ -71,7 +71,7 @@ def run(directory: Path, monkeypatch: pytest.MonkeyPatch, cycles: int) -> None:
     monkeypatch.setattr(ConsumerProcess, "_prepare", lambda _: None)  # there is no broker
     with Volume(directory, "restow", ConsumerId(1), "") as volume:
         ConsumerProcess(
-            Settings(Kafka("127.0.0.1:1")),
+            Settings(Kafka("127.0.0.1:1"), Group("lake")),
             ConsumerId(1),
             volume,
             cast("Any", tables),

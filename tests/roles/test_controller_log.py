@@ -13,7 +13,7 @@ from restow.health import Health
 from restow.model import Speeds
 from restow.platform.processes.platform import LocalProcesses
 from restow.roles.controller import SPEEDS_WITHIN_S, ControllerProcess, _log
-from restow.settings import Kafka, Settings
+from restow.settings import Group, Kafka, Settings
 
 
 def refusal(consumer: int, topic: str) -> Noted:
@@ -44,7 +44,7 @@ def test_missing_speeds_are_reported_once_and_so_is_their_arrival(
 ) -> None:
     caplog.set_level(logging.INFO, "restow")
     platform = LocalProcesses("shop", tmp_path, lambda *_: ("true",), grace_s=1.0)
-    settings = Settings(Kafka("127.0.0.1:1"))
+    settings = Settings(Kafka("127.0.0.1:1"), Group("lake"))
     with Journal(tmp_path / "events.jsonl") as journal:
         process = ControllerProcess(settings, platform, journal, Health(None))
         process._speeds_due_s = time.monotonic() + SPEEDS_WITHIN_S

@@ -27,7 +27,7 @@ from restow.monitor.compaction import LEARNT_FROM
 from restow.monitor.sample import Sample
 from restow.protocol.measurement import Measurement, PartitionSpeed, decode
 from restow.roles.monitor import Monitor
-from restow.settings import Kafka, Settings, Topics
+from restow.settings import Group, Kafka, Settings
 from restow.settings import Monitor as MonitorSettings
 
 pytestmark = pytest.mark.kafka
@@ -237,7 +237,7 @@ def test_with_three_copies_the_leader_moves_and_a_broker_restarts(three: Embedde
 
 
 def monitor_settings(kafka: Kafka, prefix: str, *topics: str) -> Settings:
-    return Settings(kafka, Topics(prefix=prefix), MonitorSettings(topics=topics, publish_every_s=0.001))
+    return Settings(kafka, Group(prefix), monitor=MonitorSettings(topics=topics, publish_every_s=0.001))
 
 
 def newest_record(kafka: Kafka, topic: str) -> tuple[Measurement, dict[str, bytes]]:

@@ -12,14 +12,14 @@ from restow.model import SortedMapping
 from restow.protocol.messages import ServiceUpdate, TopicService
 from restow.protocol.records import encode, key_of
 from restow.roles.monitor import Monitor
-from restow.settings import Kafka, Settings, Topics
+from restow.settings import Group, Kafka, Settings, Topics
 from restow.settings import Monitor as MonitorSettings
 
 Eventually = Callable[[Callable[[], object]], None]
 
 
 def put(producer: Producer, topic: str, update: ServiceUpdate) -> None:
-    headers, value = encode(update, "somebody")
+    headers, value = encode(update, "somebody", topic.rpartition("-")[0])
     producer.produce(topic, value, key=key_of(update), partition=0, headers=list(headers))
     assert producer.flush(30) == 0
 
@@ -33,7 +33,8 @@ def test_topics_are_measured_from_when_they_are_added_until_they_are_removed(
     wait_until_shown(admin, {own: 1, added: 1, always: 1})
     settings = Settings(
         kafka,
-        Topics(prefix, most_consumers=1),
+        Group(prefix),
+        Topics(most_consumers=1),
         MonitorSettings((always,), sample_every_s=0.05, publish_every_s=0.05),
         consume=SortedMapping({f"^{prefix}-own.*": TopicService()}),
     )

@@ -3,9 +3,9 @@
 import pytest
 
 from restow.errors import InvalidInput
-from restow.settings import ClientProperties, Kafka, Monitor, PassthroughTable, Settings, Topics, read_settings
+from restow.settings import ClientProperties, Group, Kafka, Monitor, PassthroughTable, Settings, Topics, read_settings
 
-MINIMAL = '[kafka]\nbootstrap = "localhost:9092"\n'
+MINIMAL = '[group]\nname = "lake"\n[kafka]\nbootstrap = "localhost:9092"\n'
 
 
 def read(text: str, **environment: str) -> Settings:
@@ -18,10 +18,11 @@ def refusal(text: str, **environment: str) -> str:
     return str(caught.value)
 
 
-def test_the_least_file_names_the_brokers_and_leaves_the_rest_to_the_defaults() -> None:
+def test_the_least_file_names_the_brokers_and_the_group_and_leaves_the_rest_to_the_defaults() -> None:
     assert read(MINIMAL) == Settings(
         kafka=Kafka("localhost:9092", ClientProperties()),
-        topics=Topics("data-engineering", replication_factor=None, monitor_retention_ms=-1, most_consumers=20),
+        group=Group("lake", platform="processes"),
+        topics=Topics("lake", replication_factor=None, monitor_retention_ms=-1, most_consumers=20),
         monitor=Monitor((), 1.0, 1.0, window_s=30.0, filter_threshold=30.0, filter_smoothing_s=6.0),
     )
 
@@ -30,8 +31,10 @@ def test_every_setting_can_be_given() -> None:
     text = """
         [kafka]
         bootstrap = "one:9092,two:9092"
+        [group]
+        name = "lake"
         [topics]
-        prefix = "lake"
+        prefix = "sea"
         replication_factor = 3
         monitor_retention_ms = 86400000
         most_consumers = 5
@@ -45,7 +48,8 @@ def test_every_setting_can_be_given() -> None:
     """
     assert read(text) == Settings(
         kafka=Kafka("one:9092,two:9092"),
-        topics=Topics("lake", replication_factor=3, monitor_retention_ms=86400000, most_consumers=5),
+        group=Group("lake"),
+        topics=Topics("sea", replication_factor=3, monitor_retention_ms=86400000, most_consumers=5),
         monitor=Monitor(
             ("orders", "^events-.*"), 2.0, 5.5, window_s=10.0, filter_threshold=40.0, filter_smoothing_s=0.0
         ),
@@ -58,6 +62,19 @@ def test_the_four_topics_are_named_after_the_prefix() -> None:
         *("lake-monitor", "lake-controller"),
         *("lake-query", "lake-service"),
     )
+
+
+def test_a_group_without_a_name_is_refused_with_what_to_write_and_what_an_older_file_meant() -> None:
+    assert refusal('[kafka]\nbootstrap = "localhost:9092"\n') == (
+        'restow.toml: [group] name is missing; write [group] name = "orders", or what else the group should be called; '
+        'a file without it meant name = "restow", and prefix = "data-engineering" in [topics] unless that was set; '
+        "it must be 1 to 40 lowercase letters, digits or dashes, starting with a letter"
+    )
+
+
+def test_the_topics_of_a_group_start_with_its_name_unless_they_have_a_prefix() -> None:
+    assert read(MINIMAL).topics.controller == "lake-controller"
+    assert read(MINIMAL + '[topics]\nprefix = "data-engineering"').topics.controller == "data-engineering-controller"
 
 
 def test_any_other_key_of_kafka_is_a_property_of_the_clients_quoted_or_not() -> None:
@@ -75,11 +92,11 @@ def test_any_other_key_of_kafka_is_a_property_of_the_clients_quoted_or_not() -> 
 
 
 def test_an_environment_variable_replaces_its_reference() -> None:
-    text = '[kafka]\nbootstrap = "${HOST}:9092"\nsasl.password = "a${KAFKA_PASSWORD}z"\n[topics]\nprefix = "${TEAM}"'
+    text = '[kafka]\nbootstrap = "${HOST}:9092"\nsasl.password = "a${KAFKA_PASSWORD}z"\n[group]\nname = "${TEAM}"'
     settings = read(text, HOST="one", KAFKA_PASSWORD="hunter2", TEAM="lake")
     assert settings.kafka.bootstrap == "one:9092"
     assert settings.kafka.properties["sasl.password"] == "ahunter2z"
-    assert settings.topics.prefix == "lake"
+    assert settings.group.name == "lake"
 
 
 def test_a_variable_that_is_not_set_is_reported() -> None:

@@ -9,7 +9,7 @@ import sys
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import TypeVar
+from typing import Any, TypeVar
 
 from confluent_kafka import TopicPartition as Place
 from tests.support.paths import TRANSFORMS
@@ -148,7 +148,7 @@ class Group:
     def take_over(self) -> None:
         """As a controller does when it starts."""
         offsets: list[int] = []
-        headers, value = encode(ControllerStarted("test"), "test")
+        headers, value = encode(ControllerStarted("test"), "test", self.prefix)
         self._commander.begin_transaction()
         self._commander.produce(
             self.topics.controller,
@@ -162,7 +162,7 @@ class Group:
         self.sequence = 0
 
     def send(self, number: int, message: Command | StateQuery) -> None:
-        headers, value = encode(message, "test")
+        headers, value = encode(message, "test", self.prefix)
         topic = self.topics.query if isinstance(message, StateQuery) else self.topics.controller
         self.send_bytes(number, value, topic, dict(headers))
 
@@ -200,9 +200,9 @@ class Group:
     def listen(self) -> None:
         for record in self._ear.consume(100, timeout=0.02):
             assert record.error() is None
-            headers: object = record.headers()
-            offset = int(record.offset() or 0)
-            message = decode_on(CONTROLLER, self.prefix, 0, offset, headers, record.value())  # type: ignore[arg-type]
+            headers: Any = record.headers()
+            topic, offset = self.topics.controller, int(record.offset() or 0)
+            message = decode_on(CONTROLLER, topic, 0, offset, headers, record.value(), group=self.prefix)
             if isinstance(message, FromConsumer):
                 self.messages.append((offset, message))
 

@@ -159,7 +159,7 @@ class Group(ABC):
         self._speeds = {partition: share * self.capacity for partition, share in shares.items()}
 
     def update(self, update: ServiceUpdate) -> None:
-        headers, value = encode_message(update, "test")
+        headers, value = encode_message(update, "test", self.name)
         topic = f"{self.prefix}-service"
         self._producer.produce(topic, value, key=key_of(update), partition=0, headers=list(headers))
         assert self._producer.flush(30) == 0
@@ -263,7 +263,7 @@ class Group(ABC):
                 partition: PartitionSpeed(speed, speed, 1.0, 0, 0, estimated=False)
                 for partition, speed in self._speeds.items()
             }
-            publisher.publish(encode(Measurement(now, 1.0, SortedMapping(speeds))), headers_of("test"))
+            publisher.publish(encode(Measurement(now, 1.0, SortedMapping(speeds))), headers_of("test", self.name))
 
 
 class LiveGroup(Group):

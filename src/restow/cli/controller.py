@@ -49,6 +49,7 @@ restow.toml:
   [controller]
   worth = 1.0                          how many capacities of speed may move to save one consumer
   [group]
+  name = "orders"                      also the start of the names of restow's topics
   platform = "processes"               or "kubernetes": see docs/kubernetes.md
   [log]
   format = "text"                      or "json", one object a line; lines go to stderr

@@ -16,7 +16,7 @@ there. Pods are left alone; the command that deletes them is printed.
 EPILOG = """\
 restow.toml:
   [group]
-  name = "restow"                  the group to end
+  name = "orders"                  the group to end
   [processes]
   directory = "restow-data"        where its processes are recorded, relative to the current directory
   [consumer]

@@ -21,7 +21,7 @@ from restow.platform.processes.ending import end_group
 from restow.platform.processes.linux import send
 from restow.platform.processes.supervisors import Supervisors
 
-GROUP: Final = "demo"
+GROUP: Final = "data-engineering"
 GRACE_S: Final = 20.0
 SETTINGS: Final = """\
 [kafka]

@@ -26,7 +26,7 @@ from restow.protocol.messages import (
     StopConsumingCommand,
     StopConsumingEvent,
 )
-from restow.protocol.records import Headers, Undecodable, decode
+from restow.protocol.records import Foreign, Headers, Undecodable, decode, is_foreign, texts_of
 
 TopicName = Literal["monitor", "controller", "query", "service"]
 """The end of a topic's name, after the prefix."""
@@ -108,21 +108,28 @@ CHANNELS: Final = (MONITOR, CONTROLLER, QUERY, SERVICE)
 
 def decode_on(
     channel: Channel,
-    prefix: str,
+    topic: str,
     partition: int,
     offset: int,
     headers: Headers,
     value: bytes | None,
     key: bytes | None = None,
+    *,
+    group: str,
 ) -> Message | Undecodable:
-    """As `records.decode`, and Undecodable for a message that is not allowed on this partition. Never raises."""
-    expected = channel.expected(partition)
-    return decode(channel.topic(prefix), partition, offset, headers, value, key, expected=expected)
+    """As `records.decode` for a reader of this group, and Undecodable for a message that is not allowed on this
+    partition. Never raises."""
+    return decode(topic, partition, offset, headers, value, key, group=group, expected=channel.expected(partition))
 
 
-def decode_measurement(topic: str, partition: int, offset: int, value: bytes | None) -> Measurement | Undecodable:
+def decode_measurement(
+    topic: str, partition: int, offset: int, headers: Headers, value: bytes | None, *, group: str
+) -> Measurement | Undecodable:
     """Decodes a record of the monitor topic. Never raises."""
     try:
+        given = texts_of(headers)
+        if is_foreign(given, group):
+            return Foreign.found(topic, partition, offset, given, group)
         if value is None:
             raise InvalidInput("there is no value; it must be a measurement")
         measured = measurement.decode(value)

@@ -46,8 +46,8 @@ class Measurement:
         return Speeds({partition: speed.filtered_bytes_per_s for partition, speed in self.partitions.items()})
 
 
-def headers_of(sender: str) -> dict[str, str]:
-    return {"type": Measurement.__name__, "version": str(VERSION), "sender": sender}
+def headers_of(sender: str, group: str) -> dict[str, str]:
+    return {"type": Measurement.__name__, "version": str(VERSION), "sender": sender, "group": group}
 
 
 def encode(measurement: Measurement) -> bytes:

@@ -1,11 +1,13 @@
 """Encodes messages as Kafka records and decodes them: headers, key and value.
 
     headers  type, version, sender: a reader can skip a record without decoding it
+             group: the consumer group whose message it is; without it, the reader's own
     key      on the service topic, which is compacted: the name of the topic that an update is about
     value    {"type": "StopConsumingCommand", "version": 1, "epoch": 8, …}
 
 Headers may be missing, as in records written by hand, but must not contradict the value. `decode` never raises: it
-returns an `Undecodable` for an invalid record, which `SkippedRecords` counts and reports once.
+returns an `Undecodable` for an invalid record, and a `Foreign` for one of another group, which `SkippedRecords` counts
+and reports once.
 """
 
 from collections.abc import Collection, Iterable, Mapping
@@ -22,6 +24,7 @@ from restow.protocol.versions import CURRENT, Versions
 
 VERSION: Final = "version"
 SENDER: Final = "sender"
+GROUP: Final = "group"
 CONSUMERS_KEY: Final = ":consumers"
 """The key of an update of the consumers' settings; no topic can have this name."""
 LONGEST_REASON: Final = 300
@@ -51,6 +54,20 @@ class Undecodable:
         return f"{self.topic}-{self.partition} at offset {self.offset} was skipped: {self.reason}"
 
 
+@dataclass(frozen=True, slots=True)
+class Foreign(Undecodable):
+    """A record of another group: its processes use this group's topics."""
+
+    group: str
+
+    @classmethod
+    def found(cls, topic: str, partition: int, offset: int, headers: Mapping[str, str], ours: str) -> "Foreign":
+        theirs = headers[GROUP]
+        sender = f", sent by {shown(headers[SENDER])}," if SENDER in headers else ""
+        reason = f"it is of the group {shown(theirs)}{sender} and not of {ours}; give each group topics of its own"
+        return cls(topic, partition, offset, Undecodable.because(topic, partition, offset, reason).reason, theirs)
+
+
 def known_versions() -> SortedMapping[str, int]:
     return CURRENT.known()
 
@@ -61,7 +78,7 @@ def common_version(kind: type[Message], theirs: Mapping[str, int]) -> int | None
 
 
 def encode(
-    message: Message, sender: str, version: int | None = None, *, versions: Versions = CURRENT
+    message: Message, sender: str, group: str, version: int | None = None, *, versions: Versions = CURRENT
 ) -> tuple[tuple[tuple[str, bytes], ...], bytes]:
     """Returns headers and value. `version` is by default the highest known one; `common_version` returns others."""
     kind = type(message)
@@ -69,7 +86,7 @@ def encode(
     form = versions.get(kind, number)
     if form is None:
         raise InvalidInput(f"there is no version {number} of {kind.__name__}; known: {_known(kind, versions)}")
-    headers = ((TAG, kind.__name__), (VERSION, str(number)), (SENDER, sender))
+    headers = ((TAG, kind.__name__), (VERSION, str(number)), (SENDER, sender), (GROUP, group))
     value = {TAG: kind.__name__, VERSION: number, **form.write(message)}
     return tuple((name, text.encode(errors="replace")) for name, text in headers), as_json(value)
 
@@ -88,12 +105,16 @@ def decode(
     value: bytes | None,
     key: bytes | None = None,
     *,
+    group: str | None = None,
     expected: Collection[type] | None = None,
     versions: Versions = CURRENT,
 ) -> Message | Undecodable:
-    """`expected` are the messages allowed here (see channels.py); by default any."""
+    """`group` is the reader's own, and `expected` are the messages allowed here (see channels.py); by default any."""
     try:
-        message = _tombstone(key) if value is None else _message(headers, value, versions)
+        given = texts_of(headers)
+        if group is not None and is_foreign(given, group):
+            return Foreign.found(topic, partition, offset, given, group)
+        message = _tombstone(key) if value is None else _message(given, value, versions)
         if expected is not None and type(message) not in expected:
             raise InvalidInput(f"a {type(message).__name__} does not belong here")
         if key is not None and isinstance(message, ServiceUpdate) and key != key_of(message):
@@ -103,8 +124,13 @@ def decode(
     return message
 
 
-def _message(headers: Headers, value: bytes, versions: Versions) -> Message:
-    given = _texts_of(headers)
+def is_foreign(headers: Mapping[str, str], group: str) -> bool:
+    """Whether the headers name another group. Older senders and people name none: their records are the reader's own
+    group's."""
+    return headers.get(GROUP, group) != group
+
+
+def _message(given: Mapping[str, str], value: bytes, versions: Versions) -> Message:
     plain = parse_json(value)
     if type(plain) is not dict:
         raise InvalidInput(f"the value is {shown(plain)}; it must be an object, a message")
@@ -135,11 +161,11 @@ def _tombstone(key: bytes | None) -> ServiceUpdate:
     return ServiceUpdate("reset", _text(key))
 
 
-def _texts_of(headers: Headers) -> dict[str, str]:
-    """restow's own headers. Headers that a tracing library or a proxy added are ignored."""
+def texts_of(headers: Headers) -> dict[str, str]:
+    """restow's own headers. Headers that a tracing library or a proxy added are ignored. Raises InvalidInput."""
     texts: dict[str, str] = {}
     for name, value in headers or ():
-        if name not in (TAG, VERSION, SENDER):
+        if name not in (TAG, VERSION, SENDER, GROUP):
             continue
         if name in texts:
             raise InvalidInput(f"the header {name} is given twice; it must be given once")
@@ -159,21 +185,28 @@ def _text(content: bytes) -> str:
 class SkippedRecords:
     """Counts undecodable records by topic, each once, however often it is read.
 
-    It remembers one offset per partition: records are read in order, so that all below it were counted.
+    It remembers one offset per partition: records are read in order, so that all below it were counted. Of the records
+    of another group only the first on a topic is new, because its processes go on sending them.
     """
 
     def __init__(self) -> None:
         self._counts: dict[str, int] = {}
         self._last: dict[tuple[str, int], int] = {}
+        self._foreign: set[tuple[str, str]] = set()
 
     def is_new(self, record: Undecodable) -> bool:
-        """Returns whether the record was not counted before: it should be logged."""
+        """Returns whether the record should be logged."""
         place = (record.topic, record.partition)
         if record.offset <= self._last.get(place, -1):
             return False
         self._last[place] = record.offset
         self._counts[record.topic] = self._counts.get(record.topic, 0) + 1
-        return True
+        if not isinstance(record, Foreign):
+            return True
+        source = (record.topic, record.group)
+        is_first = source not in self._foreign
+        self._foreign.add(source)
+        return is_first
 
     @property
     def counts(self) -> SortedMapping[str, int]:

@@ -18,6 +18,9 @@ from restow.protocol.messages import ConsumerSettings, Failure, Gap, Message, Se
 from restow.protocol.pages import Docs, docs_of, table
 from restow.protocol.records import CONSUMERS_KEY, VERSIONS, encode
 
+EXAMPLE_GROUP: Final = "data-engineering"
+"""The page shows the topics of a group of this name."""
+
 PARTS: Final[tuple[type, ...]] = (TopicService, ConsumerSettings, Gap, Failure)
 """Dataclasses inside messages, each described once."""
 
@@ -47,9 +50,10 @@ INTRODUCTION: Final = """\
 
 *Generated from the code by `make docs`; don't edit it.*
 
-The monitor, the controller and the consumers communicate over four Kafka topics. Their names start with a prefix, by
-default `{prefix}` (`[topics] prefix` in restow.toml). Consumers are numbered from 1, and partition i belongs to
-consumer i; partition 0 belongs to the controller. All readers use `read_committed`.
+The monitor, the controller and the consumers of a group communicate over four Kafka topics of their own. Their names
+start with a prefix: the group's name, unless restow.toml has another one (`[topics] prefix`). This page shows the
+topics of a group called `{prefix}`. Consumers are numbered from 1, and partition i belongs to consumer i; partition 0
+belongs to the controller. All readers use `read_committed`.
 """
 
 RECORDS: Final = """\
@@ -60,6 +64,10 @@ message's `type` and `version` beside its fields. The headers `type`, `version` 
 without decoding it. They may be missing, as in a record written by hand, but must not contradict the value. Readers
 ignore unknown keys. A sender uses the highest version of a message that both sides know; consumers list theirs in
 ConsumerReady.
+
+The header `group` names the consumer group whose message it is. A reader skips a record of another group, and logs the
+first of each group on a topic: such a record changes nothing. Older senders and people write no such header; their
+records are the reader's own group's.
 
 Partitions are grouped by topic: `{{"orders": [0, 1]}}` means orders-0 and orders-1, and `{{"orders": {{"0": 81240}}}}`
 has a value for orders-0.
@@ -72,8 +80,8 @@ the consumers' settings. A tombstone (a record without a value) deletes the upda
 """
 
 
-def page(sources: Iterable[str], prefix: str) -> str:
-    """`sources` are the texts of the modules that define the messages; `prefix` is the default one of the topics."""
+def page(sources: Iterable[str], prefix: str = EXAMPLE_GROUP) -> str:
+    """`sources` are the texts of the modules that define the messages; `prefix` is that of the topics shown."""
     docs = {name: doc for source in sources for name, doc in docs_of(source)}
     examples: dict[type, Message] = {type(message): message for message in EXAMPLES}
     blocks = [INTRODUCTION.format(prefix=prefix), _topics_table(prefix)]
@@ -113,13 +121,13 @@ def _message(example: Message, docs: Docs, lane: Lane) -> Iterator[str]:
     yield f"### {kind.__name__}\n\n{docs.text}\n\n{way}\n"
     yield _fields_table(kind, docs)
     for message in (example, CONSUMERS_UPDATE) if kind is ServiceUpdate else (example,):
-        yield _example(encode(message, "")[1])
+        yield _example(encode(message, "", "")[1])
 
 
 def _measurement(docs: Mapping[str, Docs], lane: Lane) -> Iterator[str]:
     own = docs[Measurement.__name__]
     way = f"From {lane.writers} to {lane.readers}, partition {lane.partition}; version {measurement.VERSION}."
-    headers = ", ".join(f"`{name}`" for name in measurement.headers_of("monitor"))
+    headers = ", ".join(f"`{name}`" for name in measurement.headers_of("monitor", ""))
     yield (
         f"### {Measurement.__name__}\n\n{own.text}\n\n{way} The value has `version` but no `type`; the headers are "
         f"{headers}.\n"

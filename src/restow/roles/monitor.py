@@ -46,7 +46,7 @@ class Monitor:
             )
         )
         self._publisher = Publisher(settings.kafka, settings.topics.monitor, ANSWER_WITHIN_S)
-        self._headers = headers_of(sender=f"monitor-{uuid.uuid4().hex[:8]}")
+        self._headers = headers_of(f"monitor-{uuid.uuid4().hex[:8]}", settings.group.name)
         self._has_topics = False
         self._publish_due_s = 0.0
         self._failures = 0

@@ -14,6 +14,13 @@ class Check:
     holds: Callable[[Any], bool]
 
 
+@dataclass(frozen=True, slots=True)
+class IfMissing:
+    """What to write if a required setting is missing, where the valid values alone don't tell."""
+
+    advice: str
+
+
 ABOVE_0 = Check("above 0", lambda value: value > 0)
 AT_LEAST_0 = Check("0 or more", lambda value: value >= 0)
 AT_LEAST_1 = Check("1 or more", lambda value: value >= 1)

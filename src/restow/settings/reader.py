@@ -16,7 +16,7 @@ from typing import Annotated, Any, Union, get_args, get_origin, get_type_hints
 
 from restow.errors import InvalidInput
 from restow.model import SortedMapping
-from restow.settings.checks import Check
+from restow.settings.checks import Check, IfMissing
 from restow.settings.passthrough import PassthroughTable
 from restow.settings.properties import REDACTED, ClientProperties, is_secret
 from restow.settings.schema import Settings
@@ -103,7 +103,7 @@ def _read_dataclass(kind: type, table: Table, place: Place) -> Any:
             raise InvalidInput(f"{place} there is no setting '{key}'; {_nearest(key, known)}")
     for name, setting in known.items():
         if name not in values and _is_required(setting):
-            raise InvalidInput(f"{place.at(name)} is missing; it must be {wanted(hints[name])}")
+            raise InvalidInput(f"{place.at(name)} is missing; {_advice(hints[name])}")
     try:
         return kind(**values)
     except InvalidInput as error:  # the dataclass itself finds settings that contradict each other
@@ -188,6 +188,13 @@ def wanted(hint: Any) -> str:
         return f"a list, each element {wanted(get_args(kind)[0])}"
     words = [check.wanted for check in checks]
     return ", ".join(words if words and kind is str else [IN_WORDS[kind], *words])
+
+
+def _advice(hint: Any) -> str:
+    """What to write where a required setting is missing."""
+    extras = get_args(hint)[1:] if get_origin(hint) is Annotated else ()
+    own = [extra.advice for extra in extras if isinstance(extra, IfMissing)]
+    return "; ".join([*own, f"it must be {wanted(hint)}"])
 
 
 def _by_name(kind: type) -> "dict[str, Field[Any]]":

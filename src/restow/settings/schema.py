@@ -4,8 +4,8 @@ A dataclass is a table of restow.toml and a field is a key of that table; `reade
 add a dataclass and a field of `Settings`. A field without a default is required.
 """
 
-from dataclasses import dataclass, field
-from typing import Annotated
+from dataclasses import dataclass, field, replace
+from typing import Annotated, Final
 
 from restow.errors import InvalidInput
 from restow.model import SortedMapping
@@ -22,12 +22,17 @@ from restow.settings.checks import (
     TOPIC_OR_PATTERN,
     TOPIC_PREFIX,
     Check,
+    IfMissing,
     one_of,
 )
 from restow.settings.passthrough import PassthroughTable
 from restow.settings.properties import ClientProperties
 
 OTHER_NAMES_OF_BOOTSTRAP = ("bootstrap.servers", "metadata.broker.list")
+
+OLD_NAME: Final = "restow"
+OLD_PREFIX: Final = "data-engineering"
+"""What a file without `[group] name` and without `[topics] prefix` meant before a name was required."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -52,9 +57,9 @@ class Topics:
     """`[topics]`: the four topics over which the roles communicate. The monitor, the controller or a consumer creates
     them."""
 
-    prefix: TOPIC_PREFIX = "data-engineering"
-    """The topics are named `<prefix>-monitor`, `-controller`, `-query` and `-service`. Groups that share a cluster need
-    different prefixes."""
+    prefix: TOPIC_PREFIX | None = None
+    """The topics are named `<prefix>-monitor`, `-controller`, `-query` and `-service`. Without it, the prefix is the
+    group's name, so that groups on one cluster have topics of their own."""
 
     replication_factor: Annotated[int, AT_LEAST_1] | None = None
     """Replicas of each partition. Without it, the brokers use their default.replication.factor."""
@@ -70,19 +75,23 @@ class Topics:
 
     @property
     def monitor(self) -> str:
-        return channels.MONITOR.topic(self.prefix)
+        return self._named(channels.MONITOR)
 
     @property
     def controller(self) -> str:
-        return channels.CONTROLLER.topic(self.prefix)
+        return self._named(channels.CONTROLLER)
 
     @property
     def query(self) -> str:
-        return channels.QUERY.topic(self.prefix)
+        return self._named(channels.QUERY)
 
     @property
     def service(self) -> str:
-        return channels.SERVICE.topic(self.prefix)
+        return self._named(channels.SERVICE)
+
+    def _named(self, channel: channels.Channel) -> str:
+        assert self.prefix is not None, "Settings sets the prefix to the group's name"
+        return channel.topic(self.prefix)
 
 
 @dataclass(frozen=True, slots=True)
@@ -240,9 +249,16 @@ class Consumer:
 class Group:
     """`[group]`: the consumer group. Several groups may share a cluster and a machine."""
 
-    name: GROUP_NAME = "restow"
-    """The Kafka consumer group under which offsets are committed, so that any tool shows its lag; also the label of its
-    consumers on their platform."""
+    name: Annotated[
+        GROUP_NAME,
+        IfMissing(
+            'write [group] name = "orders", or what else the group should be called; a file without it meant name = '
+            f'"{OLD_NAME}", and prefix = "{OLD_PREFIX}" in [topics] unless that was set'
+        ),
+    ]
+    """Each group on a cluster needs its own. It is the Kafka consumer group under which offsets are committed, so that
+    any tool shows its lag; the prefix of restow's topics; the group's id in its tables; and the label of its consumers
+    on their platform. A group that is renamed starts over: its tables don't know the new name's offsets."""
 
     platform: Annotated[str, one_of("processes", "kubernetes")] = "processes"
     """Where consumers run: `processes` on the controller's machine, or pods on `kubernetes`."""
@@ -390,9 +406,9 @@ class Settings:
     """restow.toml as a whole."""
 
     kafka: Kafka
+    group: Group
     topics: Topics = field(default_factory=Topics)
     monitor: Monitor = field(default_factory=Monitor)
-    group: Group = field(default_factory=Group)
     controller: Controller = field(default_factory=Controller)
     consumer: Consumer = field(default_factory=Consumer)
     processes: Processes = field(default_factory=Processes)
@@ -403,6 +419,10 @@ class Settings:
     consume: SortedMapping[TOPIC_OR_PATTERN, TopicService] = field(default_factory=SortedMapping)
     """`[consume.NAME]`: what the group does with a topic's records. NAME is a topic, or a regular expression that
     starts with ^ and matches a whole name; a topic's own table takes precedence over an expression."""
+
+    def __post_init__(self) -> None:
+        if self.topics.prefix is None:
+            object.__setattr__(self, "topics", replace(self.topics, prefix=self.group.name))
 
     @property
     def topics_of_interest(self) -> tuple[str, ...]:

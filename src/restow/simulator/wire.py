@@ -12,7 +12,7 @@ from restow.protocol.messages import Message
 from restow.protocol.records import Undecodable, encode, key_of
 from restow.simulator.topics import Topic
 
-PREFIX = "simulated"
+GROUP = "simulated"
 CHANNELS: dict[Topic, Channel] = {Topic.CONTROLLER: CONTROLLER, Topic.QUERY: QUERY, Topic.SERVICE: SERVICE}
 
 
@@ -48,12 +48,13 @@ class AsValues:
 
 class AsBytes:
     def seal(self, message: Message) -> object:
-        return Sealed(*encode(message, "simulator"), key_of(message))
+        return Sealed(*encode(message, "simulator", GROUP), key_of(message))
 
     def open(self, topic: Topic, partition: int, offset: int, record: object) -> Message | None:
         sealed = Sealed((), record.value, None) if isinstance(record, Garbage) else record
         assert isinstance(sealed, Sealed)
-        message = decode_on(CHANNELS[topic], PREFIX, partition, offset, *sealed)
+        channel = CHANNELS[topic]
+        message = decode_on(channel, channel.topic(GROUP), partition, offset, *sealed, group=GROUP)
         return None if isinstance(message, Undecodable) else message
 
 

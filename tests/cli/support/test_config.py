@@ -15,14 +15,14 @@ def given(*arguments: str) -> Settings:
 
 
 def test_the_settings_of_the_current_directory_are_found(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    (tmp_path / "restow.toml").write_text('[kafka]\nbootstrap = "here:9092"')
+    (tmp_path / "restow.toml").write_text('[kafka]\nbootstrap = "here:9092"\n[group]\nname = "lake"')
     monkeypatch.chdir(tmp_path)
     assert given().kafka.bootstrap == "here:9092"
 
 
 def test_another_file_can_be_named_and_sees_the_environment(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     file = tmp_path / "other.toml"
-    file.write_text('[kafka]\nbootstrap = "${BROKER}:9092"')
+    file.write_text('[kafka]\nbootstrap = "${BROKER}:9092"\n[group]\nname = "lake"')
     monkeypatch.setenv("BROKER", "there")
     assert given("--config", str(file)).kafka.bootstrap == "there:9092"
 
@@ -32,7 +32,8 @@ def test_a_missing_file_is_refused_with_what_to_write(tmp_path: Path, monkeypatc
     with pytest.raises(InvalidInput) as caught:
         given()
     assert str(caught.value) == (
-        'there is no restow.toml; write one (at least [kafka] with bootstrap = "host:9092"), or name one with --config'
+        'there is no restow.toml; write one (at least [kafka] with bootstrap = "host:9092", [group] with name = '
+        '"orders"), or name one with --config'
     )
 
 

@@ -12,6 +12,8 @@ BASE = """
 [kafka]
 bootstrap = "{bootstrap}"
 sasl.password = "${PASSWORD}"
+[group]
+name = "lake"
 [consume.orders]
 transform = "orders:orders"
 table = "lake/orders"

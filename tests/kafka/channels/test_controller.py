@@ -55,7 +55,7 @@ def producer(kafka: Kafka) -> Producer:
 
 
 def put(producer: Producer, topic: str, message: Message) -> None:
-    headers, value = encode(message, "test")
+    headers, value = encode(message, "test", topic.rpartition("-")[0])
     producer.produce(topic, value, key=key_of(message), partition=0, headers=list(headers))
     producer.flush()
 

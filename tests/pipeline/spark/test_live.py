@@ -18,7 +18,7 @@ from restow.pipeline.delta.sink import DeltaSink
 from restow.pipeline.delta.staging import Writer
 from restow.pipeline.spark.writing import write_files
 from restow.protocol.messages import RECOVER, StartFrom, TopicService
-from restow.settings import Settings
+from restow.settings import Table as TableSettings
 
 
 def test_records_are_stored_from_the_commanded_offset_once_and_in_order(lake: Lake) -> None:
@@ -181,7 +181,7 @@ def test_records_deleted_before_they_were_read_are_logged_counted_and_skipped(la
         f"{topic}-1: the records from 1 to 5, 5 in all, were deleted before they were read",
     ]
     assert reader.pipeline.missed_records == 8
-    positions = DeltaSink(lake.table(), Writer(lake.prefix, 1, 7), Settings(lake.kafka).table, write_files)
+    positions = DeltaSink(lake.table(), Writer(lake.prefix, 1, 7), TableSettings(), write_files)
     assert positions.positions(of(topic, 0, 1)) == dict(zip(of(topic, 0, 1), (10, 6), strict=True))
 
 

@@ -132,7 +132,7 @@ def _row(sampler: "Sampler", publisher: "Publisher", count: int, sources: str) -
 
     def publish() -> bytes:
         record = encode(reading.to_measurement("2026-01-01T00:00:00.000Z"))
-        publisher.publish(record, headers_of("bench"))
+        publisher.publish(record, headers_of("bench", "bench"))
         return record
 
     record, publishing = _median(publish)

@@ -37,7 +37,7 @@ Letter = CommandRead | CommandsReadTo | QueryRead
 class Mailbox:
     def __init__(self, settings: Settings, consumer: ConsumerId, sender: str) -> None:
         self._kafka, self._topics = settings.kafka, settings.topics
-        self._sender = sender
+        self._sender, self._group = sender, settings.group.name
         self._commands = KafkaTopicPartition(settings.topics.controller, consumer)
         self._queries = KafkaTopicPartition(settings.topics.query, consumer)
         self._skipped = SkippedRecords()
@@ -84,7 +84,7 @@ class Mailbox:
     def send(self, message: FromConsumer) -> int:
         """Returns the message's offset once the brokers acknowledged it. Raises one of the errors in errors.py."""
         delivered: list[tuple[KafkaError | None, int | None]] = []
-        headers, value = encode(message, self._sender)
+        headers, value = encode(message, self._sender, self._group)
         try:
             self._producer.produce(
                 self._topics.controller,
@@ -110,9 +110,10 @@ class Mailbox:
         if error is not None:
             is_end = error.code() == KafkaError._PARTITION_EOF
             return CommandsReadTo(offset) if is_command and is_end else None
-        channel = CONTROLLER if is_command else QUERY
+        channel, place = (CONTROLLER, self._commands) if is_command else (QUERY, self._queries)
         headers: Any = message.headers()  # a list; the client's type also allows what can only be sent
-        read = decode_on(channel, self._topics.prefix, int(message.partition() or 0), offset, headers, message.value())
+        value = message.value()
+        read = decode_on(channel, place.topic, place.partition, offset, headers, value, group=self._group)
         match read:
             case Undecodable():
                 if self._skipped.is_new(read):

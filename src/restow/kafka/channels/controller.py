@@ -75,8 +75,8 @@ class ControllerChannel:
         """`heartbeat` is called before each retry while brokers don't answer, so that a wait doesn't look like a
         hang."""
         self._settings, self._topics, self._name = settings, settings.topics, name
-        self._heartbeat = heartbeat
-        own = f"{settings.group.name}-controller"
+        self._group, self._heartbeat = settings.group.name, heartbeat
+        own = f"{self._group}-controller"
         self._producer: Producer = make_producer(
             settings.kafka,
             {"transactional.id": own, "transaction.timeout.ms": 30_000, "linger.ms": 0, "acks": "all"},
@@ -185,16 +185,15 @@ class ControllerChannel:
         return ends[-1]
 
     def _decoded(self, record: Message) -> ProtocolMessage | Measurement | Undecodable:
-        topic, partition, offset = record.topic(), record.partition() or 0, record.offset() or 0
+        topic, partition, offset = record.topic() or "", record.partition() or 0, record.offset() or 0
         headers: Any = record.headers()
         value, key = record.value(), record.key()
         content = None if value is None else bytes(value)
         if topic == self._topics.monitor:
-            return decode_measurement(topic, partition, offset, content)
+            return decode_measurement(topic, partition, offset, headers, content, group=self._group)
         channel = SERVICE if topic == self._topics.service else CONTROLLER
-        return decode_on(
-            channel, self._topics.prefix, partition, offset, headers, content, None if key is None else bytes(key)
-        )
+        key_bytes = None if key is None else bytes(key)
+        return decode_on(channel, topic, partition, offset, headers, content, key_bytes, group=self._group)
 
     def _transact(self, records: Sequence[tuple[str, int, int | None, ProtocolMessage]]) -> list[int]:
         """Writes the records in one transaction and returns their offsets."""
@@ -213,7 +212,7 @@ class ControllerChannel:
     def _produce(
         self, topic: str, partition: int, version: int | None, message: ProtocolMessage, offsets: list[int]
     ) -> None:
-        headers, value = encode(message, self._name, version)
+        headers, value = encode(message, self._name, self._group, version)
 
         def delivered(error: KafkaError | None, record: Message) -> None:
             if error is None:

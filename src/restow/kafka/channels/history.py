@@ -4,7 +4,7 @@ import logging
 import time
 from collections.abc import Iterator
 from contextlib import closing
-from typing import Final
+from typing import Any, Final
 
 from confluent_kafka import OFFSET_END, Consumer, KafkaException
 from confluent_kafka import TopicPartition as Place
@@ -34,13 +34,14 @@ def read_history(settings: Settings, since_ms: int) -> Iterator[Measurement]:
     }
     with closing(make_consumer(settings.kafka, own)) as client:
         try:
-            yield from _read(client, topic, since_ms, bootstrap)
+            yield from _read(client, settings, since_ms)
         except KafkaException as exception:
             doing, right = f"read the measurements on {topic}", f"Read on the topic {topic}"
             raise explained(cause(exception), doing, right, bootstrap) from None
 
 
-def _read(client: Consumer, topic: str, since_ms: int, bootstrap: str) -> Iterator[Measurement]:
+def _read(client: Consumer, settings: Settings, since_ms: int) -> Iterator[Measurement]:
+    topic, group = settings.topics.monitor, settings.group.name
     _, end = client.get_watermark_offsets(Place(topic, 0), timeout=ANSWER_WITHIN_S)
     [found] = client.offsets_for_times([Place(topic, 0, since_ms)], timeout=ANSWER_WITHIN_S)
     if found.error is not None:
@@ -58,10 +59,11 @@ def _read(client: Consumer, topic: str, since_ms: int, bootstrap: str) -> Iterat
             if error is not None or offset is None or at >= end:
                 continue
             at, heard_s = offset + 1, time.monotonic()
-            measured = decode_measurement(topic, 0, offset, record.value())
+            headers: Any = record.headers()  # a list; the client's type also allows what can only be sent
+            measured = decode_measurement(topic, 0, offset, headers, record.value(), group=group)
             if isinstance(measured, Measurement):
                 yield measured
             elif skipped.is_new(measured):
                 log.warning("%s", measured)
         if time.monotonic() - heard_s > ANSWER_WITHIN_S:
-            raise NoAnswer(f"can't read the measurements on {topic}: {bootstrap} doesn't answer")
+            raise NoAnswer(f"can't read the measurements on {topic}: {settings.kafka.bootstrap} doesn't answer")

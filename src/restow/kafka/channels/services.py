@@ -23,11 +23,11 @@ MOST_AT_ONCE: Final = 500
 
 class Services:
     def __init__(self, settings: Settings) -> None:
-        self._prefix = settings.topics.prefix
+        self._topic, self._group = settings.topics.service, settings.group.name
         self._skipped = SkippedRecords()
-        own = {"group.id": settings.group.name, "enable.auto.commit": False, "auto.offset.reset": "earliest"}
+        own = {"group.id": self._group, "enable.auto.commit": False, "auto.offset.reset": "earliest"}
         self._reader = make_consumer(settings.kafka, own)
-        self._reader.assign([KafkaTopicPartition(settings.topics.service, 0, OFFSET_BEGINNING)])
+        self._reader.assign([KafkaTopicPartition(self._topic, 0, OFFSET_BEGINNING)])
 
     def close(self) -> None:
         self._reader.close()
@@ -39,7 +39,8 @@ class Services:
     def _updates(self, record: Any) -> list[ServiceUpdate]:
         if record.error() is not None:
             return []  # librdkafka retries by itself
-        message = decode_on(SERVICE, self._prefix, 0, record.offset(), record.headers(), record.value(), record.key())
+        offset, headers, value, key = record.offset(), record.headers(), record.value(), record.key()
+        message = decode_on(SERVICE, self._topic, 0, offset, headers, value, key, group=self._group)
         if isinstance(message, Undecodable) and self._skipped.is_new(message):
             log.warning(str(message))
         return [message] if isinstance(message, ServiceUpdate) else []

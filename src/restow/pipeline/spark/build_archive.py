@@ -18,7 +18,7 @@ from restow.pipeline.spark.class_archive import DUMP
 from restow.pipeline.spark.engine import Engine
 from restow.pipeline.spark.prepare import BUILT_WITHIN_S, build_archive
 from restow.pipeline.spark.session import Resources
-from restow.settings import Kafka, Settings
+from restow.settings import Group, Kafka, Settings
 
 log = logging.getLogger(__name__)
 
@@ -29,7 +29,7 @@ def _run_warm_up() -> None:
     """In the child process."""
     with EmbeddedKafka() as broker:
         kafka = Kafka(broker.bootstrap)
-        settings = Settings(kafka)
+        settings = Settings(kafka, Group("archive"))
         with Admin(kafka) as admin:
             admin.create_topic(settings.topics.controller, 1)
         producer = make_producer(kafka)
