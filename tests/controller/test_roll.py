@@ -91,8 +91,24 @@ def test_a_consumer_that_was_killed_continues_from_its_checkpoint(group: Driver)
     group.measures()
     assert group.is_ready(1, A0, A1, clean=False) == ()
     assert group.causes == [Cause.ROLLED, Cause.NO_CHANGE]
+    assert group.waits(29) == (), "until its grace period is over, it may be the process before"
+    assert group.waits(11) == (restart(2, NEWER),)
+
+
+def test_a_ready_that_was_sent_before_the_restart_does_not_end_the_roll(group: Driver) -> None:
+    rolling(group)
+    assert group.changes_consumers(NEWEST) == (restart(1, NEWEST),)
+    assert group.is_ready(1) == (group.start(1, 1, a_0=10, a_1=10),), "its process with the settings before"
+    group.answers(1)
     group.reports(1)
-    assert group.measures() == (restart(2, NEWER),)
+    assert group.measures() == (), "the new process is not ready: no other is restarted"
+    assert ends(group, 1) == ()
+    assert group.words == ["consumer 1: shuts down for its restart"]
+    assert group.waits(60, silent=[1]) == ()
+    group.is_ready(1)
+    group.settles()
+    group.reports(1)
+    assert group.measures() == (restart(2, NEWEST),)
 
 
 def test_a_change_that_no_process_is_started_with_restarts_no_consumer(group: Driver) -> None:
@@ -342,7 +358,69 @@ def test_newer_settings_end_the_pause(group: Driver) -> None:
     assert group.measures() == (create(1, NEWEST),)
 
 
+def test_settings_that_a_consumer_was_lost_with_are_tried_with_a_new_one_first(group: Driver) -> None:
+    rolling(group)
+    group.changes_consumers(NEWEST)
+    group.is_ready(1)  # its process with the settings before: the next one does not start
+    group.answers(1)
+    ends(group, 1)
+    assert group.waits(180, silent=[1]) == (delete(1), create(3, NEWEST))
+    group.goes(1)
+    assert group.fails(3) == (delete(3), group.start(2, 1, a_0=10, a_1=10))
+    group.settles()
+    group.goes(3)
+    group.measures(a_0=20, a_1=20, a_2=20, a_3=20)
+    assert group.waits(35) == (create(1, NEWEST),), "not the healthy consumer, although it carries the load alone"
+    assert group.phases == {1: "awaited", 2: "ready"}
+
+
+def test_settings_that_a_new_consumer_did_not_start_with_are_tried_with_a_new_one_first(group: Driver) -> None:
+    group.changes_consumers(NEWER)
+    assert group.measures(a_0=60, a_1=60, a_2=40, a_3=40) == (create(3, NEWER),)
+    group.fails(3)
+    group.settles()
+    group.goes(3)
+    group.measures(a_0=40, a_1=40, a_2=40, a_3=40)
+    assert group.waits(26) == ()
+    assert group.flags["older settings"].endswith(
+        "; halted: the last consumer with them did not start, a new one must be ready with them first"
+    )
+    assert group.waits(9) == (create(3, NEWER),)
+    assert group.phases == {1: "ready", 2: "ready", 3: "awaited"}
+
+
+def test_a_consumer_with_other_settings_says_nothing_about_the_current_ones(group: Driver) -> None:
+    group.changes_consumers(NEWER)
+    assert group.measures(a_0=60, a_1=60, a_2=40, a_3=40) == (create(3, NEWER),)
+    group.changes_consumers(NEWEST)
+    group.fails(3)
+    assert not group.state.roll_halted
+    group.goes(3)
+
+
 # A platform that refuses.
+
+
+def test_a_restart_that_the_platform_accepts_late_has_its_full_time(group: Driver) -> None:
+    group.changes_consumers(NEWER)
+    group.measures()
+    for _ in range(35):
+        group.platform_refuses("restart", 1)
+        assert group.waits(5) == (restart(1, NEWER),)
+    assert group.waits(10) == (), "accepted after 175 s, it is restarting and not to be resumed after 180 s"
+    assert group.phases == {1: "rolling", 2: "ready"}
+    assert ends(group, 1) == ()
+    assert group.waits(165, silent=[1]) == ()
+    assert group.waits(5, silent=[1]) == (delete(1), group.start(2, 1, a_0=10, a_1=10))
+
+
+def test_a_restart_that_the_platform_always_refuses_ends_the_roll_of_that_consumer(group: Driver) -> None:
+    group.changes_consumers(NEWER)
+    group.measures()
+    for _ in range(36):
+        group.platform_refuses("restart", 1)
+        group.waits(5)
+    assert group.phases[1] == "ready"
 
 
 def test_a_restart_that_the_platform_refuses_is_tried_again(group: Driver) -> None:
@@ -357,7 +435,9 @@ def test_a_consumer_that_was_not_restarted_continues_and_is_rolled_after_the_nex
     group.measures()
     assert group.waits(180) == (restart(2, NEWER),)
     assert group.phases == {1: "ready", 2: "rolling"}
-    group.is_ready(2, A2, A3)
+    ends(group, 2)
+    group.is_ready(2)
+    group.settles()
     group.lists(1, 2, settings=OLD)
     group.reports(2)
     assert group.measures() == (restart(1, NEWER),)
@@ -370,7 +450,9 @@ def test_a_flag_shows_the_progress_of_a_roll(group: Driver) -> None:
     group.changes_consumers(NEWER)
     group.measures()
     assert group.flags == {"older settings": "2 of 2 consumers still to be restarted with new settings"}
-    group.is_ready(1, A0, A1)
+    ends(group, 1)
+    group.is_ready(1)
+    group.settles()
     group.reports(1)
     group.measures()
     assert group.flags == {"older settings": "1 of 2 consumers still to be restarted with new settings"}

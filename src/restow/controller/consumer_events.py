@@ -55,7 +55,8 @@ def _ready(transition: Transition, view: View, offset: int, message: ConsumerRea
     transition.change(message.consumer, versions=message.versions)
     words = "ready" if is_new else f"restarted {'after a clean stop' if message.clean else 'after a crash'}"
     transition.note(message.consumer, f"{words}, with {counted(len(message.partitions), 'partition')}")
-    if is_new or view.phase is Phase.ROLLING:
+    is_proof = is_new or (view.phase is Phase.ROLLING and not view.is_ending)
+    if is_proof and view.settings == transition.state.fingerprint:
         transition.set(creation=Pause(), roll_halted=False)
 
 
@@ -137,12 +138,22 @@ def _answered(transition: Transition, message: StartConsumingEvent | StopConsumi
     if isinstance(message, StopConsumingEvent):
         _set_held(transition, consumer, view.held - answered)
         _remember_stops(transition, {p: message.partitions[p] for p in sorted(answered)})
-        if message.sequence is None and view.phase is Phase.READY:
-            transition.change(consumer, phase=Phase.RESTARTED)
-            transition.warn(consumer, "shuts down, not on the controller's request; waiting for its restart")
+        if message.sequence is None:
+            _shuts_down(transition, consumer, view)
     elif isinstance(message, ConsumingRefused):
         _set_held(transition, consumer, view.held - answered)
         _refused(transition, message, answered)
+
+
+def _shuts_down(transition: Transition, consumer: ConsumerId, view: View) -> None:
+    """The process ends. One that became ready while its restart was requested is READY until it says so."""
+    if view.phase is Phase.READY:
+        transition.change(consumer, phase=Phase.RESTARTED)
+        if view.is_replaced(transition.state.rules.consumer.grace_s):
+            transition.warn(consumer, "shuts down, not on the controller's request; waiting for its restart")
+        else:
+            transition.note(consumer, "shuts down for its restart")
+    transition.change(consumer, is_ending=False)
 
 
 def _remember_stops(transition: Transition, offsets: Mapping[TopicPartition, int | None]) -> None:

@@ -6,8 +6,9 @@ partitions wait for it and no other consumer pauses; meanwhile overload is relie
 When it is ready its partitions start there again; the next consumer follows after its first report.
 
 A consumer that does not become ready halts the roll. Its partitions go to others, and no healthy consumer is restarted
-until a new one, created after a backoff, is ready with the same settings: bad settings cost one consumer. Newer
-settings are tried at once.
+until a new one, created after a backoff, is ready with the same settings: bad settings cost one consumer. It does not
+matter how the consumer came by the settings: in the roll, as a new one, or in a restart after a failure. Newer settings
+are tried at once.
 """
 
 import json
@@ -17,7 +18,6 @@ from restow.controller.state import Pause, State, View
 from restow.controller.transition import Transition
 from restow.controller.transitions import Phase
 from restow.model import ConsumerId
-from restow.platform.interface import RestartConsumer
 from restow.protocol.messages import ConsumerSettings
 from restow.text import counted
 
@@ -36,9 +36,8 @@ def change_settings(transition: Transition, settings: ConsumerSettings, env_dige
     for consumer, view in tuple(transition.state.consumers.items()):
         if view.phase is Phase.ROLLING and view.settings != after:
             transition.note(consumer, f"restarting it once more: {difference(view.settings, after)}")
-            listened_s = transition.state.listened_s
-            transition.change(consumer, settings=after, since_s=listened_s, retry_platform_at_s=None)
-            transition.do(RestartConsumer(consumer, transition.state.consumer_settings))
+            transition.change(consumer, since_s=transition.state.listened_s, retry_platform_at_s=None, is_ending=True)
+            transition.restart(consumer)
 
 
 def outdated(state: State) -> tuple[ConsumerId, ...]:
@@ -52,7 +51,12 @@ def outdated(state: State) -> tuple[ConsumerId, ...]:
 
 
 def is_due(state: State) -> bool:
-    return state.may_create and bool(outdated(state)) and all(map(_is_healthy, state.consumers.values()))
+    """Whether a consumer is to be restarted and none is in the way: one that was restarted before counts as ready when
+    it is certain that its new process is."""
+    if not state.may_create or not outdated(state):
+        return False
+    grace_s = state.rules.consumer.grace_s
+    return all(_is_healthy(view) and view.is_replaced(grace_s) for view in state.consumers.values())
 
 
 def wants_canary(state: State) -> bool:
@@ -70,8 +74,8 @@ def begin(transition: Transition) -> None:
     present = _present(state)
     change = difference(view.settings, wanted)
     transition.note(consumer, f"restarting it ({present - len(older) + 1} of {present}): {change}")
-    transition.change(consumer, phase=Phase.ROLLING, held_before_roll=view.held, settings=wanted)
-    transition.do(RestartConsumer(consumer, state.consumer_settings))
+    transition.change(consumer, phase=Phase.ROLLING, held_before_roll=view.held, is_ending=True)
+    transition.restart(consumer)
 
 
 def flag_progress(transition: Transition) -> None:
@@ -82,7 +86,7 @@ def flag_progress(transition: Transition) -> None:
         return
     words = f"{left} of {counted(_present(state), 'consumer')} still to be restarted with new settings"
     if state.roll_halted:
-        words += "; halted: the last one was not ready in time, a new consumer must be ready with them first"
+        words += "; halted: the last consumer with them did not start, a new one must be ready with them first"
     transition.flag(OUTDATED, words)
 
 

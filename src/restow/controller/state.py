@@ -93,7 +93,10 @@ class View:
     queries: int = 0
     """How many StateQueries it was sent."""
     asked_s: float = 0.0
-    """When its state was last queried, or its deletion last requested."""
+    """When its state was last queried, or its restart or deletion last requested."""
+    is_ending: bool = False
+    """It was restarted in a roll, and the process before has not reported its end: a ConsumerReady may be that
+    process's, sent before the restart and read after it."""
     retry_platform_at_s: float | None = None
     """When to repeat the request that the platform refused."""
     versions: SortedMapping[str, int] = field(default_factory=SortedMapping)
@@ -112,6 +115,11 @@ class View:
     def is_starting(self, now_s: float, ready_within_s: float) -> bool:
         """Whether the platform has restarted it on its own: it is silent for as long as a start takes."""
         return self.up_s is not None and self.up_s >= self.heard_s and now_s - self.up_s < ready_within_s
+
+    def is_replaced(self, grace_s: float) -> bool:
+        """Whether its process before the last roll has certainly ended: it said so, or a message arrived after the
+        grace period at whose end it is killed."""
+        return not self.is_ending or self.heard_s - self.asked_s >= grace_s
 
     @property
     def is_unknown(self) -> bool:
@@ -187,7 +195,8 @@ class State:
     creation: Pause = Pause()
     """No consumer is created before its end: the last new one did not become ready."""
     roll_halted: bool = False
-    """A consumer was lost in a roll: no other is restarted until a new one is ready with the same settings."""
+    """A consumer did not start, or did not come back, with the current settings: no healthy one is restarted with them
+    until a new one is ready."""
     tolerated: frozenset[ConsumerId] = frozenset()
     """Consumers that the last plan left above the trigger, because nothing could be done: no cause to plan again."""
     checked_s: float = 0.0

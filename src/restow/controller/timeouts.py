@@ -17,7 +17,7 @@ from restow.controller.state import View
 from restow.controller.transition import Transition
 from restow.controller.transitions import Cause, Phase
 from restow.model import ConsumerId
-from restow.platform.interface import CreateConsumer, DeleteConsumer, RestartConsumer
+from restow.platform.interface import CreateConsumer, DeleteConsumer
 from restow.text import counted
 
 LONGEST_TICK_S: Final = 5.0
@@ -70,7 +70,10 @@ def _wait(transition: Transition, consumer: ConsumerId, view: View) -> None:
             if now_s - view.since_s >= rules.ready_within_s:
                 creation_failed(transition, consumer, f"not ready within {rules.ready_within_s:.0f} s")
         case Phase.RESTARTED | Phase.ROLLING:
-            if now_s - view.since_s >= rules.ready_within_s:
+            # The time counts from the request that the platform accepted; while it refuses, from the first.
+            is_refused = view.retry_platform_at_s is not None
+            begun_s = view.since_s if is_refused else max(view.since_s, view.asked_s)
+            if now_s - begun_s >= rules.ready_within_s:
                 _restart_timed_out(transition, consumer, view)
         case Phase.LEAVING | Phase.LOST:
             if now_s - max(view.asked_s, view.since_s) >= rules.ready_within_s:
@@ -90,9 +93,9 @@ def _restart_timed_out(transition: Transition, consumer: ConsumerId, view: View)
 
 
 def restart(transition: Transition, consumer: ConsumerId, words: str) -> None:
-    transition.change(consumer, phase=Phase.RESTARTED, settings=transition.state.fingerprint)
+    transition.change(consumer, phase=Phase.RESTARTED, is_ending=False)
     transition.warn(consumer, f"{words}; restarting it")
-    transition.do(RestartConsumer(consumer, transition.state.consumer_settings))
+    transition.restart(consumer)
 
 
 def resume(transition: Transition, consumer: ConsumerId) -> None:
@@ -114,6 +117,7 @@ def creation_failed(transition: Transition, consumer: ConsumerId, words: str) ->
     """Deletes a new consumer that did not become ready; the next is created after a backoff. Consumers that were
     created together and fail together count as one failure."""
     pause_s = _back_off(transition)
+    _halt_roll(transition, consumer)
     transition.warn(consumer, f"{words}; deleting it, no consumer is created for {pause_s:.0f} s")
     delete(transition, consumer)
     transition.replan_cause = Cause.NOT_READY
@@ -124,7 +128,7 @@ def roll_failed(transition: Transition, consumer: ConsumerId, words: str) -> Non
     their settings; after a backoff a new consumer tries the new ones first."""
     pause_s = _back_off(transition)
     view = transition.change(consumer, held_before_roll=frozenset())
-    transition.set(roll_halted=True)
+    _halt_roll(transition, consumer)
     transition.warn(
         consumer, f"{words} with its new settings; no other is restarted until a new consumer is ready with them"
     )
@@ -145,6 +149,12 @@ def _back_off(transition: Transition) -> float:
     return transition.state.creation.until_s - state.time_s
 
 
+def _halt_roll(transition: Transition, consumer: ConsumerId) -> None:
+    """The consumer did not start or come back. If it has the current settings, they may be why."""
+    if transition.state.consumers[consumer].settings == transition.state.fingerprint:
+        transition.set(roll_halted=True)
+
+
 def delete(transition: Transition, consumer: ConsumerId) -> None:
     """The consumer must hold nothing."""
     transition.change(consumer, phase=Phase.LEAVING, asked_s=transition.state.listened_s, retry_platform_at_s=None)
@@ -154,6 +164,7 @@ def delete(transition: Transition, consumer: ConsumerId) -> None:
 def give_up(transition: Transition, consumer: ConsumerId) -> None:
     """Forced handover: partitions that their tables protect start elsewhere, the others wait until it is gone."""
     view = transition.change(consumer, phase=Phase.LOST, asked_s=transition.state.listened_s, retry_platform_at_s=None)
+    _halt_roll(transition, consumer)
     waiting = sum(not transition.state.refuses_late_writes(partition.topic) for partition in view.may_hold)
     words = f"neither answers nor comes back; giving it up with {counted(len(view.may_hold), 'partition')}"
     transition.warn(consumer, f"{words}, {waiting} of them wait until it is gone" if waiting else words)
@@ -169,8 +180,7 @@ def _retry_platform(transition: Transition, consumer: ConsumerId) -> None:
             transition.change(consumer, settings=transition.state.fingerprint)
             transition.do(CreateConsumer(consumer, transition.state.consumer_settings))
         case Phase.RESTARTED | Phase.ROLLING:
-            transition.change(consumer, settings=transition.state.fingerprint)
-            transition.do(RestartConsumer(consumer, transition.state.consumer_settings))
+            transition.restart(consumer)
         case Phase.LEAVING | Phase.LOST:
             transition.do(DeleteConsumer(consumer))
         case Phase.READY | Phase.ASKED:

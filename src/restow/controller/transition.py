@@ -8,6 +8,7 @@ from restow.controller.effects import Effect, Moved, Noted, Send
 from restow.controller.state import Sent, State, View
 from restow.controller.transitions import PHASES, TRANSITIONS, Cause, Phase, Stage
 from restow.model import ConsumerId, SortedMapping, TopicPartition
+from restow.platform.interface import RestartConsumer
 from restow.protocol.messages import (
     Command,
     StartConsumingCommand,
@@ -106,6 +107,12 @@ class Transition:
         view = self.change(consumer, queries=view.queries + 1, asked_s=self.state.listened_s)
         assert self.state.epoch is not None
         self.do(Send(consumer, StateQuery(self.state.epoch, view.queries)))
+
+    def restart(self, consumer: ConsumerId) -> None:
+        """Restarts the consumer with the current settings."""
+        state = self.state
+        self.change(consumer, settings=state.fingerprint, asked_s=state.listened_s)
+        self.do(RestartConsumer(consumer, state.consumer_settings))
 
     def repeat(self, consumer: ConsumerId, sent: Sent) -> None:
         """Sends the same command again, with its sequence number."""
