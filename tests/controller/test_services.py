@@ -40,6 +40,13 @@ def test_of_two_patterns_the_first_by_its_text_counts() -> None:
     assert rules({"^s.*": TO_B, "^.*": TO_A}).service_of("shop") == TO_A
 
 
+def test_no_pattern_matches_the_group_s_own_topics_though_an_older_monitor_measures_them() -> None:
+    wanted = replace(rules({"^.*": TO_A, "lake-query": TO_B}), own_topics=("lake-controller", "lake-query"))
+    assert wanted.service_of("lake-controller") is None
+    assert wanted.service_of("lake-orders") == TO_A
+    assert wanted.service_of("lake-query") == TO_B
+
+
 def test_partitions_of_topics_that_are_of_no_interest_are_left_alone(alone: Driver) -> None:
     assert alone.measures(c_0=50) == ()
     assert alone.causes == [Cause.PERIODIC, Cause.NO_CHANGE]

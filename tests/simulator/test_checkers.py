@@ -13,6 +13,7 @@ from restow.controller.state import State, View
 from restow.controller.transitions import Phase
 from restow.model import ConsumerId, SortedMapping, Speeds, TopicPartition
 from restow.platform.interface import DeleteConsumer, RestartConsumer
+from restow.protocol.measurement import Measurement
 from restow.protocol.messages import (
     ConsumerSettings,
     PlatformChangeIntended,
@@ -28,6 +29,7 @@ from restow.simulator.checkers import (
     OneReader,
     OnlyIntended,
     OnlyMeasured,
+    OnlyOurs,
     OnlyValidCommands,
     Runaway,
     TakenOnce,
@@ -37,7 +39,8 @@ from restow.simulator.controller import ControllerProcess
 from restow.simulator.platform import BROKEN_IMAGE, Pod
 from restow.simulator.rolls import OneRolls
 from restow.simulator.scenario import scenario
-from restow.simulator.wire import Measured
+from restow.simulator.topics import Topic
+from restow.simulator.wire import AsBytes, AsValues, Intruder, Measured, Wire, open_measured
 from restow.simulator.world import World
 
 P = TopicPartition("topic-0", 0)
@@ -278,6 +281,25 @@ def test_a_partition_that_was_not_measured_is_not_idle(controller: ControllerPro
     before = replace(State(controller.state.rules), measured=whole, now_s=1.0)
     checker.measured(Measured(part), before, replace(before, measured=part))
     assert said == [5]
+
+
+def test_a_message_of_another_group_must_not_be_read() -> None:
+    said = Said()
+    checker = OnlyOurs(said)
+    query = StateQuery(5, 1)
+    checker.opened(AsBytes().seal(query), query)
+    checker.opened(Intruder.saying(query), None)
+    assert said == []
+    checker.opened(Intruder.saying(query), query)
+    assert said == [5]
+
+
+@pytest.mark.parametrize("wire", [AsBytes(), AsValues()])
+def test_a_record_of_another_group_is_opened_as_nothing(wire: Wire) -> None:
+    query, speeds = StateQuery(5, 1), Measurement("2026-03-01T00:00:01Z", 30.0, SortedMapping())
+    assert wire.open(Topic.QUERY, 1, 0, wire.seal(query)) == query
+    assert wire.open(Topic.QUERY, 1, 1, Intruder.saying(query)) is None
+    assert open_measured(2, Intruder.saying(speeds)) is None
 
 
 class TestOneRolls:

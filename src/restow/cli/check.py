@@ -9,6 +9,7 @@ from restow.cli.support.options import Subparsers
 from restow.cli.support.output import note, print_line
 from restow.cli.support.transforms_path import add_transforms_path
 from restow.errors import InvalidInput, RestowError
+from restow.protocol.topic_names import NamesAndPatterns, topics_of_groups
 from restow.settings import Settings
 
 if TYPE_CHECKING:
@@ -38,12 +39,14 @@ def run(args: argparse.Namespace) -> int:
 
     prepare_spark()
     topics = topics_of(settings)
+    restows = topics_of_groups(partition.topic for partition in topics).union(settings.topics.names)
     checker, wrong = Checker(settings), 0
     try:
         for name, service in settings.consume.items():
             key = name if re.fullmatch(r"[A-Za-z0-9_-]+", name) else f'"{name}"'
             place = f"{args.config}: [consume.{key}]"
-            partitions = [partition for partition in topics if matches(name, partition.topic)]
+            wanted = NamesAndPatterns([name])
+            partitions = [each for each in topics if wanted.entry_for(each.topic, is_restows=each.topic in restows)]
             try:
                 sample = checker.run(service, partitions)
             except RestowError as error:
@@ -66,7 +69,3 @@ def topics_of(settings: Settings) -> "list[TopicPartition]":
     except RestowError as error:
         note(f"{error}; transforms are tried without records")
         return []
-
-
-def matches(name: str, topic: str) -> bool:
-    return name == topic or (name.startswith("^") and re.fullmatch(name, topic) is not None)

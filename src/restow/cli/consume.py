@@ -3,7 +3,6 @@
 import argparse
 import logging
 import os
-import re
 
 from restow.cli.support.config import add_config, settings_of
 from restow.cli.support.options import Subparsers, list_of
@@ -13,6 +12,7 @@ from restow.cli.support.transforms_path import add_transforms_path
 from restow.errors import InvalidInput
 from restow.logs import configure
 from restow.protocol.messages import TopicService
+from restow.protocol.topic_names import NamesAndPatterns
 from restow.settings import Settings
 from restow.text import counted
 
@@ -86,9 +86,7 @@ def run(args: argparse.Namespace) -> int:
 
 
 def service_of(settings: Settings, topic: str, config: object) -> TopicService:
-    if topic in settings.consume:
-        return settings.consume[topic]
-    for name, service in settings.consume.items():
-        if name.startswith("^") and re.fullmatch(name, topic):
-            return service
+    name = NamesAndPatterns(settings.consume).entry_for(topic, is_restows=topic in settings.topics.names)
+    if name is not None:
+        return settings.consume[name]
     raise InvalidInput(f"--topics {topic}: {config} has no [consume.{topic}]; write one, with a table")

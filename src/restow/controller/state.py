@@ -5,7 +5,6 @@ to a consumer only when no other may hold it. So each unanswered command is kept
 is another incarnation, which obeys none of them.
 """
 
-import re
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from functools import cached_property
@@ -24,6 +23,7 @@ from restow.protocol.messages import (
     StartConsumingCommand,
     TopicService,
 )
+from restow.protocol.topic_names import NamesAndPatterns
 from restow.settings import Consumer, Controller
 
 LONGEST_PAUSE: Final = 20
@@ -39,13 +39,18 @@ class Rules:
     consume: SortedMapping[str, TopicService] = field(default_factory=SortedMapping)
     """By topic name, or by a regular expression that starts with ^."""
     packer: str = DEFAULT_PACKER
+    own_topics: tuple[str, ...] = ()
+    """The topics over which the group communicates: no regular expression matches them."""
 
     def service_of(self, topic: str) -> TopicService | None:
         if topic not in self._services:
-            matching = (name for name in self.consume if name.startswith("^") and re.fullmatch(name, topic))
-            name = topic if topic in self.consume else next(matching, None)
+            name = self._wanted.entry_for(topic, is_restows=topic in self.own_topics)
             self._services[topic] = None if name is None else self.consume[name]
         return self._services[topic]
+
+    @cached_property
+    def _wanted(self) -> NamesAndPatterns:
+        return NamesAndPatterns(self.consume)
 
     @cached_property
     def _services(self) -> dict[str, TopicService | None]:

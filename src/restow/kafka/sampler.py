@@ -5,7 +5,6 @@ can't be sampled is logged when it is first missing and when it is back; the res
 """
 
 import logging
-import re
 import time
 from collections.abc import Iterable, Mapping, Sequence
 from typing import Protocol
@@ -17,6 +16,7 @@ from restow.kafka.policies import Policies
 from restow.kafka.record_sizes import Answers
 from restow.model import TopicPartition
 from restow.monitor.sample import NO_ANSWER, UNREADABLE, Sample, flags, whole_numbers
+from restow.protocol.topic_names import NamesAndPatterns, topics_of_groups
 
 log = logging.getLogger(__name__)
 
@@ -34,11 +34,12 @@ class Source(Protocol):
 
 
 class Interest:
-    """Which topics to measure, by name or by pattern: a regular expression that starts with ^ and matches the whole
-    name. The group's topics can change while it runs; a removed one is measured on only if it is in `always`."""
+    """Which topics to measure, by name or by pattern. The group's topics can change while it runs; a removed one is
+    measured on only if it is in `always`. `own` are the topics over which the group communicates."""
 
-    def __init__(self, always: Iterable[str], consumed: Iterable[str] = ()) -> None:
-        self._always, self._consumed = _Wanted(always), _Wanted(consumed)
+    def __init__(self, always: Iterable[str], consumed: Iterable[str] = (), own: Iterable[str] = ()) -> None:
+        self._always, self._consumed = NamesAndPatterns(always), NamesAndPatterns(consumed)
+        self._own = frozenset(own)
         self._updates: dict[str, bool] = {}
 
     def update(self, topic: str, *, is_consumed: bool | None) -> None:
@@ -55,22 +56,17 @@ class Interest:
         return tuple(sorted({*self._always.names, *consumed, *added}))
 
     def chosen(self, topics: Iterable[str]) -> tuple[str, ...]:
-        """The topics to measure, sorted. Kafka's internal topics (__consumer_offsets) match by name only."""
-        return tuple(sorted(topic for topic in topics if self._is_chosen(topic)))
+        """The topics to measure among all of the cluster, sorted. Those of Kafka and of restow's groups match by name
+        only."""
+        topics = tuple(topics)
+        restows = self._own | topics_of_groups(topics)
+        return tuple(sorted(topic for topic in topics if self._is_chosen(topic, topic in restows)))
 
-    def _is_chosen(self, topic: str) -> bool:
-        return self._always.covers(topic) or self._updates.get(topic, self._consumed.covers(topic))
-
-
-class _Wanted:
-    def __init__(self, wanted: Iterable[str]) -> None:
-        wanted = tuple(wanted)
-        self.names = frozenset(name for name in wanted if not name.startswith("^"))
-        self._patterns = tuple(re.compile(pattern) for pattern in wanted if pattern.startswith("^"))
-
-    def covers(self, topic: str) -> bool:
-        is_own = topic.startswith("__")
-        return topic in self.names or (not is_own and any(pattern.fullmatch(topic) for pattern in self._patterns))
+    def _is_chosen(self, topic: str, is_restows: bool) -> bool:
+        if self._always.entry_for(topic, is_restows=is_restows) is not None:
+            return True
+        is_consumed = self._consumed.entry_for(topic, is_restows=is_restows) is not None
+        return self._updates.get(topic, is_consumed)
 
 
 class Sampler:

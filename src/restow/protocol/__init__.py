@@ -10,6 +10,7 @@ json_text.py        plain JSON <-> bytes, strictly
 versions.py         the known versions of each message, and which one to send
 records.py          message <-> Kafka record: headers, key and value; records that can't be decoded
 channels.py         the topics: who writes and reads which message on which partition
+topic_names.py      the names and patterns of topics in restow.toml, which never match restow's own topics
 examples.py         one example of each message, for the page and the golden files
 pages.py            docstrings and tables, for the generated pages of docs/
 reference.py        docs/protocol.md, generated from all of the above

@@ -80,7 +80,9 @@ class ControllerProcess:
         self._settings, self._platform, self._journal, self._health = settings, platform, journal, health
         self._admin = Admin(settings.kafka)
         self._channel = ControllerChannel(settings, f"{socket.gethostname()}-{os.getpid()}", health.alive)
-        self._state: State = begin(Rules(settings.controller, settings.consumer, settings.consume))
+        self._state: State = begin(
+            Rules(settings.controller, settings.consumer, settings.consume, own_topics=settings.topics.names)
+        )
         self._skipped = SkippedRecords()
         self._news = News()
         self._waiting: deque[Event] = deque()

@@ -35,7 +35,7 @@ class Monitor:
     def __init__(self, settings: Settings) -> None:
         self._settings = settings
         self._admin = Admin(settings.kafka, ANSWER_WITHIN_S)
-        self._interest = Interest(settings.monitor.topics, settings.consume)
+        self._interest = Interest(settings.monitor.topics, settings.consume, settings.topics.names)
         self._services: Services | None = None
         self._sampler = Sampler(self._admin, self._interest)
         self._meter = Meter(

@@ -89,6 +89,11 @@ class Topics:
     def service(self) -> str:
         return self._named(channels.SERVICE)
 
+    @property
+    def names(self) -> tuple[str, ...]:
+        """The names of all of them."""
+        return tuple(self._named(channel) for channel in channels.CHANNELS)
+
     def _named(self, channel: channels.Channel) -> str:
         assert self.prefix is not None, "Settings sets the prefix to the group's name"
         return channel.topic(self.prefix)
@@ -100,7 +105,7 @@ class Monitor:
 
     topics: tuple[TOPIC_OR_PATTERN, ...] = ()
     """Topics to measure besides those of [consume]: names, or regular expressions that start with ^ and match a whole
-    name."""
+    name. An expression never matches Kafka's internal topics, nor restow's own of any group."""
 
     sample_every_s: Annotated[float, ABOVE_0] = 1.0
     """Seconds between two samples. A sample costs each broker a few requests; below 1 s speeds become no more
@@ -418,7 +423,8 @@ class Settings:
     log: Log = field(default_factory=Log)
     consume: SortedMapping[TOPIC_OR_PATTERN, TopicService] = field(default_factory=SortedMapping)
     """`[consume.NAME]`: what the group does with a topic's records. NAME is a topic, or a regular expression that
-    starts with ^ and matches a whole name; a topic's own table takes precedence over an expression."""
+    starts with ^ and matches a whole name; a topic's own table takes precedence over an expression. An expression never
+    matches Kafka's internal topics, nor restow's own of any group."""
 
     def __post_init__(self) -> None:
         if self.topics.prefix is None:

@@ -9,6 +9,7 @@ OneRolls           4     a roll pauses or loses more than one consumer, or leave
 OnlyValidCommands  5     a stale or repeated command changes what is read, or a consumer reads what it has lost
 OnlyIntended       5     a controller changes the platform without a committed intention
 OnlyMeasured       5     a bad measurement is believed
+OnlyOurs           5     another group's message is read as this group's
 
 `Watch` is what the processes call; it passes each call on to the checkers concerned.
 """
@@ -29,7 +30,7 @@ from restow.protocol.messages import (
     TopicService,
 )
 from restow.simulator.rolls import OneRolls
-from restow.simulator.wire import Measured
+from restow.simulator.wire import Intruder, Measured
 
 if TYPE_CHECKING:
     from restow.simulator.consumer import ConsumerProcess
@@ -236,6 +237,17 @@ class OnlyMeasured:
                     self._report(5, f"{partition} was not measured and counts as idle")
 
 
+class OnlyOurs:
+    """A process that gets nothing from a record of another group can't change anything by it."""
+
+    def __init__(self, report: Report) -> None:
+        self._report = report
+
+    def opened(self, record: object, read: object) -> None:
+        if isinstance(record, Intruder) and read is not None:
+            self._report(5, f"a {type(read).__name__} of another group is read as this group's")
+
+
 class Bounded:
     def __init__(self, report: Report) -> None:
         self._report = report
@@ -315,6 +327,7 @@ class Watch:
             OnlyIntended(report),
             OnlyMeasured(report),
         )
+        self.only_ours = OnlyOurs(report)
         self.progress, self.bounded, self.one_rolls = Progress(report), Bounded(report), OneRolls(report)
 
     def readers(self, partition: TopicPartition) -> "list[ConsumerProcess]":
@@ -324,6 +337,9 @@ class Watch:
         self.one_reader.ready(process)
         self.only_valid.ready(process)
         self.one_rolls.ready(process)
+
+    def opened(self, record: object, read: object) -> None:
+        self.only_ours.opened(record, read)
 
     def commanded(self, process: "ConsumerProcess", command: Command) -> None:
         self.only_valid.commanded(process, command)

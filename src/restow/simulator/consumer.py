@@ -343,7 +343,7 @@ class ConsumerProcess(SimulatedProcess):
             self._receive_queries(now_s)
         before = self.commands.position
         for offset, record in self.commands.read(now_s):
-            command = self.world.wire.open(Topic.CONTROLLER, self.number, offset, record)
+            command = self.world.open(Topic.CONTROLLER, self.number, offset, record)
             if isinstance(command, StartConsumingCommand | StopConsumingCommand):
                 self.world.watch.commanded(self, command)
                 self._step(CommandRead(offset, command))
@@ -355,7 +355,7 @@ class ConsumerProcess(SimulatedProcess):
 
     def _receive_queries(self, now_s: float) -> None:
         for offset, record in self.queries.read(now_s):
-            query = self.world.wire.open(Topic.QUERY, self.number, offset, record)
+            query = self.world.open(Topic.QUERY, self.number, offset, record)
             if isinstance(query, StateQuery):
                 self.world.watch.queried(self, query)
                 self._step(QueryRead(query, self.commands.log.end))

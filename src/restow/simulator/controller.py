@@ -125,20 +125,20 @@ class ControllerProcess(SimulatedProcess):
         received = self.commands.read(now_s)
         listening = self.world.kafka.is_up and not self.commands.is_behind(now_s, BEHIND_S)
         self._feed(ClockTicked(now_s, listening))
-        opened = ((offset, self.world.wire.open(Topic.CONTROLLER, 0, offset, record)) for offset, record in received)
+        opened = ((offset, self.world.open(Topic.CONTROLLER, 0, offset, record)) for offset, record in received)
         heard = tuple(Heard(offset, message) for offset, message in opened if isinstance(message, FromConsumer))
         if heard:
             self._feed(Received(heard))
         self._read_services()
-        for _, record in self.speeds.read(now_s)[-1:]:
-            if isinstance(record, Measured):
-                self._todo.append((False, partial(self._measured, record)))
+        opened_speeds = (self.world.open_measured(offset, record) for offset, record in self.speeds.read(now_s))
+        for measured in [each for each in opened_speeds if each is not None][-1:]:
+            self._todo.append((False, partial(self._measured, measured)))
         for change in self.platform.changes():
             self._feed(change)
 
     def _read_services(self) -> None:
         for offset, record in self.services.read(self.now_s):
-            update = self.world.wire.open(Topic.SERVICE, 0, offset, record)
+            update = self.world.open(Topic.SERVICE, 0, offset, record)
             if isinstance(update, ServiceUpdate):
                 self._feed(ServiceChanged(update))
 

@@ -9,11 +9,26 @@ from typing import TYPE_CHECKING, Final
 
 from restow.controller.transitions import Phase, Stage
 from restow.model import ConsumerId, SortedMapping, TopicPartition
-from restow.protocol.messages import ConsumerSettings, ServiceUpdate, TopicService
+from restow.protocol.measurement import Measurement, PartitionSpeed
+from restow.protocol.messages import (
+    ConsumerReady,
+    ConsumerSettings,
+    ControllerStarted,
+    Message,
+    ServiceUpdate,
+    StartConsumingCommand,
+    StateQuery,
+    StopConsumingCommand,
+    StopConsumingEvent,
+    TopicService,
+)
+from restow.protocol.records import known_versions
 from restow.simulator.consumer import BROKEN_TRANSFORM, ConsumerProcess, Volume
+from restow.simulator.monitor import time_text
 from restow.simulator.platform import BROKEN_IMAGE, Pod
 from restow.simulator.scenario import Level
-from restow.simulator.wire import Garbage
+from restow.simulator.topics import Topic
+from restow.simulator.wire import Garbage, Intruder
 
 if TYPE_CHECKING:
     from restow.simulator.world import World
@@ -22,6 +37,8 @@ FIRST_S: Final = 45.0
 EVERY_S: Final = {Level.SOME: 55.0, Level.MANY: 28.0}
 MOST_STEPS: Final = 12
 """A process crashes or hangs within this many of its next steps."""
+FAR: Final = 10**9
+"""An epoch, a sequence and a number of a query beyond this group's: whatever has it looks new."""
 GARBAGE: Final = (b"", b"{", b"[]", b"null", b'{"type": "StopConsumingCommand", "version": 99}', b"\xff\xfe", b"0" * 64)
 
 
@@ -54,6 +71,7 @@ class Fault(StrEnum):
     SETTINGS_IN_A_MOVE = "the consumers' settings change in the middle of a move"
     BAD_SETTINGS = "no consumer starts with the new settings"
     UNDECODABLE = "undecodable records are on the topics"
+    OTHER_GROUP = "another group uses the same topics"
     SIGTERM = "a consumer gets SIGTERM from outside"
 
 
@@ -159,6 +177,38 @@ class Faults:
             topic, partition = self.rng.choice(self.world.kafka.places())
             self.world.kafka.append(topic, partition, Garbage(self.rng.choice(GARBAGE)))
         return True
+
+    def _other_group(self) -> bool:
+        """For some time its processes send what would do the most harm here."""
+        if self._consumer() is None:
+            return False
+        for _ in range(self.rng.randint(4, 10)):
+            self._later(self._until(0, 40), self._intrude)
+        return True
+
+    def _intrude(self) -> None:
+        process, topic = self._consumer(), self._topic()
+        held = () if process is None else tuple(sorted(process.positions))
+        if process is None or process.incarnation is None or not held or topic is None or not self.world.kafka.is_up:
+            return
+        number, incarnation = process.number, process.incarnation
+        stopped = StopConsumingEvent(number, incarnation, FAR, FAR, SortedMapping(dict.fromkeys(held, None)))
+        started = StartConsumingCommand(
+            FAR, FAR, incarnation, SortedMapping({topic: TopicService()}), SortedMapping({TopicPartition(topic, 0): 0})
+        )
+        speeds = {each: PartitionSpeed(1e9, 1e9, 1.0, 0, 0, estimated=False) for each in self.world.data.partitions}
+        records: list[tuple[Topic, int, Message | Measurement]] = [
+            (Topic.CONTROLLER, 0, ControllerStarted("intruder")),
+            (Topic.CONTROLLER, 0, ConsumerReady(number, True, (), SortedMapping(), known_versions())),
+            (Topic.CONTROLLER, 0, stopped),
+            (Topic.CONTROLLER, number, StopConsumingCommand(FAR, FAR, incarnation, held)),
+            (Topic.CONTROLLER, number, started),
+            (Topic.QUERY, number, StateQuery(FAR, FAR)),
+            (Topic.SERVICE, 0, ServiceUpdate("remove", topic)),
+            (Topic.MONITOR, 0, Measurement(time_text(self.world.agenda.now_s), 30.0, SortedMapping(speeds))),
+        ]
+        place, partition, message = self.rng.choice(records)
+        self.world.kafka.append(place, partition, Intruder.saying(message))
 
     # Processes.
 

@@ -11,7 +11,7 @@ from typing import Final
 
 from restow.controller.state import Rules
 from restow.model import ConsumerId, TopicPartition
-from restow.protocol.messages import ConsumerSettings, ServiceUpdate, TopicService
+from restow.protocol.messages import ConsumerSettings, Message, ServiceUpdate, TopicService
 from restow.simulator.agenda import Agenda
 from restow.simulator.checkers import Runaway, Watch
 from restow.simulator.consumer import ConsumerProcess, Volume
@@ -25,7 +25,7 @@ from restow.simulator.platform import SimulatedPlatform
 from restow.simulator.scenario import Scenario
 from restow.simulator.sinks import Sinks
 from restow.simulator.topics import Kafka, Topic
-from restow.simulator.wire import AsBytes, AsValues, Wire
+from restow.simulator.wire import AsBytes, AsValues, Measured, Wire, open_measured
 from restow.simulator.workloads import STEP_S
 
 PROGRESS_EVERY_S: Final = 10.0
@@ -137,6 +137,17 @@ class World:
         return process
 
     # Topics and settings.
+
+    def open(self, topic: Topic, partition: int, offset: int, record: object) -> Message | None:
+        """A process reads a record. Returns None if it can't be decoded, or is of another group."""
+        message = self.wire.open(topic, partition, offset, record)
+        self.watch.opened(record, message)
+        return message
+
+    def open_measured(self, offset: int, record: object) -> Measured | None:
+        measured = open_measured(offset, record)
+        self.watch.opened(record, measured)
+        return measured
 
     def update(self, update: ServiceUpdate) -> None:
         self.kafka.append(Topic.SERVICE, 0, self.wire.seal(update))

@@ -18,6 +18,7 @@ from restow.controller.state import Sent, State, View
 from restow.controller.transition import Transition
 from restow.controller.transitions import Phase
 from restow.model import ConsumerId, SortedMapping, TopicPartition
+from restow.protocol import channels, records
 from restow.protocol.messages import Command, ConsumerReport, StartFrom
 
 Mutant = Callable[[pytest.MonkeyPatch], None]
@@ -68,6 +69,11 @@ def nonsense_is_believed(patch: pytest.MonkeyPatch) -> None:
         transition.set(measured=event, measured_s=transition.state.time_s)
 
     patch.setattr(sentinel, "measure", measure)
+
+
+def messages_of_another_group_are_obeyed(patch: pytest.MonkeyPatch) -> None:
+    for module in (records, channels):
+        patch.setattr(module, "is_foreign", lambda *_: False)
 
 
 def _reads(patch: pytest.MonkeyPatch, change: Callable[[ConsumerState, CommandRead], CommandRead]) -> None:
