@@ -1,8 +1,11 @@
-"""The monitor on a Kafka with authorization: it logs each right that is missing and measures the rest."""
+"""On a Kafka with authorization the monitor logs each right that is missing and measures the rest. Wrong credentials
+end a role at its start."""
 
 import logging
+import time
 from collections.abc import Iterator
 from dataclasses import dataclass
+from pathlib import Path
 
 import pytest
 from confluent_kafka.admin import (
@@ -16,13 +19,19 @@ from confluent_kafka.admin import (
 )
 from tests.support.monitor_watching import LOOKS, Watch, created
 
+from restow.controller.journal import Journal
+from restow.health import Health
 from restow.kafka import record_sizes
 from restow.kafka.admin import Admin
 from restow.kafka.clients import make_admin_client
 from restow.kafka.embedded.broker import EmbeddedKafka
+from restow.kafka.errors import NotAllowed
 from restow.kafka.sampler import Interest, Sampler
 from restow.monitor.meter import Meter
-from restow.settings import ClientProperties, Kafka
+from restow.platform.processes.platform import LocalProcesses
+from restow.roles.controller import ControllerProcess
+from restow.roles.monitor import Monitor
+from restow.settings import ClientProperties, Group, Kafka, Settings
 
 pytestmark = pytest.mark.kafka
 
@@ -174,3 +183,29 @@ def test_a_cleanup_policy_that_may_not_be_read_is_logged_once_and_the_monitor_go
             )
         ]
         assert admin.cleanup_policies([f"{prefix}-a"]) == {f"{prefix}-a": "compact,delete"}
+
+
+def never(seconds: float) -> bool:
+    time.sleep(seconds)
+    return False
+
+
+def test_rejected_credentials_end_controller_and_monitor_at_their_start(
+    guarded: tuple[Kafka, Kafka], prefix: str, tmp_path: Path
+) -> None:
+    _, restow = guarded
+    wrong = Kafka(restow.bootstrap, ClientProperties({**restow.properties, "sasl.password": "guessed"}))
+    settings = Settings(wrong, Group(prefix))
+    rejected = f"{wrong.bootstrap} rejects our credentials"
+    with Monitor(settings) as monitor, pytest.raises(NotAllowed, match=rejected):
+        monitor.run(never, Health())
+    platform = LocalProcesses("shop", tmp_path, lambda *_: ("true",), grace_s=1.0)
+    with Journal(tmp_path / "events.jsonl") as journal, pytest.raises(NotAllowed, match=rejected):
+        ControllerProcess(settings, platform, journal, Health()).run(never)
+
+
+def test_a_missing_right_ends_the_monitor_at_its_start(guarded: tuple[Kafka, Kafka], prefix: str) -> None:
+    _, restow = guarded
+    missing = f"the right Create on the topic {prefix}-monitor is missing"
+    with Monitor(Settings(restow, Group(prefix))) as monitor, pytest.raises(NotAllowed, match=missing):
+        monitor.sample()

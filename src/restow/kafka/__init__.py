@@ -2,6 +2,7 @@
 
 clients.py       producers, consumers and admin clients, made from the settings
 errors.py        what can go wrong with a cluster, as errors that say what to do
+outages.py       rides out brokers that don't answer, at the start of a process and later
 admin.py         topics, leaders, offsets and configurations of a cluster
 log_dirs.py      the bytes of each log on disk (DescribeLogDirs), which librdkafka can't ask for
 record_sizes.py  the mean size of records, by reading some

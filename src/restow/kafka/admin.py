@@ -16,7 +16,15 @@ from confluent_kafka.admin import ConfigResource, NewPartitions, NewTopic, Offse
 
 from restow.errors import RestowError
 from restow.kafka.clients import make_admin_client
-from restow.kafka.errors import UNAUTHENTICATED, NoAnswer, NoSuchTopic, RequestRefused, cause, explained
+from restow.kafka.errors import (
+    UNAUTHENTICATED,
+    UNCONNECTED,
+    NoAnswer,
+    NoSuchTopic,
+    RequestRefused,
+    cause,
+    explained,
+)
 from restow.kafka.log_dirs import LogDirs
 from restow.kafka.record_sizes import Answers, RecordSizes
 from restow.model import TopicPartition
@@ -30,6 +38,9 @@ NO_LEADER = -1
 
 LEADERLESS = (KafkaError.LEADER_NOT_AVAILABLE, KafkaError.NOT_LEADER_FOR_PARTITION)
 """A broker answers so about a partition that is being created, or is electing a leader: a passing state, no error."""
+
+CUT_OFF = (KafkaError._TRANSPORT, KafkaError._TIMED_OUT, KafkaError._ALL_BROKERS_DOWN)
+"""librdkafka answers so when no connection comes about, without the reason."""
 
 OFFSETS_AT_ONCE = 500
 """Partitions per request; requests run concurrently. librdkafka's time for one request grows faster than its number of
@@ -52,6 +63,7 @@ class Admin:
         self._kafka = kafka
         self._within_s = answer_within_s
         self._authentication_error: KafkaError | None = None
+        self._connection_error: KafkaError | None = None
         self._client = make_admin_client(kafka, self._on_error)
         self._log_dirs = LogDirs(kafka, answer_within_s)
         self._record_sizes = RecordSizes(kafka)
@@ -193,14 +205,19 @@ class Admin:
         return True
 
     def _explained(self, exception: KafkaException, doing: str, right: str) -> RestowError:
-        """Prefers an authentication error: librdkafka reports it only to the error callback, and the call times out."""
+        """Prefers what librdkafka reports to the error callback only, while the call itself times out: rejected
+        credentials, and why no connection comes about."""
         self._client.poll(0)
         error, self._authentication_error = self._authentication_error or cause(exception), None
+        if error.code() in CUT_OFF and self._connection_error is not None:
+            error, self._connection_error = self._connection_error, None
         return explained(error, doing, right, self._kafka.bootstrap)
 
     def _on_error(self, error: KafkaError) -> None:
         if error.code() in UNAUTHENTICATED:
             self._authentication_error = error
+        elif error.code() in UNCONNECTED:
+            self._connection_error = error
 
 
 def _raise_if_unreachable(answers: Mapping[Key, Any], failures: Mapping[Key, RestowError]) -> None:

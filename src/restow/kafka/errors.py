@@ -7,6 +7,7 @@ RestowError
 └── RequestRefused  the brokers refused for another reason, in their own words
 """
 
+import re
 from typing import Final
 
 from confluent_kafka import KafkaError, KafkaException
@@ -36,6 +37,7 @@ UNREACHABLE: Final = frozenset(
         KafkaError._TIMED_OUT,
         KafkaError._ALL_BROKERS_DOWN,
         KafkaError._RESOLVE,
+        KafkaError._SSL,
         KafkaError._WAIT_COORD,
         KafkaError.REQUEST_TIMED_OUT,
         KafkaError.BROKER_NOT_AVAILABLE,
@@ -45,6 +47,8 @@ UNREACHABLE: Final = frozenset(
         KafkaError.NETWORK_EXCEPTION,
     ]
 )
+UNCONNECTED: Final = frozenset([KafkaError._TRANSPORT, KafkaError._RESOLVE, KafkaError._SSL])
+"""Why a connection doesn't come about: refused, an unknown host name, a failed handshake. Each may pass."""
 FORBIDDEN: Final = frozenset(
     [
         KafkaError.TOPIC_AUTHORIZATION_FAILED,
@@ -77,5 +81,10 @@ def explained(error: KafkaError, doing: str, right: str, bootstrap: str) -> Rest
         what = "partition" if code == KafkaError._UNKNOWN_PARTITION else "topic"
         return NoSuchTopic(f"can't {doing}: there is no such {what}")
     if code in UNREACHABLE:
-        return NoAnswer(f"can't {doing}: {bootstrap} doesn't answer ({error.str()})")
+        return NoAnswer(f"can't {doing}: {bootstrap} doesn't answer ({_untimed(error.str())})")
     return RequestRefused(f"can't {doing}: {error.str()}")
+
+
+def _untimed(words: str) -> str:
+    """Without librdkafka's own bookkeeping: the name of the connection, and how often and how long it failed."""
+    return re.sub(r"^\S+/bootstrap: | \(after \d+ms in state .*\)$", "", words)

@@ -9,9 +9,8 @@ import logging
 import time
 from collections import deque
 from collections.abc import Callable
-from typing import Final, TypeVar, assert_never
+from typing import Final, assert_never
 
-from restow.backoff import Backoff
 from restow.consumer.effects import ChangeAssignment, Effect, End, RunCycle, Save, Send
 from restow.consumer.events import AssignmentChanged, ClockTicked, CycleEnded, EndRequested, Event, ReadySent
 from restow.consumer.machine import begin, step
@@ -22,6 +21,8 @@ from restow.errors import RestowError
 from restow.health import Health
 from restow.kafka.admin import Admin
 from restow.kafka.channels.consumer import Mailbox
+from restow.kafka.errors import NotAllowed
+from restow.kafka.outages import Outages
 from restow.kafka.topics import ensure_topics, grow_topics
 from restow.model import ConsumerId
 from restow.protocol.messages import (
@@ -37,13 +38,11 @@ from restow.waiting import waiting
 log = logging.getLogger(__name__)
 
 ANSWER_WITHIN_S: Final = 5.0
-BACKOFF: Final = Backoff(first_s=0.5, longest_s=30.0)
 ENDING_PAUSE_S: Final = 0.5
 """Between retries during shutdown, when there is little time left."""
 SHARE_OF_GRACE: Final = 0.3
 """The share of the grace time that shutdown spends on brokers that don't answer."""
 
-T = TypeVar("T")
 WaitForStop = Callable[[float], bool]
 """Waits at most this many seconds, and returns whether the process should end."""
 
@@ -66,6 +65,7 @@ class ConsumerProcess:
         self._settings, self._consumer = settings, consumer
         self._volume, self._pipeline, self._mailbox = volume, pipeline, mailbox
         self._health, self._wait_for_stop = health, wait_for_stop
+        self._outages = Outages(self._pause)
         self._end_requested_s: float | None = None
         self._todo: deque[Effect] = deque()
         self._progress = Progress(time.monotonic())
@@ -77,7 +77,7 @@ class ConsumerProcess:
         self._state, effects = begin(self._consumer, self._volume.read(), self._settings.consumer.report_every_s)
         try:
             with waiting(f"the brokers at {self._settings.kafka.bootstrap}"):
-                self._retry(self._prepare)
+                self._outages.until_answered(self._prepare, final=(NotAllowed,))
             self._pipeline.warm_up(self._should_end)
             self._todo.extend(effects)
             while self._todo:
@@ -98,7 +98,7 @@ class ConsumerProcess:
     def _do(self, effect: Effect) -> None:
         match effect:
             case Send(message):
-                offset = self._retry(lambda: self._mailbox.send(message))
+                offset = self._outages.until_answered(lambda: self._mailbox.send(message))
                 _log_sent(message, offset)
                 if isinstance(message, ConsumingRefused):
                     self._refused.append(message)
@@ -168,25 +168,10 @@ class ConsumerProcess:
             log.info("ending: finishing the running cycle")
             self._step(EndRequested())
 
-    def _retry(self, act: Callable[[], T]) -> T:
-        """Retries with backoff until the brokers answer. Raises ShutdownTimeout."""
-        failures = 0
-        while True:
-            self._health.alive()
-            try:
-                result = act()
-            except RestowError as error:
-                failures += 1
-                if failures == 1:
-                    log.warning("%s; retrying", error)
-                self._give_up_in_time(error)
-                self._pause(BACKOFF.pause_s(failures))
-            else:
-                if failures:
-                    log.info("the brokers answer again")
-                return result
-
-    def _pause(self, seconds: float) -> None:
+    def _pause(self, seconds: float, error: RestowError) -> None:
+        """Waits for the next attempt. Raises ShutdownTimeout."""
+        self._health.alive()
+        self._give_up_in_time(error)
         if self._end_requested_s is None:
             self._wait_for_stop(seconds)
             self._check_for_stop()

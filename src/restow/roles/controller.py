@@ -32,6 +32,8 @@ from restow.controller.state import Rules, State
 from restow.health import Health
 from restow.kafka.admin import Admin
 from restow.kafka.channels.controller import Addressed, ControllerChannel, Read, Replaced
+from restow.kafka.errors import NotAllowed, RequestRefused
+from restow.kafka.outages import Outages
 from restow.kafka.topics import ensure_topics, grow_topics
 from restow.packing import warm_up
 from restow.platform.interface import (
@@ -52,9 +54,12 @@ from restow.protocol.messages import (
 )
 from restow.protocol.records import SkippedRecords, Undecodable, common_version
 from restow.settings import Settings
+from restow.waiting import waiting
 
 log = logging.getLogger(__name__)
 
+ANSWER_WITHIN_S: Final = 5.0
+"""Of a request about topics; a stop signal waits for its end."""
 ROUND_S: Final = 0.2
 """How long a round waits for records."""
 IN_CHARGE_FOR_S: Final = 0.5
@@ -75,11 +80,17 @@ SPEEDS: Final = "speeds"
 LISTING: Final = "the platform's list"
 
 
+class StopRequested(Exception):
+    """The process should end, and the brokers don't answer: there is nothing to finish."""
+
+
 class ControllerProcess:
     def __init__(self, settings: Settings, platform: Platform, journal: Journal, health: Health) -> None:
         self._settings, self._platform, self._journal, self._health = settings, platform, journal, health
-        self._admin = Admin(settings.kafka)
-        self._channel = ControllerChannel(settings, f"{socket.gethostname()}-{os.getpid()}", health.alive)
+        self._admin = Admin(settings.kafka, ANSWER_WITHIN_S)
+        self._channel = ControllerChannel(settings, f"{socket.gethostname()}-{os.getpid()}", self._pause)
+        self._outages = Outages(lambda seconds, _: self._pause(seconds))
+        self._should_stop: Callable[[float], bool] = lambda _: False
         self._state: State = begin(
             Rules(settings.controller, settings.consumer, settings.consume, own_topics=settings.topics.names)
         )
@@ -92,18 +103,29 @@ class ControllerProcess:
         """When the first speeds are overdue; None as soon as some have come."""
 
     def run(self, should_stop: Callable[[float], bool]) -> None:
-        """Runs until `should_stop(0.0)` returns True. Raises Replaced when another controller takes over."""
+        """Runs until `should_stop(0.0)` returns True. Raises Replaced when another controller takes over, and
+        NotAllowed if the brokers reject its credentials or a right is missing at the start."""
+        self._should_stop = should_stop
         warm_up()
-        ensure_topics(self._admin, self._settings.topics)
         with self._channel, self._admin:
+            try:
+                self._begin()
+                while not should_stop(0.0):
+                    self._health.alive()
+                    self.round()
+            except StopRequested:
+                log.info("ended while the brokers didn't answer")
+
+    def _begin(self) -> None:
+        """Waits for the brokers, however long they are away, and takes over the group."""
+        with waiting(f"the brokers at {self._settings.kafka.bootstrap}"):
+            self._outages.until_answered(lambda: ensure_topics(self._admin, self._settings.topics), final=(NotAllowed,))
             self._waiting.append(TookOver(self._channel.take_over()))
-            log.info("took over group %s", self._settings.group.name)
-            self._read_services(should_stop)
-            self._health.ready()
-            self._speeds_due_s = time.monotonic() + SPEEDS_WITHIN_S
-            while not should_stop(0.0):
-                self._health.alive()
-                self.round()
+        log.info("took over group %s", self._settings.group.name)
+        with waiting(f"the records of {self._settings.topics.service}"):
+            self._read_services()
+        self._health.ready()
+        self._speeds_due_s = time.monotonic() + SPEEDS_WITHIN_S
 
     def round(self) -> None:
         events, last = self._gathered()
@@ -134,11 +156,17 @@ class ControllerProcess:
                 SPEEDS_WITHIN_S,
             )
 
-    def _read_services(self, should_stop: Callable[[float], bool]) -> None:
+    def _read_services(self) -> None:
         """Reads the whole service topic, so that the first decision knows what the group consumes."""
-        while not self._channel.has_read_services and not should_stop(0.0):
+        while not self._channel.has_read_services and not self._should_stop(0.0):
             self._health.alive()
             self._waiting += self._events(self._channel.read(ROUND_S))
+
+    def _pause(self, seconds: float) -> None:
+        """Waits for the next attempt to reach the brokers. Raises StopRequested."""
+        self._health.alive()
+        if self._should_stop(seconds):
+            raise StopRequested
 
     def _gathered(self) -> tuple[list[Event], int | None]:
         """The events since the last round, the clock first, and the last offset of partition 0 among them."""
@@ -222,9 +250,12 @@ class ControllerProcess:
         """Grows the topics, so that a new consumer's partitions exist before it does."""
         needed = max((request.consumer for request in requests if isinstance(request, CreateConsumer)), default=0)
         if needed > self._grown_to:
-            grow_topics(self._admin, self._settings.topics, max(needed, self._settings.topics.most_consumers))
+            wanted = max(needed, self._settings.topics.most_consumers)
+            self._outages.until_answered(
+                lambda: grow_topics(self._admin, self._settings.topics, wanted), final=(NotAllowed, RequestRefused)
+            )
             self._channel.learn_partitions()
-            self._grown_to = max(needed, self._settings.topics.most_consumers)
+            self._grown_to = wanted
 
     def _change(self, requests: Sequence[PlatformRequest]) -> None:
         for refused in self._platform.take(requests):

@@ -1,8 +1,9 @@
 """The process behind `restow monitor`: samples the cluster, measures speeds and publishes them, in one loop.
 
-Every wait has a time limit. While the brokers don't answer, the monitor publishes nothing, since its figures would be
-stale: it logs that once and retries with exponential backoff. After an outage longer than its window the meter starts
-over.
+Every wait has a time limit. While the brokers don't answer, at its start or later, the monitor publishes nothing, since
+its figures would be stale: it logs that once and retries with exponential backoff. After an outage longer than its
+window the meter starts over. Rejected credentials and missing rights on restow's own topics end it at the start, when a
+person looks at it; later they are ridden out too.
 """
 
 import logging
@@ -19,6 +20,7 @@ from restow.health import Health
 from restow.kafka.admin import Admin
 from restow.kafka.channels.publisher import Publisher
 from restow.kafka.channels.services import Services
+from restow.kafka.errors import NotAllowed
 from restow.kafka.sampler import Interest, Sampler
 from restow.kafka.topics import ensure_topics
 from restow.monitor.meter import Meter, MeterReading, MeterSettings
@@ -51,6 +53,9 @@ class Monitor:
         self._publish_due_s = 0.0
         self._failures = 0
         """Failed samples in a row; not 0 before something is published again."""
+        self._logged = set[type[RestowError]]()
+        """The kinds of failures in this row that were logged."""
+        self._has_begun = False
 
     def __enter__(self) -> Self:
         return self
@@ -79,9 +84,15 @@ class Monitor:
         return BACKOFF.pause_s(self._failures) if self._failures else self._settings.monitor.sample_every_s
 
     def sample(self) -> Measurement | None:
-        """Samples the cluster once. Returns the measurement that it published, or None if it published none."""
+        """Samples the cluster once. Returns the measurement that it published, or None if it published none. Raises
+        NotAllowed if restow's topics may not be used at the start."""
         try:
             measurement = self._measure_and_publish()
+        except NotAllowed as error:
+            if not self._has_begun:
+                raise
+            self._failed(error)
+            return None
         except RestowError as error:
             self._failed(error)
             return None
@@ -89,13 +100,14 @@ class Monitor:
             self._failures = min(self._failures, 1)  # brokers that answer a question may still refuse a record
         elif self._failures:
             self._failures = 0
+            self._logged.clear()
             log.info("the brokers answer again; speeds are being published")
         return measurement
 
     def _measure_and_publish(self) -> Measurement | None:
         if not self._has_topics:
             ensure_topics(self._admin, self._settings.topics)
-            self._has_topics = True
+            self._has_topics = self._has_begun = True
         self._read_services()
         sample = self._sampler.sample()
         reading = self._meter.take(sample)
@@ -126,7 +138,8 @@ class Monitor:
         return measurement
 
     def _failed(self, error: RestowError) -> None:
-        if not self._failures:
+        if type(error) not in self._logged:  # brokers that come up refuse for other reasons than those that are away
+            self._logged.add(type(error))
             log.warning("%s; no speeds are published until a retry succeeds", error)
         self._failures += 1
         self._publish_due_s = 0.0

@@ -71,12 +71,12 @@ class Addressed:
 
 
 class ControllerChannel:
-    def __init__(self, settings: Settings, name: str, heartbeat: Callable[[], None] = lambda: None) -> None:
-        """`heartbeat` is called before each retry while brokers don't answer, so that a wait doesn't look like a
-        hang."""
+    def __init__(self, settings: Settings, name: str, pause: Callable[[float], None] = time.sleep) -> None:
+        """`pause` waits this many seconds between two attempts while brokers don't answer. It may raise, to give up:
+        whether the running transaction is committed is then unknown, as after a crash."""
         self._settings, self._topics, self._name = settings, settings.topics, name
-        self._group, self._heartbeat = settings.group.name, heartbeat
-        own = f"{self._group}-controller"
+        self._group, self._pause = settings.group.name, pause
+        self._transactional_id = own = f"{self._group}-controller"
         self._producer: Producer = make_producer(
             settings.kafka,
             {"transactional.id": own, "transaction.timeout.ms": 30_000, "linger.ms": 0, "acks": "all"},
@@ -105,8 +105,13 @@ class ControllerChannel:
         self._consumer.close()
 
     def take_over(self) -> int:
-        """Fences every older controller of the group and returns the epoch."""
-        self._until_done(lambda: self._producer.init_transactions(ANSWER_WITHIN_S), "take over the group")
+        """Fences every older controller of the group and returns the epoch. Raises RestowError."""
+        doing = "take over the group"
+        try:
+            self._until_done(lambda: self._producer.init_transactions(ANSWER_WITHIN_S), doing)
+        except KafkaException as exception:
+            right = f"Write on the transactional id {self._transactional_id}"
+            raise explained(cause(exception), doing, right, self._bootstrap) from None
         epoch = self._transact([(self._topics.controller, 0, None, ControllerStarted(self._name))])[0]
         self._consumer.assign(
             [
@@ -244,9 +249,8 @@ class ControllerChannel:
                 if not self._is_failing:
                     log.warning("can't %s: %s doesn't answer (%s); retrying", doing, self._bootstrap, error.str())
                     self._is_failing = True
-                self._heartbeat()
                 failures += 1
-                time.sleep(BACKOFF.pause_s(failures))
+                self._pause(BACKOFF.pause_s(failures))
                 continue
             if self._is_failing:
                 log.info("the brokers answer again")
