@@ -33,7 +33,7 @@ def main() -> None:
     )
     parser.add_argument("--seconds", type=float, default=0.0, help="spread over this time (default: 0)")
     args = parser.parse_args()
-    bootstrap = tomllib.loads(Path("restow.toml").read_text())["kafka"]["bootstrap"]
+    bootstrap = tomllib.loads(Path(__file__).with_name("restow.toml").read_text())["kafka"]["bootstrap"]
     make_topics(bootstrap)
     producer = Producer({"bootstrap.servers": bootstrap, "enable.idempotence": True, "log_level": 3})
     begun_s = time.monotonic()

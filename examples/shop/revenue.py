@@ -6,10 +6,14 @@ The log of a Delta table lists its files. DuckDB's own Delta reader, `delta_scan
 an extension that it downloads.
 """
 
+from pathlib import Path
+
 import duckdb
 from deltalake import DeltaTable
 
-orders, clicks = DeltaTable("lake/orders").file_uris(), DeltaTable("lake/clicks").file_uris()
+LAKE = Path(__file__).with_name("lake")
+
+orders, clicks = DeltaTable(LAKE / "orders").file_uris(), DeltaTable(LAKE / "clicks").file_uris()
 duckdb.read_parquet(orders).aggregate(
     "country, count(*) AS orders, count(*) FILTER (is_large) AS large, round(sum(euros), 2) AS euros", "country"
 ).order("country").show()

@@ -77,6 +77,8 @@ class Group:
         self.admin.create_topic(self.data, 3)
         wait_until_shown(self.admin, {self.data: 3})
         self.config = self.directory / "restow.toml"
+        for module in TRANSFORMS.glob("*.py"):
+            shutil.copy(module, self.directory)
         self.configure()
         self.table = self.directory / "table.db"
         self.service = TopicService(table=str(self.table))
@@ -111,8 +113,7 @@ class Group:
     def start(self, number: int) -> "subprocess.Popen[bytes]":
         command = [sys.executable, *self.program, "consumer", "--config", str(self.config)]
         name = f"{self.prefix}-consumer-{number}"
-        path = os.pathsep.join([str(TRANSFORMS), *filter(None, [os.environ.get("PYTHONPATH")])])
-        environment = {**os.environ, "PYTHONPATH": path, **self.environment(number)}
+        environment = {**os.environ, **self.environment(number)}
         with (self.directory / f"{number}.log").open("ab") as log:
             process = subprocess.Popen(
                 [*command, "--name", name, "--volume", str(self.volume(number))],

@@ -132,13 +132,17 @@ class Group(ABC):
                 consumer=self.consumer,
                 capacity=self.capacity,
                 grace_s=self.grace_s,
-                table=self.table,
+                table=self.written(self.table),
                 where=self.where(),
                 silent_after_s=silent_after_s,
                 ready_within_s=ready_within_s,
                 answer_within_s=answer_within_s,
             )
         )
+
+    def written(self, table: Path) -> str:
+        """The table in restow.toml."""
+        return str(table)
 
     def topic(self, name: str, partitions: int) -> tuple[TopicPartition, ...]:
         full = f"{self.prefix}-in-{name}"
@@ -279,7 +283,11 @@ class LiveGroup(Group):
         self.begin()
 
     def where(self) -> str:
-        return f'[processes]\ndirectory = "{self.processes}"'
+        return f'[processes]\ndirectory = "{self.processes.name}"'
+
+    def written(self, table: Path) -> str:
+        """Relative to restow.toml. Controllers and consumers have another working directory."""
+        return table.name
 
     def start_controller(self, *arguments: str, program: Path | None = None) -> "subprocess.Popen[bytes]":
         module = [str(program)] if program else ["-m", "restow"]

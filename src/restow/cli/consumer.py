@@ -96,14 +96,15 @@ def run(args: argparse.Namespace) -> int:
 
 
 def pipeline_of(settings: Settings, args: argparse.Namespace, plans: "Plans") -> "Pipeline":
+    from restow.cli.support.transforms_path import add_transforms_path
+
+    add_transforms_path(args.config)
     if settings.consumer.pipeline == "light":
         from restow.pipeline.light.pipeline import LightPipeline
 
         return LightPipeline(settings)
-    from restow.cli.support.transforms_path import add_transforms_path
     from restow.pipeline.pipeline import spark_pipeline
 
-    add_transforms_path(args.config)
     consumer = number_in(args.name, settings.group.name)
     return spark_pipeline(settings, args.name, consumer, os.environ, plans)
 

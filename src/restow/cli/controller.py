@@ -110,8 +110,10 @@ def prepare_consumers(settings: Settings) -> None:
 
 def default_log(settings: Settings) -> Path:
     """In a pod only the temporary directory is writable."""
+    from restow.platform.processes.location import directory_of
+
     is_pod = settings.group.platform == "kubernetes"
-    directory = Path(tempfile.gettempdir()) if is_pod else _directory(settings)
+    directory = Path(tempfile.gettempdir()) if is_pod else directory_of(settings)
     return directory / f"{settings.group.name}-controller" / "events.jsonl"
 
 
@@ -121,15 +123,12 @@ def platform_of(settings: Settings, config: Path, ending: ExitStack) -> "Platfor
         from restow.platform.kubernetes.platform import KubernetesPlatform
 
         return ending.enter_context(KubernetesPlatform(with_config_digest(settings, config)))
+    from restow.platform.processes.location import directory_of
     from restow.platform.processes.roles import RunningRole
 
-    directory = _directory(settings)
+    directory = directory_of(settings)
     ending.enter_context(RunningRole(settings.group.name, directory, "controller"))
     return local_processes(settings, config, directory)
-
-
-def _directory(settings: Settings) -> Path:
-    return Path(settings.processes.directory).absolute()
 
 
 def local_processes(settings: Settings, config: Path, directory: Path) -> "LocalProcesses":
@@ -139,6 +138,8 @@ def local_processes(settings: Settings, config: Path, directory: Path) -> "Local
 
     def command(consumer: ConsumerId, volume: Path, _: ConsumerSettings) -> Sequence[str]:
         name = f"{group}-consumer-{consumer}"
-        return (sys.executable, "-m", "restow", "consumer", "--config", file, "--name", name, "--volume", str(volume))
+        # -P: modules are imported from the directory of restow.toml, and not from the working directory too.
+        restow = (sys.executable, "-P", "-m", "restow")
+        return (*restow, "consumer", "--config", file, "--name", name, "--volume", str(volume))
 
     return LocalProcesses(group, directory, command, settings.consumer.grace_s)

@@ -1,7 +1,6 @@
 """`restow down`: ends all processes of a group on this machine."""
 
 import argparse
-from pathlib import Path
 
 from restow.cli.support.config import add_config, settings_of
 from restow.cli.support.options import Subparsers
@@ -18,7 +17,7 @@ restow.toml:
   [group]
   name = "orders"                  the group to end
   [processes]
-  directory = "restow-data"        where its processes are recorded, relative to the current directory
+  directory = "restow-data"        where its processes are recorded, relative to restow.toml
   [consumer]
   grace_s = 30.0
 """
@@ -37,9 +36,10 @@ def add(commands: "Subparsers[argparse.ArgumentParser]") -> None:
 
 def run(args: argparse.Namespace) -> int:
     from restow.platform.processes.ending import end_group, remove_volumes
+    from restow.platform.processes.location import directory_of
 
     settings = settings_of(args)
-    group, directory = settings.group.name, Path(settings.processes.directory)
+    group, directory = settings.group.name, directory_of(settings)
     did_something = end_group(group, directory, settings.consumer.grace_s, print_line)
     if args.volumes:
         did_something |= remove_volumes(group, directory, print_line)

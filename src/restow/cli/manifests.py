@@ -14,6 +14,7 @@ from restow.cli.support.output import note
 from restow.errors import InvalidInput
 from restow.settings import Settings, read_settings
 from restow.settings.exposure import check_no_secret, variables
+from restow.settings.paths import is_relative, relative_paths
 
 CONFIG: Final = "restow.toml"
 LARGEST_BYTES: Final = 1_000_000
@@ -71,17 +72,20 @@ def run(args: argparse.Namespace) -> int:
         raise InvalidInput(
             f"{largest} and the files beside it are too large for a ConfigMap (1 MB); put modules in the image"
         )
+    from restow.platform.kubernetes import names
     from restow.platform.kubernetes.manifest_header import check_provided, header
     from restow.platform.kubernetes.manifests import as_yaml, documents
 
-    names = variables(text)
-    check_provided(settings, str(file), names)
-    sys.stdout.write(as_yaml(documents(settings, files), header(settings, file.name, names, modules.elsewhere)))
-    for name, service in settings.consume.items():
-        if service.table and "://" not in service.table and not Path(service.table).is_absolute():
-            note(
-                f'[consume.{name}] table = "{service.table}" is a place in each consumer\'s own container; name a store'
-            )
+    found = variables(text)
+    check_provided(settings, str(file), found)
+    sys.stdout.write(as_yaml(documents(settings, files), header(settings, file.name, found, modules.elsewhere)))
+    for table, properties in (("kafka", settings.kafka.properties), ("spark", settings.spark.properties)):
+        for key, value in properties.written.items():
+            if relative_paths(key, value):
+                note(
+                    f'[{table}] {key} = "{value}" is relative to restow.toml, which is in {names.CONFIG} in pods; put '
+                    "the file there, or mount a volume with it and write its absolute path"
+                )
     return 0
 
 
@@ -122,4 +126,11 @@ def check(settings: Settings, text: str, file: str) -> None:
         raise InvalidInput(
             f'{file}: [consumer] image = "{settings.consumer.image}" can\'t be used; write the image out'
         )
+    for name, service in settings.consume.items():
+        if service.table and is_relative(service.table):
+            raise InvalidInput(
+                f'{file}: [consume.{name}] table = "{service.table}" is relative to restow.toml, and pods can\'t write '
+                "there; name a store, like s3://lake/orders, or the absolute path of a volume that [kubernetes.pod] "
+                "mounts"
+            )
     check_no_secret(text, file)

@@ -4,7 +4,6 @@ import argparse
 import logging
 import os
 from contextlib import AbstractContextManager, nullcontext
-from pathlib import Path
 
 from restow.cli.support.config import add_config, settings_of
 from restow.cli.support.options import Subparsers
@@ -80,6 +79,7 @@ def recorded(settings: Settings) -> AbstractContextManager[object]:
     recorded, nor a pod, which its cluster ends."""
     if not settings.consume or settings.group.platform == "kubernetes":
         return nullcontext()
+    from restow.platform.processes.location import directory_of
     from restow.platform.processes.roles import RunningRole
 
-    return RunningRole(settings.group.name, Path(settings.processes.directory).absolute(), "monitor")
+    return RunningRole(settings.group.name, directory_of(settings), "monitor")

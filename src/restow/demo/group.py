@@ -125,7 +125,7 @@ class DemoGroup:
         """In its own session, so that a terminal's Ctrl-C reaches only this process."""
         assert self._lifeline is not None
         pipe = self._lifeline[0]
-        command = [sys.executable, "-m", "restow", role, "--config", str(self.config), *arguments]
+        command = [sys.executable, "-P", "-m", "restow", role, "--config", str(self.config), *arguments]
         with (self.directory / f"{role}.txt").open("wb") as output:
             self._roles[role] = subprocess.Popen(
                 lifeline.command(pipe, doomed, command),

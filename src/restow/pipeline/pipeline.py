@@ -22,6 +22,7 @@ from restow.pipeline.cycle import CycleResult, CycleRunner
 from restow.pipeline.delta.sink import DeltaSink
 from restow.pipeline.delta.staging import Writer
 from restow.pipeline.in_flight import NoPlans
+from restow.pipeline.places import place_of
 from restow.pipeline.sinks import OpenSink
 from restow.pipeline.spark.engine import Engine
 from restow.pipeline.spark.session import Resources
@@ -61,7 +62,12 @@ def spark_pipeline(
     # The consumer's incarnation is unknown until Spark is warm; in names of directories the start time serves as well.
     writer = Writer(settings.group.name, consumer, incarnation=time.time_ns() // 1_000_000)
     engine = Engine(settings, resources)
-    return SparkPipeline(settings, engine, lambda uri: DeltaSink(uri, writer, settings.table, write_files), plans)
+
+    def open_sink(table: str) -> DeltaSink:
+        uri, former = place_of(table, settings)
+        return DeltaSink(uri, writer, settings.table, write_files, former)
+
+    return SparkPipeline(settings, engine, open_sink, plans)
 
 
 class SparkPipeline:

@@ -40,7 +40,8 @@ class TopicService:
     """The definition of a topic: what consumers do with its records."""
 
     table: str | None = None
-    """The table they are stored in, as a path or URL. Without it, they are read and not stored."""
+    """The table they are stored in: a URL, or a path, relative to the consumer's restow.toml. Without it, they are read
+    and not stored."""
     transform: str | None = None
     """The function that turns records into rows, as `module:function`. Without it, records are stored as they are."""
     start: str = "earliest"

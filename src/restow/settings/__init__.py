@@ -4,6 +4,7 @@ schema.py       every setting: a dataclass per table of the file, a documented f
 checks.py       constraints on values beyond their type
 reader.py       the reader, driven by the dataclasses of schema.py
 properties.py   Kafka client properties, with secrets redacted
+paths.py        relative paths, which start in the directory of restow.toml
 passthrough.py  a table that is handed on unread, such as a pod template
 exposure.py     whether a file can be published without giving a secret away
 reference.py    docs/settings.md, from the code

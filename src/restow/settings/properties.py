@@ -2,10 +2,15 @@
 
 Printing or logging them shows `***` for a secret; only looking up a key returns its value. `restow.kafka.clients` hands
 them to the clients.
+
+The same holds for relative paths, such as that of a certificate: looking one up returns its absolute path, which starts
+in the directory of restow.toml; everything else shows it as it is written there.
 """
 
 import re
 from collections.abc import Iterator, Mapping
+
+from restow.settings.paths import located_property
 
 REDACTED = "***"
 
@@ -24,13 +29,15 @@ def is_secret(name: str) -> bool:
 class ClientProperties(Mapping[str, str]):
     """A read-only mapping, sorted by key. Its repr shows no secret."""
 
-    __slots__ = ("_values",)
+    __slots__ = ("_directory", "_values")
 
-    def __init__(self, values: Mapping[str, Value] | None = None) -> None:
+    def __init__(self, values: Mapping[str, Value] | None = None, directory: str = "") -> None:
+        """`directory` is where relative paths start; empty for the working directory."""
         self._values = {name: _as_text(value) for name, value in sorted((values or {}).items())}
+        self._directory = directory
 
     def __getitem__(self, name: str) -> str:
-        return self._values[name]
+        return located_property(name, self._values[name], self._directory)
 
     def __iter__(self) -> Iterator[str]:
         return iter(self._values)
@@ -43,6 +50,14 @@ class ClientProperties(Mapping[str, str]):
 
     def __hash__(self) -> int:
         return hash(tuple(self._values.items()))
+
+    def in_directory(self, directory: str) -> "ClientProperties":
+        return ClientProperties(self._values, directory)
+
+    @property
+    def written(self) -> Mapping[str, str]:
+        """As they are in restow.toml, with secrets and with relative paths."""
+        return dict(self._values)
 
     @property
     def shown(self) -> dict[str, str]:

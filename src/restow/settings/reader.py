@@ -20,6 +20,7 @@ from restow.settings.checks import Check, IfMissing
 from restow.settings.passthrough import PassthroughTable
 from restow.settings.properties import REDACTED, ClientProperties, is_secret
 from restow.settings.schema import Settings
+from restow.settings.schema import tables as tables_of_file
 
 VARIABLE = re.compile(r"\$\{([A-Za-z_][A-Za-z0-9_]*)\}")
 
@@ -63,7 +64,7 @@ def read_settings(text: str, file: str, environment: Mapping[str, str]) -> Setti
         tables = tomllib.loads(text)
     except tomllib.TOMLDecodeError as error:
         raise InvalidInput(f"{file}: this is not TOML: {error}") from None
-    known, hints = _by_name(Settings), get_type_hints(Settings, include_extras=True)
+    known, hints = tables_of_file(), get_type_hints(Settings, include_extras=True)
     for name, table in tables.items():
         if name not in known:
             raise InvalidInput(f"{file}: there is no table [{name}]; {_nearest(name, known)}")

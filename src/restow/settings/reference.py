@@ -12,7 +12,7 @@ from restow.protocol.pages import Docs, docs_of, table
 from restow.settings.passthrough import PassthroughTable
 from restow.settings.properties import ClientProperties
 from restow.settings.reader import wanted
-from restow.settings.schema import Settings
+from restow.settings.schema import Settings, tables
 
 INTRODUCTION: Final = """\
 # Settings
@@ -22,6 +22,10 @@ INTRODUCTION: Final = """\
 Every key of restow.toml. Only those marked **required** must be written. A number's unit is in its name: `_s` is
 seconds, `_ms` milliseconds, `_bytes` bytes; `_mb` and `_gb` are MB or MiB, GB or GiB, as the text says. `"${NAME}"` in
 a text is replaced by that environment variable, in each process that reads the file, so that secrets stay out of it.
+
+A relative path starts in the directory of restow.toml, wherever the command is given: tables, `directory` in
+[processes], `kubeconfig`, modules of transforms, and the properties of Kafka and Spark that are paths (certificates,
+keys, keytabs, jars, files, directories).
 
 `restow check` checks the file. A key that restow doesn't know, or a value that it can't use, is an error that names the
 file, the key and what would be right.
@@ -38,7 +42,7 @@ def page(sources: Iterable[str]) -> str:
     """`sources`: the texts of the modules that define the tables."""
     docs = {name: doc for source in sources for name, doc in docs_of(source)}
     hints = get_type_hints(Settings, include_extras=True)
-    sections = (_section(setting, hints[setting.name], docs) for setting in fields(Settings))
+    sections = (_section(setting, hints[setting.name], docs) for setting in tables().values())
     return "\n".join([INTRODUCTION, *sections])
 
 

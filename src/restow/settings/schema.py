@@ -4,8 +4,8 @@ A dataclass is a table of restow.toml and a field is a key of that table; `reade
 add a dataclass and a field of `Settings`. A field without a default is required.
 """
 
-from dataclasses import dataclass, field, replace
-from typing import Annotated, Final
+from dataclasses import Field, dataclass, field, fields, replace
+from typing import Annotated, Any, Final
 
 from restow.errors import InvalidInput
 from restow.model import SortedMapping
@@ -26,6 +26,7 @@ from restow.settings.checks import (
     one_of,
 )
 from restow.settings.passthrough import PassthroughTable
+from restow.settings.paths import located
 from restow.settings.properties import ClientProperties
 
 OTHER_NAMES_OF_BOOTSTRAP = ("bootstrap.servers", "metadata.broker.list")
@@ -274,8 +275,7 @@ class Processes:
     """`[processes]`: settings of the platform `processes`."""
 
     directory: str = "restow-data"
-    """The directory of the consumers' volumes and logs, one directory each. A relative path starts where restow is
-    started."""
+    """The directory of the consumers' volumes and logs, one directory each."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -408,7 +408,7 @@ class Log:
 
 @dataclass(frozen=True, slots=True)
 class Settings:
-    """restow.toml as a whole."""
+    """restow.toml as a whole: a field for each table, and the directory that relative paths start in."""
 
     kafka: Kafka
     group: Group
@@ -426,11 +426,36 @@ class Settings:
     starts with ^ and matches a whole name; a topic's own table takes precedence over an expression. An expression never
     matches Kafka's internal topics, nor restow's own of any group."""
 
+    directory: str = field(default="", repr=False, compare=False)
+    """The absolute path of the directory that restow.toml is in. Empty for settings that were read from no file: their
+    relative paths start in the working directory."""
+
     def __post_init__(self) -> None:
         if self.topics.prefix is None:
             object.__setattr__(self, "topics", replace(self.topics, prefix=self.group.name))
+
+    def in_directory(self, directory: str) -> "Settings":
+        """The same settings, as those of a file in this directory."""
+        file = self.kubernetes.kubeconfig
+        kubeconfig = file if file is None or file.startswith("~") else located(file, directory)
+        return replace(
+            self,
+            kafka=replace(self.kafka, properties=self.kafka.properties.in_directory(directory)),
+            spark=replace(self.spark, properties=self.spark.properties.in_directory(directory)),
+            kubernetes=replace(self.kubernetes, kubeconfig=kubeconfig),
+            directory=directory,
+        )
+
+    def located(self, path: str) -> str:
+        """The absolute path of a path in restow.toml; a URI stays as it is."""
+        return located(path, self.directory)
 
     @property
     def topics_of_interest(self) -> tuple[str, ...]:
         """The names and regular expressions of all topics that the monitor measures."""
         return tuple(sorted({*self.monitor.topics, *self.consume}))
+
+
+def tables() -> "dict[str, Field[Any]]":
+    """The fields of `Settings` that are tables of restow.toml, by name."""
+    return {each.name: each for each in fields(Settings) if each.name != "directory"}

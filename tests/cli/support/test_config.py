@@ -43,3 +43,24 @@ def test_a_file_that_is_no_text_is_refused(tmp_path: Path) -> None:
         given("--config", str(tmp_path / "x"))
     with pytest.raises(InvalidInput, match="can't be read: Is a directory; name a settings file"):
         given("--config", str(tmp_path))
+
+
+def test_paths_start_in_the_directory_of_the_file_wherever_the_command_is_given(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    (tmp_path / "a").mkdir()
+    (tmp_path / "b").mkdir()
+    (tmp_path / "a" / "restow.toml").write_text('[kafka]\nbootstrap = "here:9092"\n[group]\nname = "lake"\n')
+    for working, named in (("a", "restow.toml"), ("b", "../a/restow.toml"), ("b", str(tmp_path / "a" / "restow.toml"))):
+        monkeypatch.chdir(tmp_path / working)
+        found = Path(given("--config", named).located("lake/orders"))
+        assert found.is_absolute()
+        assert found.resolve() == tmp_path.resolve() / "a" / "lake" / "orders"
+
+
+def test_a_link_to_the_file_counts_as_the_file(tmp_path: Path) -> None:
+    """As in a pod: the kubelet replaces the directory that the link points to with every update of the ConfigMap."""
+    (tmp_path / "..data").mkdir()
+    (tmp_path / "..data" / "restow.toml").write_text('[kafka]\nbootstrap = "here:9092"\n[group]\nname = "lake"\n')
+    (tmp_path / "restow.toml").symlink_to("..data/restow.toml")
+    assert given("--config", str(tmp_path / "restow.toml")).directory == str(tmp_path)

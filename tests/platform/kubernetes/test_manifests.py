@@ -225,9 +225,19 @@ def test_modules_that_do_not_fit_into_a_config_map_belong_in_the_image(write: Wr
     assert refusal(config).startswith(f"{tmp_path}/prices.py can't be read as a Python module: invalid syntax")
 
 
-def test_a_table_in_a_pods_own_file_system_is_pointed_out(write: Write) -> None:
-    assert printed(write(SMALL.replace("s3://lake", "lake"))).notes == (
-        'restow: [consume.orders] table = "lake/orders" is a place in each consumer\'s own container; name a store\n'
+def test_a_table_beside_restow_toml_is_refused_because_pods_cannot_write_there(write: Write) -> None:
+    config = write(SMALL.replace("s3://lake", "lake"))
+    assert refusal(config) == (
+        f'{config}: [consume.orders] table = "lake/orders" is relative to restow.toml, and pods can\'t write there; '
+        "name a store, like s3://lake/orders, or the absolute path of a volume that [kubernetes.pod] mounts"
+    )
+
+
+def test_a_relative_path_of_a_property_is_pointed_out(write: Write) -> None:
+    text = SMALL.replace("[kafka]", '[kafka]\n"ssl.ca.location" = "ca.pem"\n"ssl.key.location" = "/keys/key.pem"')
+    assert printed(write(text)).notes == (
+        'restow: [kafka] ssl.ca.location = "ca.pem" is relative to restow.toml, which is in /etc/restow in pods; put '
+        "the file there, or mount a volume with it and write its absolute path\n"
     )
 
 

@@ -1,7 +1,6 @@
 """`restow bench platform`: how soon many new consumers are accepted, ready and gone."""
 
 import argparse
-import os
 import tempfile
 import time
 from collections.abc import Callable, Collection, Iterator, Sequence
@@ -13,7 +12,7 @@ from typing import TYPE_CHECKING, Final
 from rich.table import Column
 
 from restow.cli.controller import local_processes
-from restow.cli.support.config import text_of
+from restow.cli.support.config import settings_from
 from restow.cli.support.options import Subparsers, list_of, one_of, whole_number
 from restow.cli.support.output import note, print_json, progress, right, show, table
 from restow.cli.support.stopping import interrupt_on_stop_signals
@@ -21,7 +20,7 @@ from restow.errors import InvalidInput, RestowError
 from restow.model import ConsumerId
 from restow.platform.interface import ConsumerFailing, ConsumerGone, CreateConsumer, DeleteConsumer, Platform
 from restow.protocol.messages import ConsumerReady
-from restow.settings import Settings, read_settings
+from restow.settings import Settings
 
 if TYPE_CHECKING:
     from restow.kafka.channels.controller import ControllerChannel
@@ -82,7 +81,7 @@ def add(benches: "Subparsers[argparse.ArgumentParser]") -> None:
 
 def run(args: argparse.Namespace) -> int:
     platforms: Sequence[str] = args.platform or (PLATFORMS if args.config else PLATFORMS[:1])
-    settings = _read(args.config) if args.config else None
+    settings = settings_from(args.config) if args.config else None
     if "kubernetes" in platforms:
         settings = _usable(settings)
     interrupt_on_stop_signals()
@@ -95,10 +94,6 @@ def run(args: argparse.Namespace) -> int:
     else:
         _show(rows)
     return 0
-
-
-def _read(file: Path) -> Settings:
-    return read_settings(text_of(file), str(file), os.environ)
 
 
 def _usable(settings: Settings | None) -> Settings:
@@ -120,7 +115,7 @@ def _on_this_machine() -> Iterator[tuple[Settings, Platform]]:
         config.write_text(
             f'[kafka]\nbootstrap = "{broker.bootstrap}"\n[group]\nname = "bench"\n[consumer]\npipeline = "light"\n'
         )
-        settings = _read(config)
+        settings = settings_from(config)
         try:
             yield settings, local_processes(settings, config, directory)
         finally:

@@ -17,8 +17,13 @@ def add_config(parser: argparse.ArgumentParser) -> None:
 
 
 def settings_of(args: argparse.Namespace) -> Settings:
-    file: Path = args.config
-    return read_settings(text_of(file), str(file), os.environ)
+    return settings_from(args.config)
+
+
+def settings_from(file: Path) -> Settings:
+    """Relative paths in the file start in its directory. If it is a link, that is the link's directory: in pods its
+    target changes with every update."""
+    return read_settings(text_of(file), str(file), os.environ).in_directory(str(file.absolute().parent))
 
 
 def text_of(file: Path) -> str:

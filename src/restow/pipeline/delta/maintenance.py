@@ -74,7 +74,7 @@ class Maintenance:
     def _start(self) -> None:
         self._until_s = time.monotonic() + WITHIN_S
         self._process = subprocess.Popen(
-            [sys.executable, "-m", "restow.pipeline.delta.maintenance", self._uri, json.dumps(asdict(self._settings))],
+            [sys.executable, "-P", "-m", __name__, self._uri, json.dumps(asdict(self._settings))],
             stdin=subprocess.DEVNULL,
             stdout=subprocess.DEVNULL,
             stderr=subprocess.PIPE,

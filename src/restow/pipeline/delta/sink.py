@@ -23,7 +23,8 @@ from restow.pipeline.delta.errors import STORE_ERRORS, DeltaTableError, one_line
 from restow.pipeline.delta.features import refuse_unsupported
 from restow.pipeline.delta.ledger import Ledger, commit_versions
 from restow.pipeline.delta.maintenance import Maintenance
-from restow.pipeline.delta.staging import StagedCycle, Writer, WrittenFile, staged_cycle
+from restow.pipeline.delta.staging import StagedCycle, Writer, WrittenFile, staged_cycle, writing_groups
+from restow.pipeline.places import TableElsewhere
 from restow.pipeline.sinks import Batch, Span
 from restow.settings import Table as TableSettings
 
@@ -50,8 +51,17 @@ class Commit(NamedTuple):
 class DeltaSink:
     """Implements Sink."""
 
-    def __init__(self, uri: str, writer: Writer, settings: TableSettings, write_files: WriteFiles) -> None:
+    def __init__(
+        self,
+        uri: str,
+        writer: Writer,
+        settings: TableSettings,
+        write_files: WriteFiles,
+        former: Path | None = None,
+    ) -> None:
+        """`former` is where older versions had the table, if that is another place."""
         self.uri = uri if "://" in uri else str(Path(uri).absolute())
+        self._former = former
         self.name = f"the table {self.uri}"
         self._writer, self._settings, self._write_files = writer, settings, write_files
         self._ledger: Ledger | None = None
@@ -72,7 +82,10 @@ class DeltaSink:
 
     def register(self, offsets: Mapping[TopicPartition, int], schema: str) -> None:
         def attempt() -> None:
-            ledger = self._open() or self._create(schema)
+            ledger = self._open()
+            if ledger is None:
+                self._look_elsewhere(offsets)
+                ledger = self._create(schema)
             self._fit(ledger, schema)
             unknown = [p for p in sorted(offsets) if self._position(ledger, p) is None]
             if unknown:
@@ -161,6 +174,16 @@ class DeltaSink:
         refuse_unsupported(ledger.table)
         self._ledger = ledger
         return ledger
+
+    def _look_elsewhere(self, partitions: Iterable[TopicPartition]) -> None:
+        """Raises TableElsewhere if the table is where older versions had it. A table there that only other groups write
+        is theirs: they may have the same relative path in a restow.toml of their own."""
+        if self._former is None or not DeltaTable.is_deltatable(str(self._former)):
+            return
+        ledger, groups = Ledger(str(self._former)), writing_groups(self._former)
+        is_ours = any(self._position(ledger, partition) is not None for partition in partitions)
+        if is_ours or not groups or self._writer.group in groups:
+            raise TableElsewhere(self.uri, self._former)
 
     def _create(self, schema: str) -> Ledger:
         """One of several concurrent creators succeeds. Retrying a creation would not be refused: it would commit a new

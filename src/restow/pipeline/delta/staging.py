@@ -6,6 +6,7 @@ of the directory's name and of the commit, so that the table can refuse a cycle 
 
 import re
 from dataclasses import dataclass
+from pathlib import Path
 from typing import Final
 
 from restow.model import TopicPartition
@@ -85,3 +86,8 @@ def staged_cycle(file: str) -> StagedCycle | None:
     if not parts:
         return None
     return StagedCycle(parts["path"], cycle_id(parts["group"], parts["member"]), int(parts["stamp"]))
+
+
+def writing_groups(table: Path) -> set[str]:
+    """The groups with staging directories below a table's root on this machine."""
+    return {directory.name for directory in (table / ROOT).glob("*") if any(directory.glob("consumer-*"))}

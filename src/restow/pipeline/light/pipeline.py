@@ -43,7 +43,7 @@ class LightPipeline:
         self._limits = settings.consumer
         self._reader = RecordReader(settings.kafka, settings.group.name, settings.consumer.cycle_bytes)
         self._group = GroupOffsets(settings.kafka, settings.group.name)
-        self._stores = Stores(settings.group.name)
+        self._stores = Stores(settings)
         self._at: dict[TopicPartition, int] = {}
         self._record_bytes = 1000.0
         """The mean size of a record, so that a cycle doesn't overshoot its limit by much."""

@@ -9,6 +9,8 @@ from restow.backoff import Backoff, Retries
 from restow.errors import RestowError
 from restow.model import TopicPartition
 from restow.pipeline.light.table import LightTable, PartitionRows
+from restow.pipeline.places import place_of
+from restow.settings import Settings
 
 log = logging.getLogger(__name__)
 
@@ -16,15 +18,18 @@ BACKOFF: Final = Backoff(first_s=0.5, longest_s=30.0)
 
 
 class Stores:
-    def __init__(self, group: str) -> None:
-        self._group = group
+    """Tables are named as in restow.toml."""
+
+    def __init__(self, settings: Settings) -> None:
+        self._settings = settings
         self._open: dict[str, LightTable] = {}
         self._retries = Retries(BACKOFF)
 
     def table(self, file: str) -> LightTable:
-        """Opens the table if it is not open. Raises LightTableError."""
+        """Opens the table if it is not open. Raises LightTableError or TableElsewhere."""
         if file not in self._open:
-            self._open[file] = LightTable(file, self._group)
+            path, former = place_of(file, self._settings)
+            self._open[file] = LightTable(path, self._settings.group.name, former)
         return self._open[file]
 
     def is_waiting(self, file: str | None) -> bool:

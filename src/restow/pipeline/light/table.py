@@ -7,6 +7,7 @@ partitions whose offset in the table is the one that the cycle began at: a consu
 import sqlite3
 import time
 from collections.abc import Iterable, Mapping
+from contextlib import closing
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Final
@@ -14,6 +15,7 @@ from typing import Final
 from restow.errors import RestowError
 from restow.kafka.reading import Record
 from restow.model import TopicPartition
+from restow.pipeline.places import TableElsewhere
 
 BUSY_WITHIN_S: Final = 2.0
 """How long to wait for another writer's lock. A cycle's write takes milliseconds on a healthy disk."""
@@ -32,6 +34,7 @@ CREATE TABLE IF NOT EXISTS positions (
 """
 POSITION: Final = "SELECT next_offset FROM positions WHERE consumer_group = ? AND topic = ? AND partition = ?"
 MOVE: Final = "UPDATE positions SET next_offset = ? WHERE consumer_group = ? AND topic = ? AND partition = ?"
+GROUPS: Final = "SELECT DISTINCT consumer_group FROM positions"
 BEGIN: Final = "INSERT OR IGNORE INTO positions (next_offset, consumer_group, topic, partition) VALUES (?, ?, ?, ?)"
 ADD: Final = "INSERT INTO records VALUES (?, ?, ?, ?, ?, ?)"
 
@@ -50,8 +53,12 @@ class PartitionRows:
 
 
 class LightTable:
-    def __init__(self, file: str, group: str) -> None:
+    def __init__(self, file: str, group: str, former: Path | None = None) -> None:
+        """`former` is where older versions had the file, if that is another place. Raises LightTableError, or
+        TableElsewhere."""
         self._file, self._group = file, group
+        if former and not Path(file).exists() and self._is_ours(former):
+            raise TableElsewhere(file, former)
         self._database = self._opened()
 
     def positions(self, partitions: Iterable[TopicPartition]) -> dict[TopicPartition, int]:
@@ -92,6 +99,15 @@ class LightTable:
     def _position(self, partition: TopicPartition) -> int | None:
         row = self._database.execute(POSITION, (self._group, *partition)).fetchone()
         return None if row is None else int(row[0])
+
+    def _is_ours(self, former: Path) -> bool:
+        """Whether the file has positions of this group, or of none. A file that only other groups write is theirs."""
+        try:
+            with closing(sqlite3.connect(f"{former.as_uri()}?mode=ro", uri=True)) as database:
+                groups = {group for (group,) in database.execute(GROUPS)}
+        except sqlite3.Error:
+            return False  # there is none, or it is no table of restow's
+        return not groups or self._group in groups
 
     def _opened(self) -> sqlite3.Connection:
         """Opens the file, and retries while another consumer is creating it."""

@@ -21,6 +21,7 @@ logs.py          a consumer's log file
 spawning.py      starts supervisors
 supervisors.py   the controller's side: writes desired state, starts supervisors, removes what is gone
 platform.py      `LocalProcesses`, the Platform for the controller
+location.py      finds the directory of a group's processes, relative to restow.toml
 roles.py         which controllers and monitors run, so that `restow down` can end them
 ending.py        ends a whole group, for `restow down`
 
