@@ -17,7 +17,7 @@ kafka/, java/           Kafka clients and the embedded broker; Java for it and f
 pipeline/               Spark, Delta tables, and the light pipeline
 durable.py, health.py   atomic files and locks; liveness and readiness files
 lifeline.py, logs.py    child processes that end with their parent; logging
-waiting.py              log lines on long waits
+waiting.py, scratch.py  log lines on long waits; temporary files that don't outlive a killed process
 
 The processes and the command line:
 roles/, demo/           the process of each role; the demonstration

@@ -77,6 +77,8 @@ class Group:
         self.admin.create_topic(self.data, 3)
         wait_until_shown(self.admin, {self.data: 3})
         self.config = self.directory / "restow.toml"
+        self.tmp = self.directory / "tmp"
+        self.tmp.mkdir()
         for module in TRANSFORMS.glob("*.py"):
             shutil.copy(module, self.directory)
         self.configure()
@@ -96,6 +98,8 @@ class Group:
                 process.kill()
             process.wait(10)
         self._ear.close()
+        left = [entry.name for entry in self.tmp.iterdir()]
+        assert left == [], "temporary files of consumers belong into their own directories, which they sweep"
 
     # Consumers.
 
@@ -113,7 +117,7 @@ class Group:
     def start(self, number: int) -> "subprocess.Popen[bytes]":
         command = [sys.executable, *self.program, "consumer", "--config", str(self.config)]
         name = f"{self.prefix}-consumer-{number}"
-        environment = {**os.environ, **self.environment(number)}
+        environment = {**os.environ, "TMPDIR": str(self.tmp), **self.environment(number)}
         with (self.directory / f"{number}.log").open("ab") as log:
             process = subprocess.Popen(
                 [*command, "--name", name, "--volume", str(self.volume(number))],

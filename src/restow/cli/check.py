@@ -2,6 +2,7 @@
 
 import argparse
 import re
+from contextlib import ExitStack
 from typing import TYPE_CHECKING
 
 from restow.cli.support.config import add_config, settings_of
@@ -10,6 +11,7 @@ from restow.cli.support.output import note, print_line
 from restow.cli.support.transforms_path import add_transforms_path
 from restow.errors import InvalidInput, RestowError
 from restow.protocol.topic_names import NamesAndPatterns, topics_of_groups
+from restow.scratch import temporary
 from restow.settings import Settings
 
 if TYPE_CHECKING:
@@ -40,8 +42,10 @@ def run(args: argparse.Namespace) -> int:
     prepare_spark()
     topics = topics_of(settings)
     restows = topics_of_groups(partition.topic for partition in topics).union(settings.topics.names)
-    checker, wrong = Checker(settings), 0
-    try:
+    with ExitStack() as ending:
+        ending.enter_context(temporary("check"))
+        checker, wrong = Checker(settings), 0
+        ending.callback(checker.close)
         for name, service in settings.consume.items():
             key = name if re.fullmatch(r"[A-Za-z0-9_-]+", name) else f'"{name}"'
             place = f"{args.config}: [consume.{key}]"
@@ -54,8 +58,6 @@ def run(args: argparse.Namespace) -> int:
                 print_line(f"{place} {error}")
             else:
                 print_line(f"{place} is right: {sample}")
-    finally:
-        checker.close()
     return 1 if wrong else 0
 
 

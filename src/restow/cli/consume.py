@@ -13,6 +13,7 @@ from restow.errors import InvalidInput
 from restow.logs import configure
 from restow.protocol.messages import TopicService
 from restow.protocol.topic_names import NamesAndPatterns
+from restow.scratch import temporary
 from restow.settings import Settings
 from restow.text import counted
 
@@ -72,11 +73,12 @@ def run(args: argparse.Namespace) -> int:
                 raise InvalidInput(f"--topics {topic}: there is no such topic on {settings.kafka.bootstrap}")
         partitions = cluster.partitions_of(args.topics)
     prepare_spark()
-    pipeline = spark_pipeline(settings, "restow-consume", NO_CONSUMER, os.environ)
-    try:
-        done = run_once(settings, pipeline, partitions, services, lambda: stop.wait(0.0))
-    finally:
-        pipeline.close()
+    with temporary("consume"):
+        pipeline = spark_pipeline(settings, "restow-consume", NO_CONSUMER, os.environ)
+        try:
+            done = run_once(settings, pipeline, partitions, services, lambda: stop.wait(0.0))
+        finally:
+            pipeline.close()
     if args.json:
         print_json({"records": done.records, "missed_records": done.missed_records, "whole": done.is_whole})
     else:

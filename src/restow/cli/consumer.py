@@ -15,6 +15,7 @@ from restow.errors import InvalidInput
 from restow.health import Health
 from restow.logs import configure
 from restow.model import ConsumerId
+from restow.scratch import VARIABLE, take
 from restow.settings import Settings
 
 if TYPE_CHECKING:
@@ -87,6 +88,7 @@ def run(args: argparse.Namespace) -> int:
         Volume(args.volume, settings.group.name, consumer, os.environ.get("RESTOW_CREATION", "")) as volume,
         Mailbox(settings, consumer, sender) as mailbox,
     ):
+        take(scratch_of(args.name, args.volume))  # the volume's lock keeps other processes of this consumer away
         pipeline = pipeline_of(settings, args, volume)
         try:
             ConsumerProcess(settings, consumer, volume, pipeline, mailbox, health, stop.wait).run()
@@ -107,6 +109,12 @@ def pipeline_of(settings: Settings, args: argparse.Namespace, plans: "Plans") ->
 
     consumer = number_in(args.name, settings.group.name)
     return spark_pipeline(settings, args.name, consumer, os.environ, plans)
+
+
+def scratch_of(name: str, volume: Path) -> Path:
+    """On the volume, unless the platform has another place: a pod's volume is small, and may be far away."""
+    given = os.environ.get(VARIABLE)
+    return (Path(given, name) if given else volume / "scratch").absolute()
 
 
 def number_in(name: str, group: str) -> ConsumerId:

@@ -4,7 +4,6 @@ import argparse
 import shutil
 import signal
 import sys
-import tempfile
 import textwrap
 import time
 from collections.abc import Callable
@@ -19,6 +18,7 @@ from rich.table import Column, Table
 from restow.cli.support.options import Subparsers, duration
 from restow.cli.support.output import PIPE_WIDTH, print_json, right, show, table
 from restow.errors import InvalidInput
+from restow.scratch import temporary
 
 if TYPE_CHECKING:
     from restow.demo.audit import DemoResult
@@ -88,7 +88,7 @@ def run(args: argparse.Namespace) -> int:
     narrate = narrator(sys.stderr if args.json else sys.stdout)
     with place as directory:
         try:
-            result = demonstrate(args.seconds, Path(directory).absolute(), narrate)
+            result = demonstrate(args.seconds, directory.absolute(), narrate)
         except KeyboardInterrupt:
             narrate("interrupted; everything has been stopped")
             raise
@@ -131,9 +131,9 @@ def narrator(stream: TextIO) -> Callable[[str], None]:
     return narrate
 
 
-def _directory(data: Path | None) -> AbstractContextManager[str]:
+def _directory(data: Path | None) -> AbstractContextManager[Path]:
     if data is None:
-        return tempfile.TemporaryDirectory(prefix="restow-demo-", ignore_cleanup_errors=True)
+        return temporary("demo")
     try:
         data.mkdir(parents=True, exist_ok=True)
         found = sorted(entry.name for entry in data.iterdir())
@@ -141,7 +141,7 @@ def _directory(data: Path | None) -> AbstractContextManager[str]:
         raise InvalidInput(f"--data {data} can't be used: {error.strerror}; name a new or empty directory") from None
     if found:
         raise InvalidInput(f"--data {data} holds {found[0]}; name a new or empty directory")
-    return nullcontext(str(data))
+    return nullcontext(data)
 
 
 def _table(result: "DemoResult") -> Table:

@@ -310,6 +310,11 @@ class Kubernetes:
     """Size of each consumer's volume in GiB. It holds a checkpoint and planned cycles, a few kB; tables are
     elsewhere."""
 
+    scratch_gb: Annotated[int, AT_LEAST_1] = 4
+    """Limit of each pod's scratch space in GiB: an `emptyDir` at /tmp for temporary files, Spark's among them. Without
+    one, a consumer could fill the disk of its node. Kubernetes evicts a pod that exceeds it; the consumer then starts
+    again with empty scratch space. A cycle needs some MB, large shuffles and `packages` more."""
+
     storage_class: Annotated[str, DNS_NAME] | None = None
     """The storage class of the volumes. Without it, the cluster's default."""
 

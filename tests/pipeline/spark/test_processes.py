@@ -46,8 +46,15 @@ def test_a_consumer_gets_ready_stores_its_partitions_and_ends_on_sigterm(
     try:
         group.configure(f"[spark]\n{QUICK}\n", pipeline="spark")
         group.write(20, 0, 1)
+        scratch = group.volume(1) / "scratch"
+        left = [scratch / name for name in ("blockmgr-1", "spark-1", "artifacts-1", "tmp1")]
+        for directory in left:
+            directory.mkdir(parents=True)  # as a killed consumer leaves them
         process = group.start(1)
         ready = group.hears(ConsumerReady, 1)
+        assert [directory for directory in left if directory.exists()] == []
+        assert list(scratch.glob("blockmgr-*"))
+        assert list(scratch.glob("spark-*"))
         assert (ready.clean, ready.partitions) == (True, ())
         table = tmp_path / "lake"
         command = group.start_command(1, {0: 5, 1: 0}, TopicService(table=str(table)))

@@ -84,7 +84,7 @@ def test_its_pod_has_its_volumes_and_no_privileges() -> None:
         "volumes": [
             {"name": "config", "configMap": {"name": "lake-config"}},
             {"name": "volume", "persistentVolumeClaim": {"claimName": "lake-consumer-3"}},
-            {"name": "scratch", "emptyDir": {}},
+            {"name": "scratch", "emptyDir": {"sizeLimit": "4Gi"}},
             {"name": "signs", "emptyDir": {"medium": "Memory", "sizeLimit": "1Mi"}},
         ],
         "automountServiceAccountToken": False,
@@ -124,6 +124,7 @@ def test_its_container_gets_its_name_by_the_downward_api_and_has_probes() -> Non
             from_label("RESTOW_CREATION", "restow/creation"),
             {"name": "RESTOW_CORES", "value": "1"},
             {"name": "RESTOW_MEMORY_MB", "value": "1024"},
+            {"name": "RESTOW_SCRATCH", "value": "/tmp"},
             {"name": "RESTOW_SIGNS", "value": "/run/restow"},
         ],
         "resources": {"requests": amounts, "limits": amounts},
@@ -169,6 +170,7 @@ def test_an_update_overrides_restow_toml() -> None:
         "LOG_LEVEL": "$$(HOME)",
         "RESTOW_CORES": "0.25",
         "RESTOW_MEMORY_MB": "3000",
+        "RESTOW_SCRATCH": "/tmp",
         "RESTOW_SIGNS": "/run/restow",
     }
 

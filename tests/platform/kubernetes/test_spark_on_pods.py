@@ -71,6 +71,8 @@ def test_a_consumer_on_spark_stores_everything_once_and_ends_cleanly_when_its_po
     processes = node.processes(group.pod(1), "consumer")
     assert {program(process): user(process) for process in processes} == {"restow": node.user, "java": node.user}
     assert is_root_read_only(processes[0])
+    scratch = node.empty_dir(group.pod(1), "scratch") / f"{group.name}-consumer-1"
+    assert list(scratch.glob("spark-*")), "Spark's temporary files are where the next start removes them"
     for component in ("monitor", "controller", "consumer"):
         group.wait_until(partial(is_ready, group, component))
     group.hold_pods(1)

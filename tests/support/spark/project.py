@@ -48,11 +48,13 @@ class Project:
         assert producer.flush(30) == 0
 
     def restow(self, *arguments: str) -> "subprocess.CompletedProcess[str]":
+        """It leaves no temporary files."""
+        tmp = self.directory / "tmp"
+        tmp.mkdir(exist_ok=True)
         command = [sys.executable, "-m", "restow", *arguments, "--config", "restow.toml"]
-        return subprocess.run(
-            command, cwd=self.directory, capture_output=True, text=True, check=False, timeout=180, env=_environment()
+        environment = {**os.environ, "RESTOW_CORES": "1", "RESTOW_MEMORY_MB": "1024", "TMPDIR": str(tmp)}
+        done = subprocess.run(
+            command, cwd=self.directory, capture_output=True, text=True, check=False, timeout=180, env=environment
         )
-
-
-def _environment() -> dict[str, str]:
-    return {**os.environ, "RESTOW_CORES": "1", "RESTOW_MEMORY_MB": "1024"}
+        assert [file for file in tmp.rglob("*") if file.name != f"restow-{os.getuid()}"] == []
+        return done

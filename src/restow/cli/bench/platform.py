@@ -1,7 +1,6 @@
 """`restow bench platform`: how soon many new consumers are accepted, ready and gone."""
 
 import argparse
-import tempfile
 import time
 from collections.abc import Callable, Collection, Iterator, Sequence
 from contextlib import contextmanager
@@ -20,6 +19,7 @@ from restow.errors import InvalidInput, RestowError
 from restow.model import ConsumerId
 from restow.platform.interface import ConsumerFailing, ConsumerGone, CreateConsumer, DeleteConsumer, Platform
 from restow.protocol.messages import ConsumerReady
+from restow.scratch import temporary
 from restow.settings import Settings
 
 if TYPE_CHECKING:
@@ -110,8 +110,8 @@ def _on_this_machine() -> Iterator[tuple[Settings, Platform]]:
     from restow.kafka.embedded.broker import EmbeddedKafka
     from restow.platform.processes.ending import end_group
 
-    with tempfile.TemporaryDirectory(prefix="restow-bench-") as scratch, EmbeddedKafka() as broker:
-        directory, config = Path(scratch, "data"), Path(scratch, "restow.toml")
+    with temporary("bench") as scratch, EmbeddedKafka() as broker:
+        directory, config = scratch / "data", scratch / "restow.toml"
         config.write_text(
             f'[kafka]\nbootstrap = "{broker.bootstrap}"\n[group]\nname = "bench"\n[consumer]\npipeline = "light"\n'
         )

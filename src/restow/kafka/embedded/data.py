@@ -7,7 +7,6 @@ DIR/node-1/        a node's configuration, log and data
 
 import json
 import shutil
-import tempfile
 import uuid
 from base64 import urlsafe_b64encode
 from dataclasses import dataclass
@@ -17,9 +16,9 @@ from typing import IO
 from restow.durable import try_lock, write_atomically
 from restow.errors import InvalidInput
 from restow.java.jars import KAFKA
+from restow.scratch import LOCK, new_directory
 
 NOTE = "broker.json"
-LOCK = "lock"
 FORMAT = 1
 
 
@@ -41,7 +40,9 @@ class DataDirectory:
 
 
 def temporary_directory(nodes: int) -> DataDirectory:
-    return _open(Path(tempfile.mkdtemp(prefix="restow-broker-")), nodes, temporary=True)
+    """Removed with the broker; after a kill of everything, by the next command that needs such a directory."""
+    with new_directory("broker") as path:
+        return _open(path, nodes, temporary=True)
 
 
 def kept_directory(path: Path, nodes: int) -> DataDirectory:

@@ -2,6 +2,7 @@
 
 import os
 import re
+import shutil
 import signal
 import subprocess
 from collections.abc import Mapping
@@ -33,6 +34,9 @@ appender.stdout.layout.pattern = %d{ISO8601} %p %c{1}: %m%n
 
 ERROR_LINE = re.compile(r" (ERROR|FATAL) |^Caused by|^Exception in|^Error|java\.[a-z.]+\.\w+(Exception|Error):")
 SHOWN_LINES = 5
+
+SCRATCH = "scratch"
+"""In a node's directory: the native libraries that its jars unpack, which a killed node can't remove."""
 
 STOP_WITHIN_S = 30.0
 """A node hands over its leaderships before it stops. Without a quorum it can't."""
@@ -72,6 +76,8 @@ class Node:
     def prepare(self) -> None:
         """Writes the configuration."""
         self.home.mkdir(exist_ok=True)
+        shutil.rmtree(self.home / SCRATCH, ignore_errors=True)
+        (self.home / SCRATCH).mkdir()
         (self.home / "log4j2.properties").write_text(LOGGING)
         lines = (f"{name}={value}\n" for name, value in sorted(self.properties.items()))
         self._configuration.write_text("".join(lines).replace("\\", "\\\\"))
@@ -138,4 +144,4 @@ class Node:
 
 def java_command(java: Path, jars: Path, home: Path) -> tuple[str, ...]:
     logging = f"-Dlog4j2.configurationFile={home / 'log4j2.properties'}"
-    return (str(java), *JVM_OPTIONS, logging, "-cp", f"{jars}/*")
+    return (str(java), *JVM_OPTIONS, logging, f"-Djava.io.tmpdir={home / SCRATCH}", "-cp", f"{jars}/*")

@@ -18,6 +18,7 @@ from restow.pipeline.spark.class_archive import DUMP
 from restow.pipeline.spark.engine import Engine
 from restow.pipeline.spark.prepare import BUILT_WITHIN_S, build_archive
 from restow.pipeline.spark.session import Resources
+from restow.scratch import temporary
 from restow.settings import Group, Kafka, Settings
 
 log = logging.getLogger(__name__)
@@ -27,7 +28,7 @@ RECORD: Final = b'{"type": "warm-up", "version": 1, "at": "2026-01-01T00:00:00Z"
 
 def _run_warm_up() -> None:
     """In the child process."""
-    with EmbeddedKafka() as broker:
+    with temporary("archive"), EmbeddedKafka() as broker:
         kafka = Kafka(broker.bootstrap)
         settings = Settings(kafka, Group("archive"))
         with Admin(kafka) as admin:

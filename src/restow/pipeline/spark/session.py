@@ -115,6 +115,8 @@ def _properties(settings: Settings, resources: Resources, jars: list[Path]) -> d
 
 def _java_options(own: dict[str, str], master: str) -> dict[str, str]:
     options = [f"-Dlog4j2.configurationFile={LOGGING.as_uri()}", *class_archive.options()]
+    # Spark's temporary files and the native libraries that its jars unpack go where Python's do.
+    options.append(f'"-Djava.io.tmpdir={tempfile.gettempdir()}"')
     if master == "local[1]":
         options.append("-XX:+UseSerialGC")  # on one core the concurrent collectors only add work
     if "spark.driver.extraJavaOptions" in own:

@@ -109,6 +109,7 @@ def _environment(given: list[EnvVar], settings: Settings, wanted: ConsumerSettin
         _from_label("RESTOW_CREATION", names.CREATION),
         EnvVar(name="RESTOW_CORES", value=f"{_cores(settings, wanted):g}"),
         EnvVar(name="RESTOW_MEMORY_MB", value=str(_memory_mb(settings, wanted))),
+        EnvVar(name="RESTOW_SCRATCH", value=names.SCRATCH),
         EnvVar(name="RESTOW_SIGNS", value=names.SIGNS),
     ]
     return list({each.name: each for each in (*given, *updated, *own)}.values())
@@ -141,9 +142,13 @@ def _volumes(settings: Settings, consumer: ConsumerId) -> list[Volume]:
     return [
         Volume(name="config", configMap=ConfigMapVolumeSource(name=names.config_map_name(settings))),
         Volume(name="volume", persistentVolumeClaim=PersistentVolumeClaimVolumeSource(claimName=name)),
-        Volume(name="scratch", emptyDir=EmptyDirVolumeSource()),
+        scratch_volume(settings.kubernetes),
         Volume(name="signs", emptyDir=EmptyDirVolumeSource(medium="Memory", sizeLimit="1Mi")),
     ]
+
+
+def scratch_volume(kubernetes: Kubernetes) -> Volume:
+    return Volume(name="scratch", emptyDir=EmptyDirVolumeSource(sizeLimit=f"{kubernetes.scratch_gb}Gi"))
 
 
 def pod_security(kubernetes: Kubernetes) -> PodSecurityContext:

@@ -30,6 +30,7 @@ from restow.platform.kubernetes.pods import (
     is_recent,
     pod_security,
     probe,
+    scratch_volume,
 )
 from restow.settings import Settings
 
@@ -116,6 +117,6 @@ def _volumes(settings: Settings, role: Role) -> list[Volume]:
     return [
         Volume(name="config", configMap=ConfigMapVolumeSource(name=names.config_map_name(settings))),
         *([log] if role == "controller" else []),
-        Volume(name="scratch", emptyDir=EmptyDirVolumeSource()),
+        scratch_volume(settings.kubernetes),
         Volume(name="signs", emptyDir=EmptyDirVolumeSource(medium="Memory", sizeLimit="1Mi")),
     ]
