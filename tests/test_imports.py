@@ -37,7 +37,7 @@ LAYERS = (  # from the ground up: a module imports only from its own layer and f
         "machines",
         (
             *("restow.packing.*", "restow.protocol.*", "restow.settings.*", "restow.platform.*"),
-            *("restow.monitor.*", "restow.controller.*", "restow.consumer.*"),
+            *("restow.monitor.*", "restow.controller.*", "restow.consumer.*", "restow.picture.*"),
         ),
         pure=True,
     ),

@@ -1,0 +1,10 @@
+"""The group's picture: what the controller knows and does, as frozen values that every display is drawn from. Pure.
+
+picture.py      the picture: overview, consumers, partitions, decisions
+chronicle.py    what a picture needs of the past and the controller's state does not keep
+waits.py        what the controller waits for, in words
+lag.py          seconds behind, from the history of end offsets
+drawing.py      state, chronicle and lags -> picture
+parts.py        picture <-> records of <prefix>-status: whole pictures in parts, and changes between them
+publication.py  when to publish a whole picture, and when a change
+"""

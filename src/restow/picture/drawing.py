@@ -1,0 +1,193 @@
+"""Draws the picture: controller's state, chronicle and lags in, picture out. A function of its arguments alone."""
+
+import math
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from typing import Final
+
+from restow.controller.load import loads
+from restow.controller.state import State, View
+from restow.controller.transitions import Phase
+from restow.model import ConsumerId, SortedMapping, TopicPartition
+from restow.picture.chronicle import Chronicle
+from restow.picture.picture import (
+    ConsumerStatus,
+    Lag,
+    Limits,
+    Overview,
+    PartitionStatus,
+    Picture,
+    RaisedFlag,
+)
+from restow.picture.waits import waits
+
+SHRINKS_BY: Final = 1.0
+"""A backlog shrinks if its consumer stores at least this many bytes/s more than producers write."""
+
+
+@dataclass(frozen=True, slots=True)
+class Moment:
+    """What is known of a moment beside the controller's state."""
+
+    group: str
+    controller: str
+    time: str
+    """The wall clock, UTC."""
+    lags: Mapping[TopicPartition, Lag] = field(default_factory=dict)
+    retention_s: Mapping[TopicPartition, float] = field(default_factory=dict)
+    """Seconds until the oldest unread record of a partition is deleted, where that can happen."""
+
+
+def draw(state: State, chronicle: Chronicle, moment: Moment) -> Picture:
+    readers = _readers(state)
+    consumers = _consumers(state, chronicle, moment, readers)
+    return Picture(_overview(state, chronicle, moment), consumers, _partitions(state, chronicle, moment, readers))
+
+
+def _overview(state: State, chronicle: Chronicle, moment: Moment) -> Overview:
+    rules = state.rules.controller
+    return Overview(
+        group=moment.group,
+        controller=moment.controller,
+        epoch=state.epoch or 0,
+        time=moment.time,
+        stage=state.stage,
+        since=chronicle.stage_since,
+        limits=Limits(
+            state.capacity_bytes_per_s, rules.fill_to, rules.trigger, rules.least_consumers, rules.most_consumers
+        ),
+        flags=SortedMapping(
+            {name: RaisedFlag(words, chronicle.flags.get(name, moment.time)) for name, words in state.flags.items()}
+        ),
+        waiting_for=waits(state),
+        speeds_age_s=None if state.measured is None else _rounded(max(0.0, state.time_s - state.measured_s)),
+        decisions=chronicle.decisions,
+    )
+
+
+def _readers(state: State) -> dict[TopicPartition, ConsumerId]:
+    """The consumer that reads each partition, as far as consumers have reported."""
+    return {
+        partition: consumer
+        for consumer, view in state.consumers.items()
+        if view.phase is not Phase.LOST
+        for partition in view.held
+    }
+
+
+def _consumers(
+    state: State, chronicle: Chronicle, moment: Moment, readers: Mapping[TopicPartition, ConsumerId]
+) -> SortedMapping[ConsumerId, ConsumerStatus]:
+    load, wanted = loads(state), state.fingerprint
+    lags: dict[ConsumerId, Lag] = {}
+    for partition, consumer in readers.items():
+        if partition in moment.lags:
+            lags[consumer] = _sum(lags.get(consumer), moment.lags[partition])
+    return SortedMapping(
+        {
+            consumer: _consumer(state, chronicle, moment, consumer, view, load[consumer], lags.get(consumer), wanted)
+            for consumer, view in state.consumers.items()
+        }
+    )
+
+
+def _consumer(
+    state: State,
+    chronicle: Chronicle,
+    moment: Moment,
+    consumer: ConsumerId,
+    view: View,
+    load: float,
+    lag: Lag | None,
+    wanted: str,
+) -> ConsumerStatus:
+    report = view.report
+    return ConsumerStatus(
+        phase=view.phase,
+        since=chronicle.phases.get(consumer, moment.time),
+        partitions=len(view.held),
+        capacity_bytes_per_s=state.capacity_bytes_per_s,
+        load_bytes_per_s=_rounded(load),
+        lag=lag,
+        records_per_s=None if report is None else _rounded(report.records_per_s),
+        bytes_per_s=None if report is None else _rounded(report.bytes_per_s),
+        saturated=report is not None and report.saturated,
+        cycle_s_mean=None if report is None else _rounded(report.cycle_s_mean, 3),
+        cycle_s_max=None if report is None else _rounded(report.cycle_s_max, 3),
+        restarts=chronicle.restarts.get(consumer, 0),
+        settings=view.settings,
+        outdated=view.settings is not None and view.settings != wanted,
+        silent_s=_rounded(max(0.0, state.listened_s - view.heard_s)),
+    )
+
+
+def _sum(so_far: Lag | None, lag: Lag) -> Lag:
+    """Records add up; of seconds the partition that is furthest behind counts."""
+    if so_far is None:
+        return lag
+    worst = max(so_far, lag, key=lambda each: -1.0 if each.seconds is None else each.seconds)
+    return Lag(so_far.records + lag.records, worst.seconds, worst.by_timestamp)
+
+
+def _partitions(
+    state: State, chronicle: Chronicle, moment: Moment, readers: Mapping[TopicPartition, ConsumerId]
+) -> SortedMapping[TopicPartition, PartitionStatus]:
+    catch_up_s = _catch_up_s(state)
+    known = sorted(partition for partition in state.known if state.service_of(partition.topic) is not None)
+    return SortedMapping(
+        {
+            partition: _partition(state, chronicle, moment, partition, readers.get(partition), catch_up_s)
+            for partition in known
+        }
+    )
+
+
+def _partition(
+    state: State,
+    chronicle: Chronicle,
+    moment: Moment,
+    partition: TopicPartition,
+    consumer: ConsumerId | None,
+    catch_up_s: Mapping[ConsumerId, float],
+) -> PartitionStatus:
+    lag = moment.lags.get(partition)
+    place = chronicle.places.get(partition)
+    speed = None if state.measured is None else state.measured.speeds.get(partition)
+    target = None if state.target is None else state.target.get(partition)
+    resting = state.is_resting(partition)
+    return PartitionStatus(
+        consumer=consumer,
+        since=place.since if place is not None and place.consumer == consumer else None,
+        bytes_per_s=None if speed is None else _rounded(speed),
+        lag=lag,
+        catch_up_s=_or_none(catch_up_s.get(consumer)) if lag is not None and lag.records and consumer else None,
+        retention_s=_or_none(moment.retention_s.get(partition)),
+        moving_to=target if target is not None and target != consumer else None,
+        refused_for_s=_rounded(state.refused[partition].until_s - state.time_s) if resting else None,
+    )
+
+
+def _catch_up_s(state: State) -> dict[ConsumerId, float]:
+    """Seconds until each consumer has worked off its backlog, at its present throughput. Left out are consumers
+    whose backlog does not shrink. All backlogs of a consumer shrink together, and end together."""
+    found: dict[ConsumerId, float] = {}
+    if state.measured is None:
+        return found
+    for consumer, view in state.consumers.items():
+        report = view.report
+        if report is None or report.records_per_s <= 0:
+            continue
+        written = math.fsum(state.measured.speeds.get(partition, 0.0) for partition in view.held)
+        room = report.bytes_per_s - written
+        if room >= SHRINKS_BY:
+            behind = sum(report.lag_records.values()) * report.bytes_per_s / report.records_per_s
+            found[consumer] = behind / room
+    return found
+
+
+def _or_none(seconds: float | None) -> float | None:
+    return None if seconds is None else _rounded(seconds)
+
+
+def _rounded(number: float, digits: int = 1) -> float:
+    return round(float(number), digits)
