@@ -200,4 +200,4 @@ def test_any_bytes_on_any_topic_are_a_valid_message_or_are_reported_once_and_ski
     # Not all is noise: each message was read in many guises, and each topic has refused many.
     assert set(seen) == {*MESSAGES, Measurement}
     assert min(seen.values()) > 300, seen
-    assert min(refused[channel.topic(PREFIX)] for channel in CHANNELS) > 5_000, refused
+    assert min(refused[channel.topic(PREFIX)] for channel in CHANNELS if channel.lanes) > 5_000, refused

@@ -22,6 +22,7 @@ from restow.cli import (
     record,
     replay,
     simulate,
+    status,
     study,
 )
 from restow.cli.support.options import Parser
@@ -44,6 +45,7 @@ COMMANDS = (
     monitor,
     controller,
     consumer,
+    status,
     manifests,
     down,
     replay,

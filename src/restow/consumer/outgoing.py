@@ -59,6 +59,7 @@ def report(state: State, now_s: float) -> ConsumerReport:
         cycle_s_mean=window.cycle_s_mean,
         cycle_s_max=window.longest_s,
         gaps=window.gaps,
+        next_offsets=state.positions,
         failures=tuple(failure for failure in state.failures if failure.topic in state.topics),
     )
 

@@ -42,6 +42,7 @@ def _of_monitor(settings: Settings) -> tuple[Acl, ...]:
         Acl("monitor", "Topic", topics.service, ("Read",)),
         Acl("monitor", "Topic", topics.controller, ("Describe",)),
         Acl("monitor", "Topic", topics.query, ("Describe",)),
+        Acl("monitor", "Topic", topics.status, ("Describe",)),
         Acl("monitor", "Group", settings.group.name, ("Describe",)),
     )
 
@@ -54,6 +55,7 @@ def _of_controller(settings: Settings) -> tuple[Acl, ...]:
         Acl("controller", "Topic", topics.query, ("Write", *make)),
         Acl("controller", "Topic", topics.monitor, ("Read", "Create")),
         Acl("controller", "Topic", topics.service, ("Read", "Create")),
+        Acl("controller", "Topic", topics.status, ("Write", "Create")),
         Acl("controller", "TransactionalId", own, ("Describe", "Write")),
         Acl("controller", "Group", own, ("Read",)),
     )
@@ -70,6 +72,7 @@ def _of_consumers(settings: Settings) -> tuple[Acl, ...]:
         Acl("consumer", "Topic", topics.query, ("Read",)),
         Acl("consumer", "Topic", topics.monitor, ("Describe",)),
         Acl("consumer", "Topic", topics.service, ("Describe",)),
+        Acl("consumer", "Topic", topics.status, ("Describe",)),
     )
 
 

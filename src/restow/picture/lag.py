@@ -11,7 +11,16 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Final
 
-from restow.model import TopicPartition
+from restow.model import SortedMapping, TopicPartition
+from restow.picture.picture import Lag
+from restow.protocol.messages import (
+    ConsumerReport,
+    FromConsumer,
+    Offsets,
+    StartConsumingEvent,
+    StateQueryResponse,
+    StopConsumingEvent,
+)
 
 LONGEST_S: Final = 300.0
 MOST_OFFSETS: Final = 8_000_000
@@ -75,3 +84,69 @@ class OffsetHistory:
 def _or_unknown(end: int | None) -> int:
     """A sample that does not have the partition sorts before all that do."""
     return -1 if end is None else end
+
+
+class LagTracker:
+    """The lag of every partition whose position is known, read or not."""
+
+    def __init__(self) -> None:
+        self._history = OffsetHistory()
+        self._positions: dict[TopicPartition, int] = {}
+        self._appended: dict[TopicPartition, tuple[int, float]] = {}
+        """By partition: a position, and when the record at it was appended, by the record's own timestamp."""
+
+    def measured(self, time_s: float, ends: Mapping[TopicPartition, int]) -> None:
+        """New end offsets. `time_s` is when they were measured, on the clock of `lags`."""
+        self._history.add(time_s, ends)
+
+    def heard(self, message: FromConsumer) -> None:
+        """A message of the consumer that holds, or held, its partitions."""
+        match message:
+            case ConsumerReport(lag_records=lags, next_offsets=offsets):
+                self._positions.update(offsets or self._estimated(lags))
+            case StartConsumingEvent(partitions=offsets) | StateQueryResponse(partitions=offsets):
+                self._positions.update(offsets)
+            case StopConsumingEvent(partitions=stopped):
+                known = ((partition, offset) for partition, offset in stopped.items() if offset is not None)
+                self._positions.update(known)
+            case _:
+                pass
+
+    def timestamped(self, partition: TopicPartition, position: int, time_s: float) -> None:
+        """The record at a position has this timestamp, on the clock of `lags`."""
+        self._appended[partition] = (position, time_s)
+
+    def lags(self, now_s: float) -> dict[TopicPartition, Lag]:
+        found: dict[TopicPartition, Lag] = {}
+        for partition, position in self._positions.items():
+            end = self._history.end(partition)
+            if end is not None:
+                records = max(0, end - position)
+                found[partition] = self._lag(partition, position, records, now_s) if records else Lag(0, 0.0)
+        return found
+
+    def untimed(self, now_s: float) -> dict[TopicPartition, int]:
+        """The positions of partitions with a lag whose age only the record's timestamp can tell."""
+        return {
+            partition: position
+            for partition, position in self._positions.items()
+            if self._history.age_s(partition, position, now_s) is None
+            and (self._history.end(partition) or 0) > position
+            and self._appended.get(partition, (None, 0.0))[0] != position
+        }
+
+    def _lag(self, partition: TopicPartition, position: int, records: int, now_s: float) -> Lag:
+        age_s = self._history.age_s(partition, position, now_s)
+        if age_s is not None:
+            return Lag(records, round(age_s, 1))
+        at, appended_s = self._appended.get(partition, (None, 0.0))
+        if at is None or at > position:
+            return Lag(records, None)
+        return Lag(records, round(max(0.0, now_s - appended_s), 1), by_timestamp=True)
+
+    def _estimated(self, lags: Offsets) -> Offsets:
+        """The positions of a consumer that reports lags only, as older ones do."""
+        ends = {partition: self._history.end(partition) for partition in lags}
+        return SortedMapping(
+            {partition: max(0, end - lags[partition]) for partition, end in ends.items() if end is not None}
+        )

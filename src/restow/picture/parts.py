@@ -69,6 +69,15 @@ def change(base: Picture, now: Picture, number: int, change: int) -> PictureReco
     return PictureRecord(CHANGE_KEY, as_json(value))
 
 
+def plain_picture(picture: Picture) -> dict[str, Any]:
+    """The whole picture as one JSON object, as `restow status --json` prints it."""
+    return {
+        "overview": to_plain(picture.overview),
+        "consumers": {str(consumer): to_plain(status) for consumer, status in picture.consumers.items()},
+        "topics": _by_topic((partition, to_plain(status)) for partition, status in picture.partitions.items()),
+    }
+
+
 class Assembler:
     """Puts records together to the newest picture, in the order in which they are read."""
 

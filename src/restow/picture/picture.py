@@ -10,7 +10,6 @@ from typing import Final
 from restow.controller.transitions import Phase, Stage
 from restow.model import ConsumerId, SortedMapping, TopicPartition
 
-
 OPTIONAL: Final = {"left_out_by_default": True}
 """Marks a field that is not written while it has its default: a group may have 50,000 partitions."""
 

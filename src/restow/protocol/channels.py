@@ -1,4 +1,4 @@
-"""The four topics as data: which role writes and reads which messages on which partition.
+"""The five topics as data: which role writes and reads which messages on which partition.
 
 Processes and the simulator decode with it, settings name the topics by it, and docs/protocol.md shows it as a table.
 """
@@ -28,7 +28,7 @@ from restow.protocol.messages import (
 )
 from restow.protocol.records import Foreign, Headers, Undecodable, decode, is_foreign, texts_of
 
-TopicName = Literal["monitor", "controller", "query", "service"]
+TopicName = Literal["monitor", "controller", "query", "service", "status"]
 """The end of a topic's name, after the prefix."""
 
 PER_CONSUMER: Final = "`most_consumers` + 1; grows with the group"
@@ -103,7 +103,13 @@ SERVICE: Final = Channel(
     content="the topics that the group consumes, and what its consumers run as; read from the beginning at each start",
     lanes=(Lane("0", "operators and services", "the controller and the monitor", (ServiceUpdate,)),),
 )
-CHANNELS: Final = (MONITOR, CONTROLLER, QUERY, SERVICE)
+STATUS: Final = Channel(
+    "status",
+    partitions="1, compacted after a day",
+    content="the group's picture, from the controller to every display: picture.md has its records",
+    lanes=(),
+)
+CHANNELS: Final = (MONITOR, CONTROLLER, QUERY, SERVICE, STATUS)
 
 
 def decode_on(

@@ -27,6 +27,8 @@ StartFrom = int | Literal["recover"]
 Offsets = SortedMapping[TopicPartition, int]
 Digests = SortedMapping[str, str]
 
+NO_OFFSETS: Final[Offsets] = SortedMapping()
+
 ADDED: Final = {"left_out_by_default": True}
 """Marks a field that was added later: it is not written while it has its default, so that existing messages keep their
 encoding."""
@@ -374,11 +376,14 @@ class ConsumerReport:
     """Records that it skipped because they were deleted before it read them."""
     failures: tuple[Failure, ...] = field(default=(), metadata=ADDED)
     """The topics that it can't store now."""
+    next_offsets: Offsets = field(default=NO_OFFSETS, metadata=ADDED)
+    """The next offset of each partition that it holds: all records before it are stored."""
 
     def __post_init__(self) -> None:
         checks.at_least(FIRST_CONSUMER, consumer=self.consumer)
         checks.at_least(0, incarnation=self.incarnation)
         checks.offsets("lag_records", self.lag_records)
+        checks.offsets("next_offsets", self.next_offsets)
         checks.finite(
             records_per_s=self.records_per_s,
             bytes_per_s=self.bytes_per_s,

@@ -50,7 +50,7 @@ INTRODUCTION: Final = """\
 
 *Generated from the code by `make docs`; don't edit it.*
 
-The monitor, the controller and the consumers of a group communicate over four Kafka topics of their own. Their names
+The monitor, the controller and the consumers of a group communicate over five Kafka topics of their own. Their names
 start with a prefix: the group's name, unless restow.toml has another one (`[topics] prefix`). This page shows the
 topics of a group called `{prefix}`. Consumers are numbered from 1, and partition i belongs to consumer i; partition 0
 belongs to the controller. All readers use `read_committed`.
@@ -86,7 +86,7 @@ def page(sources: Iterable[str], prefix: str = EXAMPLE_GROUP) -> str:
     examples: dict[type, Message] = {type(message): message for message in EXAMPLES}
     blocks = [INTRODUCTION.format(prefix=prefix), _topics_table(prefix)]
     blocks.append(RECORDS.format(consumers_key=CONSUMERS_KEY))
-    for channel in CHANNELS:
+    for channel in (channel for channel in CHANNELS if channel.lanes):
         blocks.append(f"## On {channel.topic(prefix)}\n")
         for lane in channel.lanes:
             for kind in lane.messages:

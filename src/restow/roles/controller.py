@@ -11,6 +11,7 @@ import socket
 import time
 from collections import deque
 from collections.abc import Callable, Iterable, Sequence
+from contextlib import closing
 from typing import Final
 
 from restow.backoff import News
@@ -53,6 +54,7 @@ from restow.protocol.messages import (
     StateQuery,
 )
 from restow.protocol.records import SkippedRecords, Undecodable, common_version
+from restow.roles.status import GroupStatus
 from restow.settings import Settings
 from restow.waiting import waiting
 
@@ -88,7 +90,9 @@ class ControllerProcess:
     def __init__(self, settings: Settings, platform: Platform, journal: Journal, health: Health) -> None:
         self._settings, self._platform, self._journal, self._health = settings, platform, journal, health
         self._admin = Admin(settings.kafka, ANSWER_WITHIN_S)
-        self._channel = ControllerChannel(settings, f"{socket.gethostname()}-{os.getpid()}", self._pause)
+        name = f"{socket.gethostname()}-{os.getpid()}"
+        self._channel = ControllerChannel(settings, name, self._pause)
+        self._status = GroupStatus(settings, name)
         self._outages = Outages(lambda seconds, _: self._pause(seconds))
         self._should_stop: Callable[[float], bool] = lambda _: False
         self._state: State = begin(
@@ -107,7 +111,7 @@ class ControllerProcess:
         NotAllowed if the brokers reject its credentials or a right is missing at the start."""
         self._should_stop = should_stop
         warm_up()
-        with self._channel, self._admin:
+        with self._channel, self._admin, closing(self._status):
             try:
                 self._begin()
                 while not should_stop(0.0):
@@ -135,9 +139,11 @@ class ControllerProcess:
             before = self._state
             self._state, done = step(before, event)
             self._journal.write(before, event, done, self._state)
+            self._status.follow(before, event, done, self._state)
             effects += done
         _log(effects)
         self._act(effects)
+        self._status.publish(self._state)
         if last is not None:
             self._channel.acted_on(last)
 
@@ -202,6 +208,7 @@ class ControllerProcess:
                 if self._skipped.is_new(message):
                     log.warning("%s", message)
             case Measurement():
+                self._status.measured(message)
                 return SpeedsMeasured.from_measurement(message)
             case ServiceUpdate():
                 return ServiceChanged(message)

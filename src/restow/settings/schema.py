@@ -55,12 +55,12 @@ class Kafka:
 
 @dataclass(frozen=True, slots=True)
 class Topics:
-    """`[topics]`: the four topics over which the roles communicate. The monitor, the controller or a consumer creates
+    """`[topics]`: the five topics over which the roles communicate. The monitor, the controller or a consumer creates
     them."""
 
     prefix: TOPIC_PREFIX | None = None
-    """The topics are named `<prefix>-monitor`, `-controller`, `-query` and `-service`. Without it, the prefix is the
-    group's name, so that groups on one cluster have topics of their own."""
+    """The topics are named `<prefix>-monitor`, `-controller`, `-query`, `-service` and `-status`. Without it, the
+    prefix is the group's name, so that groups on one cluster have topics of their own."""
 
     replication_factor: Annotated[int, AT_LEAST_1] | None = None
     """Replicas of each partition. Without it, the brokers use their default.replication.factor."""
@@ -89,6 +89,10 @@ class Topics:
     @property
     def service(self) -> str:
         return self._named(channels.SERVICE)
+
+    @property
+    def status(self) -> str:
+        return self._named(channels.STATUS)
 
     @property
     def names(self) -> tuple[str, ...]:

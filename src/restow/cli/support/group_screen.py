@@ -1,0 +1,172 @@
+"""Draws a picture of the group on a terminal, for `restow status` and `restow top`: consumers as bars, flags, the last
+decision and what is waited for.
+"""
+
+from collections.abc import Iterator
+from datetime import UTC, datetime
+from typing import Final
+
+from rich.console import Group, RenderableType
+from rich.table import Column
+from rich.text import Text
+
+from restow.cli.support.output import right, table
+from restow.controller.transitions import Phase
+from restow.picture.picture import ConsumerStatus, Decision, Lag, Limits, Overview, Picture
+from restow.text import counted, percent, sized
+
+OUTAGE_AFTER_S: Final = 30.0
+"""A controller publishes every ten seconds: an older picture is of the past."""
+BAR: Final = 24
+FULL, EMPTY = "█", "░"
+MOST_REASONS: Final = 5
+STYLES: Final = {Phase.READY: "green", Phase.LOST: "red", Phase.RESTARTED: "yellow"}
+
+
+def age_s(picture: Picture, now: datetime | None = None) -> float:
+    drawn = datetime.fromisoformat(picture.overview.time)
+    return max(0.0, ((now or datetime.now(UTC)) - drawn).total_seconds())
+
+
+def screen(picture: Picture, now: datetime | None = None, most_consumers: int | None = None) -> RenderableType:
+    """The whole group. `most_consumers` is how many fit on the screen."""
+    now = now or datetime.now(UTC)
+    return Group(*_blocks(picture, now, most_consumers))
+
+
+def _blocks(picture: Picture, now: datetime, most_consumers: int | None) -> Iterator[RenderableType]:
+    overview = picture.overview
+    yield _headline(picture)
+    old_s = age_s(picture, now)
+    if old_s > OUTAGE_AFTER_S:
+        yield Text(
+            f"OUTAGE: no picture for {_span(old_s)}; what follows is as of {_clock(overview.time)}. "
+            f"Does `restow controller` run?",
+            style="bold red",
+        )
+    stage = f"controller {overview.controller}: {overview.stage} for {_since(overview.since, overview.time)}"
+    speeds = "" if overview.speeds_age_s is None else f", speeds {_span(overview.speeds_age_s)} old"
+    yield Text(f"{stage}{speeds}, picture {_span(old_s)} old", style="dim")
+    for name, flag in overview.flags.items():
+        yield Text(f"! {name} for {_since(flag.since, overview.time)}: {flag.words}", style="bold yellow")
+    yield _consumers(picture, most_consumers)
+    unread = sum(status.consumer is None for status in picture.partitions.values())
+    if unread:
+        yield Text(f"{counted(unread, 'partition')} without a consumer", style="yellow")
+    if overview.waiting_for:
+        yield Text("waiting for")
+        yield from (Text(f"  {words}") for words in overview.waiting_for)
+    yield from _decision(overview, now)
+
+
+def _headline(picture: Picture) -> Text:
+    consumers = picture.consumers.values()
+    ready = sum(status.phase is Phase.READY for status in consumers)
+    load = sum(status.load_bytes_per_s for status in consumers)
+    capacity = sum(status.capacity_bytes_per_s for status in consumers)
+    words = [
+        f"group {picture.overview.group}",
+        f"{ready} of {counted(len(picture.consumers), 'consumer')} ready",
+        counted(len(picture.partitions), "partition"),
+        f"load {sized(load)}/s of {sized(capacity)}/s",
+        f"lag {_lag(_worst(picture))}",
+    ]
+    return Text("  ".join(words), style="bold")
+
+
+def _consumers(picture: Picture, most: int | None) -> RenderableType:
+    shown = list(picture.consumers.items())
+    left = 0
+    if most is not None and len(shown) > most:
+        left, shown = len(shown) - most, shown[:most]
+    rows = table(
+        right("consumer"),
+        Column("state"),
+        Column("load", no_wrap=True),
+        right(""),
+        right("partitions"),
+        right("lag"),
+        right("stored"),
+        right("cycle"),
+        right("restarts"),
+        caption=f"and {counted(left, 'consumer')} more" if left else None,
+    )
+    for number, status in shown:
+        rows.add_row(
+            str(number),
+            Text(status.phase + (" (old settings)" if status.outdated else ""), style=STYLES.get(status.phase, "")),
+            _bar(status, picture.overview.limits),
+            percent(status.load_bytes_per_s / status.capacity_bytes_per_s),
+            str(status.partitions),
+            _lag(status.lag) if status.partitions else "",
+            "" if status.bytes_per_s is None else f"{sized(status.bytes_per_s)}/s",
+            "" if status.cycle_s_mean is None else f"{status.cycle_s_mean:.2g} s",
+            str(status.restarts or ""),
+        )
+    return rows
+
+
+def _bar(status: ConsumerStatus, limits: Limits) -> Text:
+    share = status.load_bytes_per_s / status.capacity_bytes_per_s
+    filled = min(BAR, round(share * BAR))
+    style = "red" if share > limits.trigger else "yellow" if share > limits.fill_to else "green"
+    bar = Text(FULL * filled, style=style)
+    return bar.append(EMPTY * (BAR - filled), style="dim")
+
+
+def _decision(overview: Overview, now: datetime) -> Iterator[RenderableType]:
+    if not overview.decisions:
+        yield Text("no decision since this controller began", style="dim")
+        return
+    last = overview.decisions[0]
+    yield Text(f"last decision, {_since(last.time, now.isoformat())} ago: {last.summary}")
+    yield from decision_lines(last, MOST_REASONS)
+
+
+def decision_lines(decision: Decision, most: int | None = None) -> Iterator[Text]:
+    """Its cause and its reasons, the first ones of a long list."""
+    if decision.cause:
+        yield Text(f"  because {decision.cause}")
+    reasons = decision.reasons if most is None else decision.reasons[:most]
+    yield from (Text(f"  {reason}") for reason in reasons)
+    left = len(decision.reasons) - len(reasons) + decision.more_reasons
+    if left:
+        yield Text(f"  and {counted(left, 'reason')} more", style="dim")
+
+
+def _worst(picture: Picture) -> Lag | None:
+    lags = [status.lag for status in picture.partitions.values() if status.lag is not None]
+    if not lags:
+        return None
+    seconds = [lag.seconds for lag in lags if lag.seconds is not None]
+    return Lag(sum(lag.records for lag in lags), max(seconds, default=None))
+
+
+def _lag(lag: Lag | None) -> str:
+    if lag is None:
+        return "unknown"
+    if not lag.records:
+        return "0"
+    seconds = "age unknown" if lag.seconds is None else _span(lag.seconds)
+    return f"{lag.records:,} ({seconds})"
+
+
+def _clock(time: str) -> str:
+    return f"{datetime.fromisoformat(time):%H:%M:%S} UTC"
+
+
+def _since(time: str, now: str) -> str:
+    return _span((datetime.fromisoformat(now) - datetime.fromisoformat(time)).total_seconds())
+
+
+def _span(seconds: float) -> str:
+    """0.4 s, 12 s, 3 min 5 s, 2 h 10 min."""
+    seconds = max(0.0, seconds)
+    if seconds < 10:
+        return f"{seconds:.1f} s"
+    if seconds < 120:
+        return f"{seconds:.0f} s"
+    minutes, rest = divmod(round(seconds), 60)
+    if minutes < 120:
+        return f"{minutes} min {rest} s"
+    return f"{minutes // 60} h {minutes % 60} min"

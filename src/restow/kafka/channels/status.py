@@ -1,0 +1,177 @@
+"""The status topic: publishes the controller's picture, and reads the newest one.
+
+The controller never waits for a picture: a record that can't be delivered is dropped, because a newer one follows
+within seconds. A reader starts near the end of the topic and goes back until it has a whole picture.
+"""
+
+import logging
+import time
+from collections.abc import Iterable
+from types import TracebackType
+from typing import Any, Final, Self
+
+from confluent_kafka import Consumer, KafkaError, KafkaException, Message, Producer
+from confluent_kafka import TopicPartition as Place
+
+from restow.backoff import News
+from restow.errors import InvalidInput, RestowError
+from restow.kafka.clients import make_consumer, make_producer
+from restow.kafka.errors import UNKNOWN_TOPIC, NoAnswer, cause, explained
+from restow.picture.parts import VERSION, Assembler, PictureRecord
+from restow.picture.picture import Picture
+from restow.settings import Settings
+
+log = logging.getLogger(__name__)
+
+DELIVER_WITHIN_S: Final = 10.0
+ANSWER_WITHIN_S: Final = 10.0
+FIRST_BACK: Final = 50
+"""Records to go back at first: a picture of a small group has one part, and a few changes follow it."""
+FURTHER_BACK: Final = 10
+AT_ONCE: Final = 500
+UNDELIVERED: Final = "pictures"
+
+
+class StatusPublisher:
+    def __init__(self, settings: Settings, sender: str) -> None:
+        self._topic = settings.topics.status
+        headers = {"type": "Picture", "version": str(VERSION), "sender": sender, "group": settings.group.name}
+        self._headers = [(name, text.encode(errors="replace")) for name, text in headers.items()]
+        self._news = News()
+        self._producer: Producer = make_producer(
+            settings.kafka,
+            {
+                "compression.type": "zstd",
+                "delivery.timeout.ms": round(DELIVER_WITHIN_S * 1000),
+                "linger.ms": 0,
+                "queue.buffering.max.kbytes": 64 << 10,
+            },
+        )
+
+    def publish(self, records: Iterable[PictureRecord]) -> None:
+        """Hands the records to Kafka's client and returns at once."""
+        try:
+            for record in records:
+                self._producer.produce(
+                    self._topic,
+                    record.value,
+                    record.key,
+                    partition=0,
+                    headers=list(self._headers),
+                    on_delivery=self._delivered,
+                )
+        except BufferError:
+            pass  # the brokers are away; the records before it will be reported as undelivered
+        except KafkaException as exception:
+            self._undelivered(cause(exception))
+        self._producer.poll(0)
+
+    def close(self) -> None:
+        self._producer.flush(1.0)
+
+    def _delivered(self, error: KafkaError | None, _: Message) -> None:
+        if error is not None:
+            self._undelivered(error)
+        elif self._news.is_over(UNDELIVERED):
+            log.info("the group's picture is published again")
+
+    def _undelivered(self, error: KafkaError) -> None:
+        if self._news.is_new(UNDELIVERED, str(error.code())):
+            log.warning("can't publish the group's picture to %s: %s; retrying", self._topic, error.str())
+
+
+class StatusReader:
+    """Follows the picture of a group. Works wherever Kafka can be reached."""
+
+    def __init__(self, settings: Settings) -> None:
+        self._topic, self._bootstrap = settings.topics.status, settings.kafka.bootstrap
+        self._place = Place(self._topic, 0)
+        self._group = settings.group.name
+        self._assembler = Assembler()
+        self._client: Consumer = make_consumer(
+            settings.kafka,
+            {
+                "group.id": f"{settings.group.name}-status",  # never joined: librdkafka wants a name
+                "enable.auto.commit": False,
+                "auto.offset.reset": "earliest",
+                "allow.auto.create.topics": False,
+            },
+        )
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        self._client.close()
+
+    @property
+    def picture(self) -> Picture | None:
+        return self._assembler.picture
+
+    def newest(self) -> Picture | None:
+        """Reads up to the topic's present end. Returns None if there is no picture yet. Raises RestowError."""
+        try:
+            first, end = self._client.get_watermark_offsets(self._place, timeout=ANSWER_WITHIN_S)
+            back = FIRST_BACK
+            while True:
+                start = max(first, end - back)
+                self._read(start, end)
+                if self.picture is not None or start == first:
+                    return self.picture
+                back *= FURTHER_BACK
+        except KafkaException as exception:
+            raise self._explained(cause(exception)) from None
+
+    def follow(self, within_s: float) -> bool:
+        """After `newest`: reads what has arrived, and waits at most this long for it. Returns whether the picture
+        changed."""
+        changed = False
+        for record in self._client.consume(AT_ONCE, timeout=within_s):
+            changed = self._taken(record) or changed
+        return changed
+
+    def _read(self, start: int, end: int) -> None:
+        self._assembler = Assembler()
+        if start >= end:
+            return
+        self._client.assign([Place(self._topic, 0, start)])
+        at, heard_s = start, time.monotonic()
+        while at < end:
+            for record in self._client.consume(AT_ONCE, timeout=1.0):
+                error = record.error()
+                if error is not None and not error.retriable():
+                    raise KafkaException(error)
+                if error is None:
+                    at, heard_s = (record.offset() or 0) + 1, time.monotonic()
+                    self._taken(record)
+            at = max(at, self._position(at))
+            if time.monotonic() - heard_s > ANSWER_WITHIN_S:
+                raise NoAnswer(f"can't read {self._topic}: {self._bootstrap} doesn't answer")
+
+    def _position(self, otherwise: int) -> int:
+        """Where the client is: behind the last record, if compaction has removed those after it."""
+        [place] = self._client.position([self._place])
+        return int(place.offset) if place.offset >= 0 else otherwise
+
+    def _taken(self, record: Any) -> bool:
+        if record.error() is not None or record.value() is None:
+            return False
+        groups = [value for name, value in record.headers() or () if name == "group"]
+        if groups and groups[0] != self._group.encode():
+            return False
+        try:
+            return self._assembler.take(record.value())
+        except InvalidInput as error:
+            log.warning("%s-0 at offset %s was skipped: %s", self._topic, record.offset(), error)
+            return False
+
+    def _explained(self, error: KafkaError) -> RestowError:
+        if error.code() in UNKNOWN_TOPIC:
+            return RestowError(
+                f"there is no topic {self._topic}: no controller of group {self._group} has run on "
+                f"{self._bootstrap} yet; start one with `restow controller`"
+            )
+        doing, right = f"read the group's picture on {self._topic}", f"Read on the topic {self._topic}"
+        return explained(error, doing, right, self._bootstrap)
