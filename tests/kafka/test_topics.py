@@ -22,12 +22,14 @@ def setting_of(kafka: Kafka, topic: str, name: str) -> str:
 
 def test_the_topics_are_created_only_if_they_are_missing(kafka: Kafka, admin: Admin, prefix: str) -> None:
     topics = Topics(prefix, most_consumers=4)
-    names = (topics.monitor, topics.controller, topics.query, topics.service)
+    names = (topics.monitor, topics.controller, topics.query, topics.service, topics.status)
     assert ensure_topics(admin, topics) == names
-    assert partitions_of(admin, prefix) == dict(sorted(zip(names, (1, 5, 5, 1), strict=True)))
+    assert partitions_of(admin, prefix) == dict(sorted(zip(names, (1, 5, 5, 1, 1), strict=True)))
     assert setting_of(kafka, topics.monitor, "retention.ms") == "-1"
     assert setting_of(kafka, topics.monitor, "max.message.bytes") == str(10 << 20)
     assert setting_of(kafka, topics.service, "cleanup.policy") == "compact"
+    assert setting_of(kafka, topics.status, "cleanup.policy") == "compact"
+    assert setting_of(kafka, topics.status, "min.compaction.lag.ms") == "86400000"
     assert setting_of(kafka, topics.controller, "cleanup.policy") == "delete"
     assert ensure_topics(admin, topics) == ()
 

@@ -5,15 +5,19 @@ import shutil
 import signal
 import subprocess
 import sys
+from collections.abc import Sequence
 from itertools import groupby
 
 import pytest
 from tests.support.live_groups import LiveGroup
 
 from restow.controller.effects import ListConsumers, Moved, Noted, Send
-from restow.model import SortedMapping
+from restow.kafka.channels.status import StatusReader
+from restow.model import SortedMapping, TopicPartition
+from restow.picture.picture import Picture
 from restow.platform.interface import RestartConsumer
 from restow.protocol.messages import ConsumerSettings, ServiceUpdate, TopicService
+from restow.settings import read_settings
 
 PATIENT = (60.0, 120.0, 30.0)
 """Long timeouts: consumers are restarted for new settings only, never for being slow."""
@@ -32,11 +36,36 @@ def test_it_grows_moves_and_shrinks_and_stores_everything_once(group: LiveGroup)
     group.produce(orders)
     group.measure(dict.fromkeys(orders, 0.5))
     group.settle(orders, consumers=4)
+    assert_status_shows(group, orders, consumers=4)
     group.produce(orders)
     group.measure(dict.fromkeys(orders, 0.15))
     group.settle(orders, consumers=1)
     group.produce(orders)
     group.audit()
+
+
+def assert_status_shows(group: LiveGroup, partitions: Sequence[TopicPartition], consumers: int) -> None:
+    """Everything that a person at another machine sees of the group is on the status topic."""
+    with StatusReader(read_settings(group.config.read_text(), "restow.toml", {})) as reader:
+
+        def picture() -> Picture:
+            found = reader.newest()
+            assert found is not None
+            return found
+
+        group.eventually(lambda: len(picture().consumers) == consumers)
+        group.eventually(lambda: all(status.consumer is not None for status in picture().partitions.values()))
+        assert tuple(picture().partitions) == tuple(sorted(partitions))
+        assert picture().overview.decisions[0].summary.startswith(f"1 -> {consumers} consumers")
+        assert all(status.since is not None for status in picture().partitions.values())
+    run = subprocess.run(
+        [sys.executable, "-m", "restow", "status", "--config", str(group.config)],
+        check=False,
+        capture_output=True,
+        text=True,
+    )
+    assert run.returncode == 0, run.stderr
+    assert f"group {group.name}  {consumers} of {consumers} consumers ready" in run.stdout
 
 
 def test_a_new_topic_is_added_during_a_move(group: LiveGroup) -> None:
