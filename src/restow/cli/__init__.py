@@ -8,6 +8,7 @@ monitor.py     `restow monitor`: write speeds of partitions
 controller.py  `restow controller`: the group's size and assignment
 consumer.py    `restow consumer`: one member of the group
 status.py      `restow status`: the group on one screen
+top.py         `restow top`: the same, live
 manifests.py   `restow manifests`: Kubernetes objects as YAML
 down.py        `restow down`: ends a group on this machine
 replay.py      `restow replay`: an event log, run again and explained

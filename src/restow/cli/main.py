@@ -24,6 +24,7 @@ from restow.cli import (
     simulate,
     status,
     study,
+    top,
 )
 from restow.cli.support.options import Parser
 from restow.errors import RestowError
@@ -46,6 +47,7 @@ COMMANDS = (
     controller,
     consumer,
     status,
+    top,
     manifests,
     down,
     replay,

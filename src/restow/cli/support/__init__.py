@@ -4,6 +4,8 @@ options.py           option types, and a parser that answers a mistake with one 
 output.py            JSON and tables on stdout, notes and progress on stderr
 config.py            finds and reads restow.toml
 group_screen.py      a picture of the group on a terminal
+keys.py              single keys from the terminal
+scroll.py            which rows of a long list are on the screen
 packer.py            loads the packer, or compiles it with a line that says so
 stopping.py          SIGINT and SIGTERM
 transforms_path.py   makes the transforms beside restow.toml importable

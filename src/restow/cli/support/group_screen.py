@@ -20,6 +20,9 @@ OUTAGE_AFTER_S: Final = 30.0
 BAR: Final = 24
 FULL, EMPTY = "█", "░"
 MOST_REASONS: Final = 5
+ALL: Final = slice(None)
+TABLE_LINES: Final = 5
+"""Of the table's header, rules and caption."""
 STYLES: Final = {Phase.READY: "green", Phase.LOST: "red", Phase.RESTARTED: "yellow"}
 
 
@@ -28,13 +31,22 @@ def age_s(picture: Picture, now: datetime | None = None) -> float:
     return max(0.0, ((now or datetime.now(UTC)) - drawn).total_seconds())
 
 
-def screen(picture: Picture, now: datetime | None = None, most_consumers: int | None = None) -> RenderableType:
-    """The whole group. `most_consumers` is how many fit on the screen."""
+def screen(picture: Picture, now: datetime | None = None, shown: slice = ALL) -> RenderableType:
+    """The whole group; `shown` are the consumers that fit."""
     now = now or datetime.now(UTC)
-    return Group(*_blocks(picture, now, most_consumers))
+    return Group(*_blocks(picture, now, shown))
 
 
-def _blocks(picture: Picture, now: datetime, most_consumers: int | None) -> Iterator[RenderableType]:
+def lines_beside_consumers(picture: Picture) -> int:
+    """How many lines the screen has beside one for each consumer, if none is longer than the screen is wide."""
+    overview = picture.overview
+    decision = overview.decisions[0] if overview.decisions else None
+    reasons = 0 if decision is None else 2 + min(MOST_REASONS, len(decision.reasons))
+    waits = len(overview.waiting_for) + bool(overview.waiting_for)
+    return TABLE_LINES + 3 + len(overview.flags) + waits + reasons
+
+
+def _blocks(picture: Picture, now: datetime, shown: slice) -> Iterator[RenderableType]:
     overview = picture.overview
     yield _headline(picture)
     old_s = age_s(picture, now)
@@ -49,7 +61,7 @@ def _blocks(picture: Picture, now: datetime, most_consumers: int | None) -> Iter
     yield Text(f"{stage}{speeds}, picture {_span(old_s)} old", style="dim")
     for name, flag in overview.flags.items():
         yield Text(f"! {name} for {_since(flag.since, overview.time)}: {flag.words}", style="bold yellow")
-    yield _consumers(picture, most_consumers)
+    yield _consumers(picture, shown)
     unread = sum(status.consumer is None for status in picture.partitions.values())
     if unread:
         yield Text(f"{counted(unread, 'partition')} without a consumer", style="yellow")
@@ -74,11 +86,9 @@ def _headline(picture: Picture) -> Text:
     return Text("  ".join(words), style="bold")
 
 
-def _consumers(picture: Picture, most: int | None) -> RenderableType:
-    shown = list(picture.consumers.items())
-    left = 0
-    if most is not None and len(shown) > most:
-        left, shown = len(shown) - most, shown[:most]
+def _consumers(picture: Picture, shown: slice) -> RenderableType:
+    every = list(picture.consumers.items())
+    some = every[shown]
     rows = table(
         right("consumer"),
         Column("state"),
@@ -89,9 +99,9 @@ def _consumers(picture: Picture, most: int | None) -> RenderableType:
         right("stored"),
         right("cycle"),
         right("restarts"),
-        caption=f"and {counted(left, 'consumer')} more" if left else None,
+        caption=f"{len(some)} of {counted(len(every), 'consumer')} shown" if len(some) < len(every) else None,
     )
-    for number, status in shown:
+    for number, status in some:
         rows.add_row(
             str(number),
             Text(status.phase + (" (old settings)" if status.outdated else ""), style=STYLES.get(status.phase, "")),

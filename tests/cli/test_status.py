@@ -1,0 +1,142 @@
+"""`restow status` and `restow top` against a real broker: the newest picture, from wherever Kafka can be reached."""
+
+import json
+import os
+import pty
+import subprocess
+import sys
+from collections.abc import Iterable
+from dataclasses import replace
+from datetime import UTC, datetime, timedelta
+from pathlib import Path
+from typing import Any
+
+import pytest
+from tests.support.picture_driver import pair
+
+from restow.cli import main
+from restow.kafka.admin import Admin
+from restow.kafka.channels.status import StatusPublisher, StatusReader
+from restow.kafka.topics import ensure_topics
+from restow.model import SortedMapping, TopicPartition
+from restow.picture.parts import PictureRecord, change, whole
+from restow.picture.picture import PartitionStatus, Picture
+from restow.settings import Kafka, Settings, read_settings
+
+
+def config(tmp_path: Path, kafka: Kafka, prefix: str) -> Path:
+    file = tmp_path / "restow.toml"
+    file.write_text(f'[kafka]\nbootstrap = "{kafka.bootstrap}"\n[group]\nname = "{prefix}"\n')
+    return file
+
+
+def settings_in(file: Path) -> Settings:
+    return read_settings(file.read_text(), str(file), {})
+
+
+def drawn(seconds_ago: float = 0.0, partitions: int = 4) -> Picture:
+    time = (datetime.now(UTC) - timedelta(seconds=seconds_ago)).isoformat(timespec="milliseconds")
+    picture = pair().picture()
+    rows = {TopicPartition("a", number): PartitionStatus(None, None, 1.0) for number in range(partitions)}
+    overview = replace(picture.overview, time=time, since=time)
+    return replace(picture, overview=overview, partitions=SortedMapping(rows))
+
+
+def publish(settings: Settings, records: Iterable[PictureRecord]) -> None:
+    publisher = StatusPublisher(settings, "host-7")
+    publisher.publish(records)
+    publisher.close()
+
+
+def ask(capsys: pytest.CaptureFixture[str], file: Path) -> tuple[int, Any]:
+    code = main(["status", "--json", "--config", str(file)])
+    return code, json.loads(capsys.readouterr().out)
+
+
+def test_it_shows_the_newest_picture_of_many_in_parts(
+    tmp_path: Path, kafka: Kafka, admin: Admin, prefix: str, capsys: pytest.CaptureFixture[str]
+) -> None:
+    file = config(tmp_path, kafka, prefix)
+    settings = settings_in(file)
+    ensure_topics(admin, settings.topics)
+    for number in range(1, 4):
+        publish(settings, whole(drawn(partitions=2000 + number), number, largest_bytes=2_000))
+    code, shown = ask(capsys, file)
+    assert (code, shown["outage"], len(shown["topics"]["a"])) == (0, False, 2003)
+    base = drawn(partitions=2003)
+    now = replace(base, partitions=SortedMapping(dict(list(base.partitions.items())[:-1])))
+    publish(settings, [change(base, now, 3, 1)])
+    assert len(ask(capsys, file)[1]["topics"]["a"]) == 2002
+    assert main(["status", "--config", str(file)]) == 0
+    assert capsys.readouterr().out.startswith("group shop  2 of 2 consumers ready  2,002 partitions")
+
+
+def test_an_old_picture_is_an_outage_and_the_exit_code_says_so(
+    tmp_path: Path, kafka: Kafka, admin: Admin, prefix: str, capsys: pytest.CaptureFixture[str]
+) -> None:
+    file = config(tmp_path, kafka, prefix)
+    settings = settings_in(file)
+    ensure_topics(admin, settings.topics)
+    publish(settings, whole(drawn(seconds_ago=3600), 1))
+    code, shown = ask(capsys, file)
+    assert (code, shown["outage"]) == (1, True)
+    assert shown["age_s"] >= 3600
+    assert main(["status", "--config", str(file)]) == 1
+    assert "OUTAGE: no picture for 60 min" in capsys.readouterr().out
+
+
+def test_without_a_topic_or_a_picture_it_says_what_is_missing(
+    tmp_path: Path, kafka: Kafka, admin: Admin, prefix: str, capsys: pytest.CaptureFixture[str]
+) -> None:
+    file = config(tmp_path, kafka, prefix)
+    assert main(["status", "--config", str(file)]) != 0
+    assert f"there is no topic {prefix}-status: no controller of group {prefix} has run" in capsys.readouterr().err
+    ensure_topics(admin, settings_in(file).topics)
+    assert main(["status", "--config", str(file)]) != 0
+    assert f"{prefix}-status has no picture yet" in capsys.readouterr().err
+
+
+def test_another_groups_picture_is_not_shown(tmp_path: Path, kafka: Kafka, admin: Admin, prefix: str) -> None:
+    settings = settings_in(config(tmp_path, kafka, prefix))
+    ensure_topics(admin, settings.topics)
+    publish(settings, whole(drawn(partitions=3), 1))
+    foreign = replace(settings, group=replace(settings.group, name="other"))
+    publish(foreign, whole(drawn(partitions=9), 2))
+    with StatusReader(settings) as reader:
+        picture = reader.newest()
+    assert picture is not None
+    assert len(picture.partitions) == 3
+
+
+def test_top_follows_the_group_on_a_terminal_until_q(tmp_path: Path, kafka: Kafka, admin: Admin, prefix: str) -> None:
+    file = config(tmp_path, kafka, prefix)
+    settings = settings_in(file)
+    ensure_topics(admin, settings.topics)
+    publish(settings, whole(drawn(partitions=3), 1))
+    terminal, inside = pty.openpty()
+    environment = {**os.environ, "TERM": "xterm", "COLUMNS": "120", "LINES": "40"}
+    command = [sys.executable, "-m", "restow", "top", "--config", str(file)]
+    with subprocess.Popen(command, stdin=inside, stdout=inside, stderr=inside, env=environment) as process:
+        os.close(inside)
+        output = b""
+        while b"3 partitions" not in output:
+            output += os.read(terminal, 65536)
+        publish(settings, whole(drawn(partitions=7), 2))
+        while b"7 partitions" not in output:
+            output += os.read(terminal, 65536)
+        os.write(terminal, b"q")
+        while process.poll() is None:
+            try:
+                output += os.read(terminal, 65536)
+            except OSError:  # the other end is closed
+                break
+        assert process.wait(60) == 0, output[-2000:]
+    os.close(terminal)
+
+
+def test_top_needs_a_terminal(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("sys.stdout.isatty", lambda: False)
+    assert main(["top", "--config", str(config(tmp_path, Kafka("localhost:9092"), "shop"))]) == 2
+    assert "restow top needs a terminal; `restow status` prints the group once" in capsys.readouterr().err
