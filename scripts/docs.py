@@ -7,6 +7,8 @@ from pathlib import Path
 from typing import Final
 
 from restow.controller import diagram, effects, events, transitions
+from restow.picture import picture
+from restow.picture import reference as picture_reference
 from restow.platform import interface
 from restow.protocol import measurement, messages, reference
 from restow.settings import reference as settings_reference
@@ -27,10 +29,15 @@ def settings() -> str:
     return settings_reference.page(map(inspect.getsource, (schema, messages)))
 
 
+def group_picture() -> str:
+    return picture_reference.page([inspect.getsource(picture)])
+
+
 PAGES: Final[Mapping[str, Callable[[], str]]] = {
     "protocol.md": protocol,
     "controller.md": controller,
     "settings.md": settings,
+    "picture.md": group_picture,
 }
 
 

@@ -7,6 +7,7 @@ packing/                which partition goes to which consumer
 protocol/, settings/    the messages between the roles; restow.toml
 monitor/                measures how fast partitions are written
 controller/, consumer/  the state machines of these two roles
+picture/                what the controller knows and does, for every display
 platform/               where consumers run: the interface, local processes, Kubernetes
 
 The same machines under test:

@@ -19,7 +19,7 @@ from restow.kafka.admin import Admin
 from restow.kafka.channels.status import StatusPublisher, StatusReader
 from restow.kafka.topics import ensure_topics
 from restow.model import SortedMapping, TopicPartition
-from restow.picture.parts import PictureRecord, change, whole
+from restow.picture.parts import Assembler, PictureRecord, change, headers_of, whole
 from restow.picture.picture import PartitionStatus, Picture
 from restow.settings import Kafka, Settings, read_settings
 
@@ -43,7 +43,7 @@ def drawn(seconds_ago: float = 0.0, partitions: int = 4) -> Picture:
 
 
 def publish(settings: Settings, records: Iterable[PictureRecord]) -> None:
-    publisher = StatusPublisher(settings, "host-7")
+    publisher = StatusPublisher(settings, headers_of("host-7", settings.group.name))
     publisher.publish(records)
     publisher.close()
 
@@ -102,7 +102,7 @@ def test_another_groups_picture_is_not_shown(tmp_path: Path, kafka: Kafka, admin
     publish(settings, whole(drawn(partitions=3), 1))
     foreign = replace(settings, group=replace(settings.group, name="other"))
     publish(foreign, whole(drawn(partitions=9), 2))
-    with StatusReader(settings) as reader:
+    with StatusReader(settings, Assembler) as reader:
         picture = reader.newest()
     assert picture is not None
     assert len(picture.partitions) == 3

@@ -14,6 +14,7 @@ from tests.support.live_groups import LiveGroup
 from restow.controller.effects import ListConsumers, Moved, Noted, Send
 from restow.kafka.channels.status import StatusReader
 from restow.model import SortedMapping, TopicPartition
+from restow.picture.parts import Assembler
 from restow.picture.picture import Picture
 from restow.platform.interface import RestartConsumer
 from restow.protocol.messages import ConsumerSettings, ServiceUpdate, TopicService
@@ -46,7 +47,7 @@ def test_it_grows_moves_and_shrinks_and_stores_everything_once(group: LiveGroup)
 
 def assert_status_shows(group: LiveGroup, partitions: Sequence[TopicPartition], consumers: int) -> None:
     """Everything that a person at another machine sees of the group is on the status topic."""
-    with StatusReader(read_settings(group.config.read_text(), "restow.toml", {})) as reader:
+    with StatusReader(read_settings(group.config.read_text(), "restow.toml", {}), Assembler) as reader:
 
         def picture() -> Picture:
             found = reader.newest()

@@ -41,9 +41,9 @@ def run(args: argparse.Namespace) -> int:
     # Kafka's client takes longer to load than most commands take to run, so only this command loads it.
     from restow.cli.support.group_screen import OUTAGE_AFTER_S, age_s, screen
     from restow.kafka.channels.status import StatusReader
-    from restow.picture.parts import plain_picture
+    from restow.picture.parts import Assembler, plain_picture
 
-    with StatusReader(settings) as reader:
+    with StatusReader(settings, Assembler) as reader:
         picture = reader.newest()
     if picture is None:
         raise RestowError(

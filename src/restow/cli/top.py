@@ -50,11 +50,12 @@ def run(args: argparse.Namespace) -> int:
     from restow.cli.support.keys import pressed, single_keys
     from restow.cli.support.scroll import Scroll
     from restow.kafka.channels.status import StatusReader
+    from restow.picture.parts import Assembler
 
     console = Console(markup=False, emoji=False, highlight=False)
     scroll = Scroll()
     waiting = Text(f"waiting for the first picture on {settings.topics.status}; does `restow controller` run?")
-    with StatusReader(settings) as reader, single_keys():
+    with StatusReader(settings, Assembler) as reader, single_keys():
         reader.newest()
         with Live(console=console, screen=True, auto_refresh=False, vertical_overflow="crop") as live:
             due_s = 0.0

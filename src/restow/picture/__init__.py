@@ -6,5 +6,6 @@ waits.py        what the controller waits for, in words
 lag.py          seconds behind, from the history of end offsets
 drawing.py      state, chronicle and lags -> picture
 parts.py        picture <-> records of <prefix>-status: whole pictures in parts, and changes between them
+reference.py    docs/picture.md, generated from the types
 publication.py  when to publish a whole picture, and when a change
 """

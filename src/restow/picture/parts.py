@@ -16,9 +16,8 @@ The topic is compacted, with a day of lag: the newest picture is always there, a
 """
 
 from collections.abc import Callable, Iterator, Mapping
-from dataclasses import dataclass
 from operator import attrgetter
-from typing import Any, Final
+from typing import Any, Final, NamedTuple
 
 from restow.errors import InvalidInput
 from restow.model import ConsumerId, SortedMapping, TopicPartition
@@ -36,10 +35,13 @@ PARTITION_NEWS: Final = attrgetter("consumer", "moving_to")
 Rows = dict[str, Any]
 
 
-@dataclass(frozen=True, slots=True)
-class PictureRecord:
+class PictureRecord(NamedTuple):
     key: bytes
     value: bytes
+
+
+def headers_of(sender: str, group: str) -> dict[str, str]:
+    return {"type": Picture.__name__, "version": str(VERSION), "sender": sender, "group": group}
 
 
 def whole(picture: Picture, number: int, largest_bytes: int = LARGEST_PART_BYTES) -> tuple[PictureRecord, ...]:

@@ -19,7 +19,9 @@ class RaisedFlag:
     """A condition that operators should know of."""
 
     words: str
+    """What is wrong, and what the controller does about it."""
     since: str
+    """When it was raised."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -27,6 +29,7 @@ class Decision:
     """A plan that changed the assignment."""
 
     time: str
+    """When it was made."""
     cause: str
     """Why the controller planned."""
     summary: str
@@ -48,7 +51,9 @@ class Limits:
     trigger: float
     """Above this part of its capacity a consumer is overloaded."""
     least_consumers: int
+    """The group never has fewer consumers."""
     most_consumers: int | None
+    """The group never has more; null if only the load limits it."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -58,7 +63,7 @@ class Lag:
     records: int
     """Records that are not in the table yet."""
     seconds: float | None
-    """The age of the oldest of them; None if it is not known."""
+    """The age of the oldest of them; null if it is not known."""
     by_timestamp: bool = field(default=False, metadata=OPTIONAL)
     """Whether `seconds` comes from the record's own timestamp, because the record is older than the history of end
     offsets."""
@@ -66,21 +71,30 @@ class Lag:
 
 @dataclass(frozen=True, slots=True)
 class ConsumerStatus:
+    """One consumer."""
+
     phase: Phase
+    """The controller's view of it; controller.md has the phases."""
     since: str
     """When it entered the phase, or when this controller first saw it in it."""
     partitions: int
+    """How many it holds."""
     capacity_bytes_per_s: float
+    """What it sustains."""
     load_bytes_per_s: float
     """The speeds of its partitions, and their backlogs spread over the catch-up time."""
     lag: Lag | None = field(default=None, metadata=OPTIONAL)
     """All records behind, and the seconds of the partition that is furthest behind."""
     records_per_s: float | None = field(default=None, metadata=OPTIONAL)
+    """Throughput since its report before the last; null before its first."""
     bytes_per_s: float | None = field(default=None, metadata=OPTIONAL)
-    """Throughput since its last report; None before its first."""
+    """The same in bytes of Kafka's log."""
     saturated: bool = field(default=False, metadata=OPTIONAL)
+    """Whether it worked without idling."""
     cycle_s_mean: float | None = field(default=None, metadata=OPTIONAL)
+    """Mean duration of its cycles, from reading to stored."""
     cycle_s_max: float | None = field(default=None, metadata=OPTIONAL)
+    """Duration of the slowest."""
     restarts: int = field(default=0, metadata=OPTIONAL)
     """Restarts that this controller has seen."""
     settings: str | None = None
@@ -93,17 +107,20 @@ class ConsumerStatus:
 
 @dataclass(frozen=True, slots=True)
 class PartitionStatus:
+    """One partition of a consumed topic."""
+
     consumer: ConsumerId | None
-    """The consumer that reads it; None if no consumer does."""
+    """The consumer that reads it; null if no consumer does."""
     since: str | None
-    """When that consumer started it, or lost it; None if this was before the controller began."""
+    """When that consumer started it, or lost it; null if this was before the controller began."""
     bytes_per_s: float | None
-    """Its write speed; None if it was never measured."""
+    """Its write speed; null if it was never measured."""
     lag: Lag | None = field(default=None, metadata=OPTIONAL)
+    """How far it is behind; null if its position is not known."""
     catch_up_s: float | None = field(default=None, metadata=OPTIONAL)
-    """Seconds until the lag is 0 at the present throughput; None if the lag does not shrink, or is 0."""
+    """Seconds until the lag is 0 at the present throughput; null if the lag does not shrink, or is 0."""
     retention_s: float | None = field(default=None, metadata=OPTIONAL)
-    """Seconds until the oldest unread record is deleted; None if it never is, or the lag is 0."""
+    """Seconds until the oldest unread record is deleted; null if it never is, or the lag is 0."""
     moving_to: ConsumerId | None = field(default=None, metadata=OPTIONAL)
     """The consumer that the present plan gives it to, if another than the one that reads it."""
     refused_for_s: float | None = field(default=None, metadata=OPTIONAL)
@@ -115,20 +132,25 @@ class Overview:
     """The group on one line, its flags and its decisions."""
 
     group: str
+    """The group's name."""
     controller: str
     """The controller's host and process."""
     epoch: int
+    """The epoch of the controller."""
     time: str
     """When the picture was drawn."""
     stage: Stage
+    """What the controller is doing; controller.md has the stages."""
     since: str
     """When the controller entered the stage."""
     limits: Limits
+    """The settings by which load is judged."""
     flags: SortedMapping[str, RaisedFlag] = field(default_factory=SortedMapping)
+    """Conditions that operators should know of, by name."""
     waiting_for: tuple[str, ...] = ()
     """What the next change depends on."""
     speeds_age_s: float | None = None
-    """The age of the newest measurement; None before the first."""
+    """The age of the newest measurement; null before the first."""
     decisions: tuple[Decision, ...] = ()
     """The last ones, newest first."""
 

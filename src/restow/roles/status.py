@@ -14,6 +14,7 @@ from restow.kafka.channels.status import StatusPublisher
 from restow.picture.chronicle import Chronicle
 from restow.picture.drawing import Moment, draw
 from restow.picture.lag import LagTracker
+from restow.picture.parts import headers_of
 from restow.picture.publication import Publication
 from restow.protocol.measurement import Measurement
 from restow.settings import Settings
@@ -23,7 +24,7 @@ class GroupStatus:
     def __init__(self, settings: Settings, controller: str) -> None:
         """`controller` is the name by which people know this process."""
         self._group, self._controller = settings.group.name, controller
-        self._publisher = StatusPublisher(settings, controller)
+        self._publisher = StatusPublisher(settings, headers_of(controller, self._group))
         self._publication = Publication()
         self._chronicle = Chronicle(_now())
         self._lags = LagTracker()

@@ -1,4 +1,5 @@
-"""The status topic: publishes the controller's picture, and reads the newest one.
+"""The status topic: publishes the controller's picture, and reads the newest one. What a picture is, `restow.picture`
+defines: here it is keys and values.
 
 The controller never waits for a picture: a record that can't be delivered is dropped, because a newer one follows
 within seconds. A reader starts near the end of the topic and goes back until it has a whole picture.
@@ -6,9 +7,9 @@ within seconds. A reader starts near the end of the topic and goes back until it
 
 import logging
 import time
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable, Mapping
 from types import TracebackType
-from typing import Any, Final, Self
+from typing import Any, Final, Generic, Protocol, Self, TypeVar
 
 from confluent_kafka import Consumer, KafkaError, KafkaException, Message, Producer
 from confluent_kafka import TopicPartition as Place
@@ -17,8 +18,6 @@ from restow.backoff import News
 from restow.errors import InvalidInput, RestowError
 from restow.kafka.clients import make_consumer, make_producer
 from restow.kafka.errors import UNKNOWN_TOPIC, NoAnswer, cause, explained
-from restow.picture.parts import VERSION, Assembler, PictureRecord
-from restow.picture.picture import Picture
 from restow.settings import Settings
 
 log = logging.getLogger(__name__)
@@ -31,11 +30,23 @@ FURTHER_BACK: Final = 10
 AT_ONCE: Final = 500
 UNDELIVERED: Final = "pictures"
 
+P_co = TypeVar("P_co", covariant=True)
+
+
+class Assembler(Protocol[P_co]):
+    """Puts the values of records together to a picture."""
+
+    @property
+    def picture(self) -> P_co | None:
+        """The newest one; None before the first is whole."""
+
+    def take(self, value: bytes, /) -> bool:
+        """Returns whether the picture changed. Raises InvalidInput if this is no record of a picture."""
+
 
 class StatusPublisher:
-    def __init__(self, settings: Settings, sender: str) -> None:
+    def __init__(self, settings: Settings, headers: Mapping[str, str]) -> None:
         self._topic = settings.topics.status
-        headers = {"type": "Picture", "version": str(VERSION), "sender": sender, "group": settings.group.name}
         self._headers = [(name, text.encode(errors="replace")) for name, text in headers.items()]
         self._news = News()
         self._producer: Producer = make_producer(
@@ -48,14 +59,14 @@ class StatusPublisher:
             },
         )
 
-    def publish(self, records: Iterable[PictureRecord]) -> None:
-        """Hands the records to Kafka's client and returns at once."""
+    def publish(self, records: Iterable[tuple[bytes, bytes]]) -> None:
+        """Hands the records, keys and values, to Kafka's client and returns at once."""
         try:
-            for record in records:
+            for key, value in records:
                 self._producer.produce(
                     self._topic,
-                    record.value,
-                    record.key,
+                    value,
+                    key,
                     partition=0,
                     headers=list(self._headers),
                     on_delivery=self._delivered,
@@ -80,14 +91,14 @@ class StatusPublisher:
             log.warning("can't publish the group's picture to %s: %s; retrying", self._topic, error.str())
 
 
-class StatusReader:
+class StatusReader(Generic[P_co]):
     """Follows the picture of a group. Works wherever Kafka can be reached."""
 
-    def __init__(self, settings: Settings) -> None:
+    def __init__(self, settings: Settings, assembler: Callable[[], Assembler[P_co]]) -> None:
         self._topic, self._bootstrap = settings.topics.status, settings.kafka.bootstrap
         self._place = Place(self._topic, 0)
         self._group = settings.group.name
-        self._assembler = Assembler()
+        self._new_assembler, self._assembler = assembler, assembler()
         self._client: Consumer = make_consumer(
             settings.kafka,
             {
@@ -107,10 +118,10 @@ class StatusReader:
         self._client.close()
 
     @property
-    def picture(self) -> Picture | None:
+    def picture(self) -> P_co | None:
         return self._assembler.picture
 
-    def newest(self) -> Picture | None:
+    def newest(self) -> P_co | None:
         """Reads up to the topic's present end. Returns None if there is no picture yet. Raises RestowError."""
         try:
             first, end = self._client.get_watermark_offsets(self._place, timeout=ANSWER_WITHIN_S)
@@ -133,7 +144,7 @@ class StatusReader:
         return changed
 
     def _read(self, start: int, end: int) -> None:
-        self._assembler = Assembler()
+        self._assembler = self._new_assembler()
         if start >= end:
             return
         self._client.assign([Place(self._topic, 0, start)])
