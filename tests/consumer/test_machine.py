@@ -428,6 +428,7 @@ def test_it_reports_what_it_did_since_its_last_report(reading: World) -> None:
                 saturated=True,
                 cycle_s_mean=2.0,
                 cycle_s_max=3.0,
+                next_offsets=reading.state.positions,
             )
         ),
     )

@@ -20,9 +20,14 @@ def test_the_topics_of_every_group_on_a_cluster_are_known() -> None:
     assert topics_of_groups(others) == set()
 
 
-@pytest.mark.parametrize("missing", LAKE)
+@pytest.mark.parametrize("missing", [name for name in LAKE if name != "lake-status"])
 def test_a_prefix_without_all_of_a_group_s_topics_is_no_group_s(missing: str) -> None:
     assert topics_of_groups(name for name in LAKE if name != missing) == set()
+
+
+def test_a_group_of_a_version_without_a_status_topic_is_known() -> None:
+    older = [name for name in LAKE if name != "lake-status"]
+    assert topics_of_groups(older) >= set(older)
 
 
 def test_a_pattern_matches_neither_kafka_s_topics_nor_restow_s_and_a_name_means_any() -> None:
@@ -51,5 +56,5 @@ def test_the_monitor_measures_a_group_s_own_topic_by_its_name() -> None:
 def test_a_group_names_all_its_topics() -> None:
     assert Settings(Kafka("k:1"), Group("lake")).topics.names == (
         *("lake-monitor", "lake-controller"),
-        *("lake-query", "lake-service"),
+        *("lake-query", "lake-service", "lake-status"),
     )
