@@ -54,7 +54,8 @@ LAYERS = (  # from the ground up: a module imports only from its own layer and f
         "processes",
         (
             *("restow.roles.*", "restow.demo.*", "restow.study.monitor_live"),
-            *("restow.controller.journal", "restow.consumer.volume"),  # the files of their roles
+            *("restow.controller.journal", "restow.controller.segments", "restow.controller.history"),  # files
+            "restow.consumer.volume",
         ),
     ),
     Layer("cli", ("restow.cli.*", "restow.__main__")),

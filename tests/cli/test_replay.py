@@ -1,12 +1,16 @@
 """`restow replay`: explains a controller's event log and checks its effects."""
 
+import gzip
 import json
+from datetime import UTC, datetime
 from pathlib import Path
 
 import pytest
-from tests.support.controller_driver import A0, A1, A2, A3, Driver
+from tests.support.controller_driver import A0, A1, A2, A3, TAKE_OVER_S, Driver
 
 from restow.cli.main import main
+from restow.controller.event_log import replay
+from restow.controller.journal import Journal
 
 STORY = """\
       1000.0 s  command     to consumer 1: report what you hold (query 1)
@@ -126,16 +130,29 @@ def refusal(file: Path, capsys: pytest.CaptureFixture[str]) -> str:
 def test_a_damaged_line_is_refused_with_the_file_and_its_number(
     file: Path, log: list[str], capsys: pytest.CaptureFixture[str]
 ) -> None:
-    file.write_text("".join(log)[:-20])
+    file.write_text("".join(log)[:-20] + "\n")
     assert refusal(file, capsys) == (
         f"line {len(log)}: this is not JSON; the file is damaged, or no log of a controller"
+    )
+
+
+def test_a_last_line_that_is_cut_off_is_reported_and_the_others_are_printed(
+    file: Path, log: list[str], capsys: pytest.CaptureFixture[str]
+) -> None:
+    file.write_text("".join(log)[:-20])
+    assert main(["replay", str(file)]) == 0
+    out, err = capsys.readouterr()
+    assert out
+    assert STORY.startswith(out)
+    assert err.splitlines()[0] == (
+        "restow: events.jsonl: its end is cut off, as by a crash; all lines before that are read"
     )
 
 
 def test_a_file_that_is_no_log_is_refused(file: Path, capsys: pytest.CaptureFixture[str]) -> None:
     file.write_text('{"capacity": 100}')
     assert refusal(file, capsys) == (
-        "line 1: this is no log of version 2 or 3; it must begin with the controller's state"
+        "line 1: this is no log of version 2, 3 or 4; it must begin with the controller's state"
     )
 
 
@@ -146,7 +163,7 @@ def test_a_file_that_is_no_text_is_refused(file: Path, capsys: pytest.CaptureFix
 
 def test_a_missing_file_is_refused(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     assert refusal(tmp_path / "none", capsys) == "can't be read (no such file or directory); it must be an event log"
-    assert refusal(tmp_path, capsys) == "can't be read (is a directory); it must be an event log"
+    assert refusal(tmp_path, capsys) == ("there is no segment of an event log in it; they are called events-….jsonl.gz")
 
 
 def test_an_unknown_kind_of_line_is_refused(file: Path, capsys: pytest.CaptureFixture[str]) -> None:
@@ -154,3 +171,139 @@ def test_an_unknown_kind_of_line_is_refused(file: Path, capsys: pytest.CaptureFi
         main(["replay", str(file), "--only", "gossip"])
     assert exit_.value.code == 2
     assert capsys.readouterr().err.startswith("restow: argument --only: invalid choice: 'gossip'")
+
+
+# A directory of segments, and the wall clock.
+
+FAILED = "consumer    consumer 1: failing: no memory; waiting for its restart"
+READY = "consumer    consumer 1: ready after a crash, with 2 partitions"
+
+
+def lived_through(controller: str, from_: datetime, minutes: int, directory: Path) -> None:
+    """A controller's log. 40 minutes after its start consumer 1 fails, and a minute later it is ready again."""
+    driver = Driver().takes_over({1: (A0, A1), 2: (A2, A3)})
+    driver.measures(a_0=40, a_1=40, a_2=40, a_3=40)
+    for minute in range(minutes):
+        if minute == 40:
+            driver.fails(1)
+        if minute == 41:
+            driver.is_ready(1, A0, A1, clean=False)
+        for _ in range(3):
+            driver.ticks(20)
+            driver.measures()
+            for consumer in driver.fakes:
+                driver.reports(consumer)
+    begun_s = from_.timestamp() - TAKE_OVER_S
+    utc_s = from_.timestamp()
+    with Journal(directory, controller=controller, wall_clock=lambda: utc_s) as journal:
+        for step in replay(driver.log):
+            utc_s = begun_s + step.after.time_s
+            journal.write(step.before, step.event, step.effects, step.after)
+
+
+@pytest.fixture(scope="module")
+def night(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """One controller ran on the 16th from 02:30 to 04:00, the next on the 17th from 02:30 to 04:00."""
+    directory = tmp_path_factory.mktemp("night")
+    for day in (16, 17):
+        lived_through(f"host-{day}", datetime(2026, 11, day, 2, 30, tzinfo=UTC), 90, directory)
+    return directory
+
+
+def test_a_directory_is_one_history_of_all_its_controllers(night: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    names = sorted(file.name for file in night.iterdir())
+    assert len(names) == 4
+    assert replayed(night, capsys, "--only", "log") == [
+        f"2026-11-16 02:30:00.000  log         {names[0]}: controller host-16 begins",
+        f"2026-11-17 02:30:00.000  log         {names[2]}: controller host-17 begins",
+    ]
+    failures = [line for line in replayed(night, capsys, "--about", "consumer 1") if line.endswith(FAILED)]
+    assert failures == [f"2026-11-{day} 03:10:00.000  {FAILED}" for day in (16, 17)]
+
+
+def test_a_segment_alone_is_replayed_too(night: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    segment = sorted(night.iterdir())[1]
+    lines = replayed(segment, capsys)
+    assert lines
+    assert all("2026-11-16 03:30" <= line <= "2026-11-16 04:01" for line in lines)
+    plain = night.parent / "plain.jsonl"
+    plain.write_bytes(gzip.decompress(segment.read_bytes()))
+    assert replayed(plain, capsys) == lines
+
+
+@pytest.mark.parametrize(
+    ("window", "days"),
+    [
+        (("--from", "03:00", "--to", "03:30"), ["17"]),
+        (("--from", "2026-11-16T03:00", "--to", "03:30"), ["16"]),
+        (("--from", "2026-11-16 03:00Z", "--to", "2026-11-17T03:30:00+00:00"), ["16", "17"]),
+        (("--from", "2026-11-17"), ["17"]),
+        (("--to", "2026-11-16T12:00"), ["16"]),
+        (("--from", "03:10:00"), ["17"]),
+        (("--from", "03:10:01", "--to", "03:09:59"), []),
+        (("--to", "02:59"), ["16"]),
+        (("--from", "23:00"), ["17"]),
+        (("--from", "2026-11-18"), []),
+        (("--to", "2026-11-15"), []),
+    ],
+)
+def test_only_what_is_between_two_times(
+    night: Path, capsys: pytest.CaptureFixture[str], window: tuple[str, ...], days: list[str]
+) -> None:
+    lines = replayed(night, capsys, "--about", "consumer 1", "--only", "consumer", *window)
+    assert [line for line in lines if line.endswith(FAILED)] == [
+        f"2026-11-{day} 03:10:00.000  {FAILED}" for day in days
+    ]
+
+
+def test_json_has_the_wall_clock_too(night: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    window = ("--from", "03:05", "--to", "03:10:30", "--only", "consumer")
+    [line] = [json.loads(line) for line in replayed(night, capsys, "--json", *window)]
+    assert (line["time"], line["time_s"]) == ("2026-11-17T03:10:00.000Z", TAKE_OVER_S + 2400)
+
+
+def test_only_the_segments_of_the_time_are_read(
+    night: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    for file in night.iterdir():
+        (tmp_path / file.name).write_bytes(file.read_bytes())
+    first, *_ = sorted(tmp_path.iterdir())
+    first.write_bytes(b"{}\n")
+    assert main(["replay", str(tmp_path)]) == 1
+    assert f"restow: {first.name}: line 1: this is no log" in capsys.readouterr().err
+    assert len(replayed(tmp_path, capsys, "--from", "2026-11-17T03:05", "--to", "03:10:30")) > 0
+
+
+def test_the_log_of_the_group_is_found_by_restow_toml(
+    night: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    text = '[kafka]\nbootstrap = "localhost:1"\n[group]\nname = "lake"\n[processes]\ndirectory = "data"\n'
+    (tmp_path / "restow.toml").write_text(text)
+    log = tmp_path / "data" / "lake-controller" / "events"
+    log.parent.mkdir(parents=True)
+    log.symlink_to(night)
+    monkeypatch.chdir(tmp_path)
+    assert main(["replay", "--only", "log"]) == 0
+    assert len(capsys.readouterr().out.splitlines()) == 2
+
+
+@pytest.mark.parametrize("time", ["3", "03:99", "yesterday", "2026-13-01"])
+def test_a_time_that_is_none_is_refused(file: Path, capsys: pytest.CaptureFixture[str], time: str) -> None:
+    with pytest.raises(SystemExit) as exit_:
+        main(["replay", str(file), "--from", time])
+    assert exit_.value.code == 2
+    assert capsys.readouterr().err.startswith(
+        f"restow: argument --from: '{time}' can't be used; it must be a time in UTC, like 03:00"
+    )
+
+
+def test_times_that_contradict_each_other_are_refused(night: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    assert main(["replay", str(night), "--from", "2026-11-17", "--to", "2026-11-16"]) == 2
+    assert capsys.readouterr().err == (
+        f"restow: {night}: --to 2026-11-16T00:00:00.000Z is before --from 2026-11-17T00:00:00.000Z; it must be later\n"
+    )
+
+
+def test_an_older_log_has_no_times(file: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    assert main(["replay", str(file), "--from", "03:00"]) == 2
+    assert "there is no wall clock in it, as version 4 has; leave out --from and --to" in capsys.readouterr().err

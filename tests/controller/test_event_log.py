@@ -1,5 +1,6 @@
 """The controller's story as lines of JSON: saved, replayed to the same, and without secrets."""
 
+import itertools
 import json
 from collections.abc import Callable
 from dataclasses import replace
@@ -10,7 +11,7 @@ import pytest
 from tests.support.controller_driver import A0, A1, RULES, SETTINGS, TO_A, Driver, create, delete, restart
 
 from restow.controller.effects import Effect, ListConsumers, Moved, Noted, Send
-from restow.controller.event_log import REDACTED, entry, header, replay
+from restow.controller.event_log import REDACTED, EntryWriter, entry, header, replay
 from restow.controller.events import (
     ClockTicked,
     ConsumersListed,
@@ -22,8 +23,8 @@ from restow.controller.events import (
     SpeedsMeasured,
     TookOver,
 )
-from restow.controller.journal import Journal
-from restow.controller.machine import begin, step
+from restow.controller.log_reader import Origin, entries
+from restow.controller.machine import begin
 from restow.controller.state import State
 from restow.controller.transitions import Cause, Stage
 from restow.errors import InvalidInput
@@ -138,9 +139,9 @@ def test_blank_lines_are_passed_over(moved: Driver) -> None:
     assert steps[-1].after == moved.state
 
 
-@pytest.mark.parametrize("file", sorted(GOLDEN.iterdir()), ids=lambda file: file.stem)
-def test_a_log_of_version_2_is_replayed_to_the_same_effects(file: Path) -> None:
-    """Recorded by the code of version 2: the start of a controller, and a group in the middle of a roll."""
+@pytest.mark.parametrize("file", sorted(GOLDEN.glob("*.jsonl")), ids=lambda file: file.stem)
+def test_a_log_of_an_older_version_is_replayed_to_the_same_effects(file: Path) -> None:
+    """Recorded by the code of that version: the start of a controller, a group in the middle of a roll, moves."""
     lines = file.read_text().splitlines()
     steps = list(replay(lines))
     assert len(steps) == len(lines) - 1
@@ -182,7 +183,7 @@ def refusal(*lines: str) -> str:
     return str(refused.value)
 
 
-NO_LOG = "line 1: this is no log of version 2 or 3; it must begin with the controller's state"
+NO_LOG = "line 1: this is no log of version 2, 3 or 4; it must begin with the controller's state"
 
 
 @pytest.mark.parametrize(
@@ -226,6 +227,57 @@ def test_a_damaged_line_is_refused_with_its_number(line: str, says: str) -> None
     assert refusal(header(begin(RULES)), entry(TookOver(7), (ListConsumers(),), begin(RULES)), line).startswith(says)
 
 
+# What a segment leaves out is put back.
+
+
+def segment_of(story: Driver) -> tuple[list[str], list[str]]:
+    """The same story as whole lines, and shortened as in a segment."""
+    steps = list(replay(story.log))
+    writer = EntryWriter(steps[0].before.stage)
+    return story.log, [story.log[0], *(writer.entry(step.event, step.effects, step.after) for step in steps)]
+
+
+def test_a_segment_has_the_same_entries_in_fewer_bytes(moved: Driver) -> None:
+    whole, short = segment_of(moved)
+    assert [(each.event, each.plain) for each in entries(short)] == [
+        (each.event, each.plain) for each in entries(whole)
+    ]
+    assert 1.5 * sum(map(len, short[1:])) < sum(map(len, whole[1:]))
+    assert all(step.agrees for step in replay(short))
+
+
+def test_the_stage_is_written_where_it_changes(moved: Driver) -> None:
+    _, short = segment_of(moved)
+    written = [json.loads(line)["stage"] for line in short[1:] if "stage" in json.loads(line)]
+    assert all(one != other for one, other in itertools.pairwise(written))
+    assert len(written) < len(short) / 3
+
+
+def test_the_wall_clock_follows_the_monotonic_one_until_it_is_written_again() -> None:
+    state = begin(RULES)
+    writer = EntryWriter(state.stage)
+    lines = [
+        header(state, Origin(5000.0, "host-1")),
+        writer.entry(ClockTicked(10.0), (), state, 5000.0),
+        writer.entry(ClockTicked(11.5), (), state),
+        writer.entry(ClockTicked(12.0), (), state, 9000.0),
+        writer.entry(TookOver(7), (), state),
+    ]
+    assert [entry.utc_s for entry in entries(lines)] == [5000.0, 5001.5, 9000.0, 9000.0]
+
+
+def test_a_segment_that_begins_later_has_the_wall_clock_from_its_first_line(moved: Driver) -> None:
+    now_s = moved.state.time_s
+    writer = EntryWriter(moved.state.stage)
+    lines = [header(moved.state, Origin(5000.0, "host-1")), writer.entry(ClockTicked(now_s + 2), (), moved.state)]
+    assert [entry.utc_s for entry in entries(lines)] == [5002.0]
+
+
+def test_a_log_of_version_3_has_no_wall_clock() -> None:
+    lines = (GOLDEN / "version-3-moving.jsonl").read_text().splitlines()
+    assert {step.utc_s for step in replay(lines)} == {None}
+
+
 # Secrets.
 
 
@@ -242,60 +294,3 @@ def test_the_values_of_environments_are_in_no_line(alone: Driver) -> None:
     assert text.count("RestartConsumer") == 1
     assert text.count(f'"PASSWORD":"{REDACTED}"') == 4  # the update, a creation, a restart, and the state
     assert all(step.agrees for step in replay(alone.log))
-
-
-# The file.
-
-
-def written(journal: Journal, state: State, *events: Event) -> State:
-    for event in events:
-        before = state
-        state, effects = step(before, event)
-        journal.write(before, event, effects, state)
-    return state
-
-
-TICKS = tuple(ClockTicked(float(second)) for second in range(1, 40))
-
-
-def test_a_journal_is_a_log_of_all_that_happened(tmp_path: Path) -> None:
-    file = tmp_path / "group" / "events.jsonl"
-    with Journal(file) as journal:
-        state = written(journal, begin(RULES), *TICKS, TookOver(7), ConsumersListed((Listed(ONE),)))
-    steps = list(replay(file.read_text().splitlines()))
-    assert [step.event for step in steps] == [*TICKS, TookOver(7), ConsumersListed((Listed(ONE),))]
-    assert all(step.agrees for step in steps)
-    assert steps[-1].after == state
-
-
-def test_each_entry_is_in_the_file_before_anything_is_done_about_it(tmp_path: Path) -> None:
-    file = tmp_path / "events.jsonl"
-    with Journal(file) as journal:
-        written(journal, begin(RULES), ClockTicked(1.0))
-        assert len(file.read_text().splitlines()) == 2
-
-
-def test_a_long_journal_begins_a_new_file_that_can_be_replayed_alone(tmp_path: Path) -> None:
-    file = tmp_path / "events.jsonl"
-    with Journal(file, longest_bytes=4000) as journal:
-        state = written(journal, begin(RULES), *TICKS)
-    assert sorted(path.name for path in tmp_path.iterdir()) == ["events.jsonl", "events.jsonl.1"]
-    older, newer = (list(replay(path.read_text().splitlines())) for path in (tmp_path / "events.jsonl.1", file))
-    assert all(step.agrees for step in older + newer)
-    assert newer[0].before == older[-1].after
-    assert newer[-1].after == state
-
-
-def test_a_journal_keeps_the_file_of_the_controller_before(tmp_path: Path) -> None:
-    file = tmp_path / "events.jsonl"
-    for now_s in (1.0, 2.0, 3.0):
-        with Journal(file) as journal:
-            written(journal, begin(RULES), ClockTicked(now_s))
-    kept = {path.name: next(replay(path.read_text().splitlines())).event for path in tmp_path.iterdir()}
-    assert kept == {"events.jsonl": ClockTicked(3.0), "events.jsonl.1": ClockTicked(2.0)}
-
-
-def test_a_journal_of_nothing_makes_no_file(tmp_path: Path) -> None:
-    with Journal(tmp_path / "events.jsonl"):
-        pass
-    assert list(tmp_path.iterdir()) == []

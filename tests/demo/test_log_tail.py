@@ -2,13 +2,18 @@
 
 from pathlib import Path
 
+import pytest
 from tests.support.controller_driver import A0, A1, A2, Driver, rules
 
 from restow.controller.effects import Noted
-from restow.controller.event_log import header
+from restow.controller.event_log import header, replay
+from restow.controller.events import Event
+from restow.controller.journal import Journal
+from restow.controller.log_reader import entries
 from restow.controller.machine import begin
+from restow.controller.segments import segments_in
 from restow.demo.group_view import GroupView
-from restow.demo.log_tail import EventLogTail, entries_in
+from restow.demo.log_tail import EventLogTail
 from restow.demo.narration import narrated
 from restow.model import ConsumerId
 
@@ -31,29 +36,44 @@ def grown() -> Driver:
 
 def view_of(group: Driver) -> GroupView:
     view = GroupView()
-    for entry in entries_in(group.log):
+    for entry in entries(group.log):
         view.apply(entry.event)
     return view
 
 
-def test_only_complete_lines_of_a_log_are_read(tmp_path: Path) -> None:
-    log = tmp_path / "events.jsonl"
-    tail = EventLogTail(log)
+def test_the_log_is_followed_from_segment_to_segment(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("restow.controller.journal.SEGMENT_BYTES", 500)
+    tail, story = EventLogTail(tmp_path / "events"), list(replay(grown().log))
     assert tail.read_new() == ()
-    lines = grown().log
-    entries = tuple(entries_in(lines))
-    assert len(entries) == len(lines) - 1
-    log.write_text("".join(lines[:4]) + lines[4][:25])
-    assert tail.read_new() == entries[:3]
-    assert tail.read_new() == ()
-    with log.open("a") as more:
-        more.write(lines[4][25:] + "".join(lines[5:]))
-    assert tail.read_new() == entries[3:]
-    assert tail.read_new() == ()
+    read: list[Event] = []
+    with Journal(tmp_path / "events") as journal:
+        for step in story:
+            journal.write(step.before, step.event, step.effects, step.after)
+            new = tail.read_new()
+            assert not step.effects or new[-1].effects == step.effects
+            read += [entry.event for entry in new]
+    read += [entry.event for entry in tail.read_new()]
+    assert read == [step.event for step in story]
+    assert len(segments_in(tmp_path / "events")) > 2
+
+
+def test_a_line_that_is_being_written_is_read_when_it_is_complete(tmp_path: Path) -> None:
+    story = list(replay(grown().log))
+    with Journal(tmp_path / "whole") as journal:
+        for step in story:
+            journal.write(step.before, step.event, step.effects, step.after)
+    [segment] = segments_in(tmp_path / "whole")
+    (tmp_path / "events").mkdir()
+    tail, content = EventLogTail(tmp_path / "events"), segment.path.read_bytes()
+    read: list[Event] = []
+    for end in range(0, len(content) + 50, 50):
+        (tmp_path / "events" / segment.path.name).write_bytes(content[:end])
+        read += [entry.event for entry in tail.read_new()]
+    assert read == [step.event for step in story]
 
 
 def test_the_header_of_a_log_is_no_entry() -> None:
-    assert list(entries_in([header(begin(rules()))])) == []
+    assert list(entries([header(begin(rules()))])) == []
 
 
 def test_the_view_has_the_assignment_and_the_total_speed() -> None:
@@ -70,7 +90,7 @@ def test_a_consumer_that_is_killed_reads_nothing_until_it_is_ready_again() -> No
     assert view.held == {2: {A1}}
     assert view.read == {A1}
     group.is_ready(1, A0, clean=False)
-    [*_, ready] = entries_in(group.log)
+    [*_, ready] = entries(group.log)
     view.apply(ready.event)
     assert view.held == {1: {A0}, 2: {A1}}
 
@@ -82,7 +102,7 @@ def test_a_consumer_that_is_gone_reads_nothing() -> None:
 
 
 def test_decisions_are_narrated_with_one_reason_and_checks_without_change_are_not() -> None:
-    lines = [line for entry in entries_in(grown().log) for line in narrated(entry.effects, BOTH)]
+    lines = [line for entry in entries(grown().log) for line in narrated(entry.effects, BOTH)]
     assert lines == [
         "controller: 0 -> 1 consumers",
         "  consumer 1 is opened for a-0 and a-1, 80 % of its capacity",

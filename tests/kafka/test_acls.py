@@ -151,7 +151,7 @@ class Running:
             monitor.run(self._over["monitor"].wait, Health(None))
 
     def _control(self) -> None:
-        with Journal(self._directory / "events.jsonl") as journal:
+        with Journal(self._directory / "events") as journal:
             platform = LocalProcesses("lake", self._directory, self._command, 5.0)
             controller = ControllerProcess(self._settings["controller"], platform, journal, Health(None))
             controller.run(self._over["controller"].wait)

@@ -153,7 +153,7 @@ def test_new_settings_restart_one_consumer_at_a_time_and_only_its_partitions_pau
         (kind, consumer) for consumer in before for kind in (RestartConsumer, Send)
     ]
     assert "consumer 2: restarting it (2 of 2): variables none -> GREETING" in group.controller_output()
-    assert "hush-hush" not in group.controller_output() + group.log().read_text()
+    assert "hush-hush" not in group.controller_output() + group.log_text()
     group.audit()
 
 

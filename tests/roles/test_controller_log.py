@@ -45,7 +45,7 @@ def test_missing_speeds_are_reported_once_and_so_is_their_arrival(
     caplog.set_level(logging.INFO, "restow")
     platform = LocalProcesses("shop", tmp_path, lambda *_: ("true",), grace_s=1.0)
     settings = Settings(Kafka("127.0.0.1:1"), Group("lake"))
-    with Journal(tmp_path / "events.jsonl") as journal:
+    with Journal(tmp_path / "events") as journal:
         process = ControllerProcess(settings, platform, journal, Health(None))
         process._speeds_due_s = time.monotonic() + SPEEDS_WITHIN_S
         process._look_for_speeds([])

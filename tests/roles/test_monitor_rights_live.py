@@ -200,7 +200,7 @@ def test_rejected_credentials_end_controller_and_monitor_at_their_start(
     with Monitor(settings) as monitor, pytest.raises(NotAllowed, match=rejected):
         monitor.run(never, Health())
     platform = LocalProcesses("shop", tmp_path, lambda *_: ("true",), grace_s=1.0)
-    with Journal(tmp_path / "events.jsonl") as journal, pytest.raises(NotAllowed, match=rejected):
+    with Journal(tmp_path / "events") as journal, pytest.raises(NotAllowed, match=rejected):
         ControllerProcess(settings, platform, journal, Health()).run(never)
 
 

@@ -16,15 +16,17 @@ from typing import ClassVar
 
 from confluent_kafka import Producer
 
-from restow.controller.event_log import Step, replay
+from restow.controller.event_log import Step
 from restow.controller.events import Event
+from restow.controller.history import History
+from restow.controller.log_reader import Entry, entries
+from restow.controller.segments import SegmentLines, segments_in
 from restow.kafka.admin import Admin
 from restow.kafka.channels.publisher import Publisher
 from restow.kafka.clients import make_producer
 from restow.kafka.topics import ensure_topics, wait_until_shown
 from restow.model import SortedMapping, TopicPartition
 from restow.platform.processes.ending import end_group
-from restow.protocol.codec import from_plain
 from restow.protocol.measurement import Measurement, PartitionSpeed, encode, headers_of
 from restow.protocol.messages import ServiceUpdate
 from restow.protocol.records import encode as encode_message
@@ -102,7 +104,7 @@ class Group(ABC):
 
     @abstractmethod
     def log(self, controller: int = -1) -> Path:
-        """The event log of a controller, by its number; by default the newest one's."""
+        """The event log of a controller, a directory, by its number; by default the newest one's."""
 
     @abstractmethod
     def controller_output(self, controller: int = -1) -> str:
@@ -170,8 +172,8 @@ class Group(ABC):
 
     def stage(self, controller: int = -1) -> str | None:
         """The stage of a controller, by its event log."""
-        entries = self._logged(controller)[1:]
-        return str(json.loads(entries[-1])["stage"]) if entries else None
+        logged = self._logged(controller)
+        return str(logged[-1].plain["stage"]) if logged else None
 
     def saved(self) -> dict[int, dict[TopicPartition, int]]:
         """The partitions in the checkpoint of each running consumer."""
@@ -210,21 +212,25 @@ class Group(ABC):
         values = [entry.partition(b"=")[2] for entry in environ if entry.startswith(f"{name}=".encode())]
         return values[0].decode() if values else None
 
+    def log_text(self) -> str:
+        return "".join(line for file in self._segments() for line in SegmentLines(file).read_new())
+
     def replayed(self) -> list[Step]:
         """The steps of the newest controller so far."""
-        return list(replay(self._logged()))
+        return [step for step in History(self._segments()).steps() if isinstance(step, Step)]
 
     def events(self, kind: str) -> list[Event]:
         """What happened to the newest controller so far, where that kind of thing is mentioned. Quicker than to replay
         it all."""
-        plain = [json.loads(entry)["event"] for entry in self._logged()[1:] if f'"{kind}"' in entry]
-        return [from_plain(Event, each, kind) for each in plain]
+        return [entry.event for entry in self._logged() if f'"{kind}"' in json.dumps(entry.plain["event"])]
 
-    def _logged(self, controller: int = -1) -> list[str]:
-        """What is in a controller's log, but for a line that is just being written."""
+    def _segments(self, controller: int = -1) -> list[Path]:
         log = self.log(controller)
-        lines = log.read_text().splitlines(keepends=True) if log.exists() else []
-        return [line for line in lines if line.endswith("\n")]
+        return [segment.path for segment in segments_in(log)] if log.exists() else []
+
+    def _logged(self, controller: int = -1) -> list[Entry]:
+        """What is in a controller's log, but for a line that is just being written."""
+        return [entry for file in self._segments(controller) for entry in entries(SegmentLines(file).read_new())]
 
     def is_settled(self, partitions: tuple[TopicPartition, ...], consumers: int) -> bool:
         """Whether this many consumers run, hold each partition once, and the controller is in Sentinel."""
@@ -300,7 +306,7 @@ class LiveGroup(Group):
 
     def log(self, controller: int = -1) -> Path:
         number = controller if controller >= 0 else len(self._controllers) - 1
-        return self.directory / f"events-{number}.jsonl"
+        return self.directory / f"events-{number}"
 
     def controller_output(self, controller: int = -1) -> str:
         number = controller if controller >= 0 else len(self._controllers) - 1

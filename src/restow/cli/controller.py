@@ -3,6 +3,7 @@
 import argparse
 import logging
 import os
+import socket
 import sys
 import tempfile
 from collections.abc import Sequence
@@ -55,7 +56,8 @@ restow.toml:
   format = "text"                      or "json", one object a line; lines go to stderr
   level = "info"                       or debug, warning, error
 
-Every event and every decision is also written to the event log: `restow replay FILE` runs it again and explains it.
+Every event and every decision is also written to the event log, a directory of compressed segments that is kept for
+some days ([event_log]): `restow replay` runs it again and explains it.
 """
 
 
@@ -67,9 +69,9 @@ def add(commands: "Subparsers[argparse.ArgumentParser]") -> None:
     parser.add_argument(
         "--log",
         type=Path,
-        metavar="FILE",
-        help="the event log (default: events.jsonl in the group's directory, or in the temporary directory where "
-        "consumers are pods); the previous one is kept as FILE.1",
+        metavar="DIRECTORY",
+        help="the event log (default: GROUP-controller/events in the directory of [processes], or in the temporary "
+        "directory where consumers are pods); controllers that follow each other continue it",
     )
     parser.set_defaults(run=run)
 
@@ -83,10 +85,11 @@ def run(args: argparse.Namespace) -> int:
     from restow.roles.controller import ControllerProcess
 
     stop, health, group = Stop(), Health(os.environ.get("RESTOW_SIGNS")), settings.group.name
-    event_log: Path = args.log or default_log(settings)
+    event_log = log_directory(args.log or default_log(settings))
     with ExitStack() as ending:
         platform = platform_of(settings, args.config, ending)
-        journal = ending.enter_context(Journal(event_log))
+        process = f"{socket.gethostname()}-{os.getpid()}"
+        journal = ending.enter_context(Journal(event_log, settings.event_log, process))
         log.info("the controller of group %s starts; its event log is %s", group, event_log)
         prepare_consumers(settings)
         with waiting("the packer"):
@@ -114,7 +117,17 @@ def default_log(settings: Settings) -> Path:
 
     is_pod = settings.group.platform == "kubernetes"
     directory = Path(tempfile.gettempdir()) if is_pod else directory_of(settings)
-    return directory / f"{settings.group.name}-controller" / "events.jsonl"
+    return directory / f"{settings.group.name}-controller" / "events"
+
+
+def log_directory(path: Path) -> Path:
+    """Raises InvalidInput for a log of an older version, which was one file."""
+    if path.exists() and not path.is_dir():
+        raise InvalidInput(
+            f"{path} is a file; the event log is a directory of segments, so name another one with --log "
+            "(`restow replay FILE` still reads a file of an older version)"
+        )
+    return path
 
 
 def platform_of(settings: Settings, config: Path, ending: ExitStack) -> "Platform":

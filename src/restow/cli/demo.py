@@ -97,7 +97,7 @@ def run(args: argparse.Namespace) -> int:
     else:
         show(_table(result))
         if args.data:
-            narrate(f"`restow replay {args.data / 'events.jsonl'}` shows every decision with its reasons")
+            narrate(f"`restow replay {args.data / 'events'}` shows every decision with its reasons")
     return 0 if result.is_well else 1
 
 

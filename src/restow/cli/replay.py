@@ -1,99 +1,190 @@
-"""`restow replay FILE`: runs a controller's event log through the same machine again and explains each step."""
+"""`restow replay`: runs a controller's event log through the same machine again and explains each step."""
 
 import argparse
 import json
+import math
 import sys
 from collections import Counter
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
+from datetime import UTC, datetime
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, NamedTuple
 
+from restow.cli.support.config import add_config, settings_of
+from restow.cli.support.moments import Moment, as_iso, moment, shown
 from restow.cli.support.options import Subparsers
 from restow.cli.support.output import note
 from restow.errors import InvalidInput
 from restow.text import counted
 
 if TYPE_CHECKING:
+    from restow.controller.event_log import Step
     from restow.controller.explain import Line
+    from restow.controller.history import Remark
 
 DESCRIPTION = """\
-Runs the event log of a `restow controller` through the same state machine again and prints what happened, what was
+Runs the event log of `restow controller` through the same state machine again and prints what happened, what was
 decided, and why. Each step must produce the effects that are recorded; if one doesn't, that is reported and the exit
 code is 1.
+
+LOG is the log's directory, one of its segments, or a file that an older version of restow wrote. Without it, it is the
+log of the group in restow.toml, on this machine.
 """
 
 EPILOG = """\
 examples:
-  restow replay events.jsonl                     transitions, decisions with their reasons, flags, commands
-  restow replay events.jsonl --only decision     decisions alone
-  restow replay events.jsonl --about orders-7    lines about one partition or consumer ("consumer 3")
-  restow replay events.jsonl --json              one object a line, for other tools
+  restow replay                                  transitions, decisions with their reasons, flags, commands
+  restow replay --from 03:00 --to 03:30          of half an hour: the last one in the log; all times are UTC
+  restow replay --from 2026-11-16T22:00          from then on
+  restow replay --only decision                  decisions alone
+  restow replay --about orders-7                 lines about one partition or consumer ("consumer 3")
+  restow replay restow-data/lake-controller/events --json         one object a line, for other tools
 """
 
-KINDS = ("transition", "decision", "flag", "consumer", "command", "platform")
+KINDS = ("log", "transition", "decision", "flag", "consumer", "command", "platform")
+
+
+class Window(NamedTuple):
+    """The moments between which lines are printed, in seconds since 1970."""
+
+    from_s: float = -math.inf
+    to_s: float = math.inf
+
+    def has(self, utc_s: float | None) -> bool:
+        return utc_s is None or self.from_s <= utc_s <= self.to_s
+
+
+EVERYTHING = Window()
 
 
 def add(commands: "Subparsers[argparse.ArgumentParser]") -> None:
     parser = commands.add_parser(
         "replay", help="explain a controller's event log", description=DESCRIPTION, epilog=EPILOG
     )
-    parser.add_argument("file", type=Path, metavar="FILE", help="an event log")
+    parser.add_argument("log", type=Path, nargs="?", metavar="LOG", help="a directory, or one file of it")
+    parser.add_argument("--from", dest="begin", type=moment, metavar="TIME", help="only lines from then on, in UTC")
+    parser.add_argument("--to", dest="end", type=moment, metavar="TIME", help="only lines up to then, in UTC")
     parser.add_argument("--only", choices=KINDS, action="append", help="only lines of this kind; can be repeated")
     parser.add_argument("--about", metavar="NAME", help="only lines about this partition or consumer")
     parser.add_argument("--json", action="store_true", help="print one JSON object a line")
+    add_config(parser)
     parser.set_defaults(run=run)
 
 
 def run(args: argparse.Namespace) -> int:
+    log: Path = args.log or _log_of_the_group(args)
     try:
-        return _replay(args)
+        return _replay(log, args)
     except InvalidInput as error:
-        raise InvalidInput(f"{args.file}: {error}") from None
+        raise InvalidInput(f"{log}: {error}") from None
+    except OSError as error:
+        raise InvalidInput(
+            f"{log}: can't be read ({(error.strerror or 'unknown').lower()}); it must be an event log"
+        ) from None
 
 
-def _replay(args: argparse.Namespace) -> int:
-    from restow.controller.event_log import replay
-    from restow.controller.explain import lines_of
+def _log_of_the_group(args: argparse.Namespace) -> Path:
+    from restow.cli.controller import default_log
 
-    events, lines = 0, Counter[str]()
-    differing: list[int] = []
-    for step in replay(_lines(args.file)):
-        events += 1
+    return default_log(settings_of(args))
+
+
+def _replay(log: Path, args: argparse.Namespace) -> int:
+    from restow.controller.history import History, Remark
+
+    files, window = _chosen(log, args.begin, args.end)
+    printer = Printer(args, window)
+    for found in History(files).steps():
+        if isinstance(found, Remark):
+            printer.remark(found)
+        else:
+            printer.step(found)
+    return printer.end()
+
+
+def _chosen(log: Path, begin: Moment | None, end: Moment | None) -> tuple[Sequence[Path], Window]:
+    from restow.controller.history import last_utc_s, overlapping
+    from restow.controller.segments import segments_in
+
+    segments = segments_in(log) if log.is_dir() else ()
+    files = [segment.path for segment in segments] if log.is_dir() else [log]
+    if not files:
+        raise InvalidInput("there is no segment of an event log in it; they are called events-….jsonl.gz")
+    if begin is None and end is None:
+        return files, EVERYTHING
+    last_s = last_utc_s(files[-1])
+    if last_s is None:
+        raise InvalidInput("there is no wall clock in it, as version 4 has; leave out --from and --to")
+    window = _window(begin, end, datetime.fromtimestamp(last_s, UTC))
+    return [segment.path for segment in overlapping(segments, *window)] if segments else files, window
+
+
+def _window(begin: Moment | None, end: Moment | None, last: datetime) -> Window:
+    """A time of day is the last one in the log; the end's is the first one after the beginning's."""
+    from_s = begin.last_before(last).timestamp() if begin is not None else -math.inf
+    if end is None:
+        return Window(from_s)
+    if begin is None:
+        return Window(from_s, end.last_before(last).timestamp())
+    to_s = end.first_after(begin.last_before(last)).timestamp()
+    if to_s < from_s:
+        raise InvalidInput(f"--to {as_iso(to_s)} is before --from {as_iso(from_s)}; it must be later")
+    return Window(from_s, to_s)
+
+
+class Printer:
+    def __init__(self, args: argparse.Namespace, window: Window) -> None:
+        self._args, self._window = args, window
+        self._events, self._lines = 0, Counter[str]()
+        self._differing: list[int] = []
+        self._is_wrong = False
+
+    def step(self, step: "Step") -> None:
+        from restow.controller.explain import lines_of
+
         if not step.agrees:
-            differing.append(step.line)
-        for line in lines_of(step):
-            lines[line.kind] += 1
-            if (not args.only or line.kind in args.only) and _concerns(line, args.about):
-                sys.stdout.write(
-                    _json(line) if args.json else f"{line.time_s:12.1f} s  {line.kind:<10}  {line.words}\n"
-                )
-    counts = ", ".join(f"{kind} {lines[kind]:,}" for kind in KINDS if lines[kind])
-    note(f"replayed {counted(events, 'event')}; lines: {counts or 'none'}")
-    if differing:
-        note(
-            f"{len(differing)} of them had other effects than recorded, the first in line {differing[0]}; "
-            "another version of restow wrote the log, or it is damaged"
-        )
-    return 1 if differing else 0
+            self._differing.append(step.line)
+        if self._window.has(step.utc_s):
+            self._events += 1
+            self._print(lines_of(step))
+
+    def remark(self, remark: "Remark") -> None:
+        from restow.controller.explain import Line
+
+        self._is_wrong |= remark.is_wrong
+        words = f"{remark.file.name}: {remark.words}"
+        if remark.is_wrong or remark.utc_s is None:
+            note(words)
+        elif self._window.has(remark.utc_s):
+            self._print(iter([Line(0.0, "log", frozenset(), words, remark.utc_s)]))
+
+    def end(self) -> int:
+        counts = ", ".join(f"{kind} {self._lines[kind]:,}" for kind in KINDS if self._lines[kind])
+        note(f"replayed {counted(self._events, 'event')}; lines: {counts or 'none'}")
+        if self._differing:
+            note(
+                f"{len(self._differing)} of them had other effects than recorded, the first in line "
+                f"{self._differing[0]}; another version of restow wrote the log, or it is damaged"
+            )
+        return 1 if self._differing or self._is_wrong else 0
+
+    def _print(self, lines: Iterator["Line"]) -> None:
+        for line in lines:
+            self._lines[line.kind] += 1
+            if (not self._args.only or line.kind in self._args.only) and _concerns(line, self._args.about):
+                sys.stdout.write(_json(line) if self._args.json else _text(line))
 
 
 def _concerns(line: "Line", name: str | None) -> bool:
     return name is None or name in line.names
 
 
+def _text(line: "Line") -> str:
+    time = f"{line.time_s:12.1f} s" if line.utc_s is None else shown(line.utc_s)
+    return f"{time}  {line.kind:<10}  {line.words}\n"
+
+
 def _json(line: "Line") -> str:
-    return (
-        json.dumps({"time_s": line.time_s, "kind": line.kind, "about": sorted(line.names), "words": line.words}) + "\n"
-    )
-
-
-def _lines(file: Path) -> Iterator[str]:
-    try:
-        with file.open(encoding="utf-8") as lines:
-            yield from lines
-    except OSError as error:
-        raise InvalidInput(
-            f"can't be read ({(error.strerror or 'unknown').lower()}); it must be an event log"
-        ) from None
-    except UnicodeDecodeError:
-        raise InvalidInput("this is not UTF-8 text; an event log is lines of JSON") from None
+    clock = {} if line.utc_s is None else {"time": as_iso(line.utc_s)}
+    about = {"kind": line.kind, "about": sorted(line.names), "words": line.words}
+    return json.dumps({**clock, "time_s": line.time_s, **about}) + "\n"

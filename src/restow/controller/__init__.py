@@ -22,7 +22,11 @@ roll.py             restarts consumers with new settings, one at a time
 load.py             the load of each consumer, with its backlog
 
 event_log.py        events and effects as JSON lines, and their replay
+log_reader.py       reads those lines, without the machine
+differences.py      shortens events to their difference from the last
+segments.py         the event log's files
+journal.py          writes them, and deletes the oldest
+history.py          replays segments as one history
 explain.py          a replayed step in words, for `restow replay`
-journal.py          the event log's file, with rotation
 diagram.py          docs/controller.md, generated from the code
 """

@@ -1,40 +1,42 @@
 """The controller's event log: every event and its effects, as lines of JSON, to be replayed and explained.
 
-    {"log": 3, "state": {…}}          the first line: the controller's state at the beginning of the file
+    {"log": 4, "utc_s": 1794884400.125, "controller": "host-812", "continues": 41, "state": {…}}
     {"event": {"type": "Received", …}, "effects": [{"type": "Send", …}], "stage": "Manage"}
+
+A log is a sequence of segments (segments.py), and journal.py writes them. The first line of each has the controller's
+whole state, so that a segment can be replayed alone; `continues` is the number of the segment before, if this one goes
+on without a gap, and `lost` the number of events that could not be written before it. In the other lines effects are
+left out if there are none, the stage if it is the same as before, and events are shortened (differences.py). `utc_s` is
+the wall clock; an event's is as far from the last one in the segment as the monotonic clock says.
 
 A replay runs the same machine over the events and must come to the same effects; `Step.agrees` says whether it did.
 `Noted` effects and the words of `Moved` are not compared: they explain, and their wording may change between releases.
 The log leaves out the values of consumers' environment variables, which may be secrets, and has their digest instead.
 
-Version 3 renamed fields of the state (`RENAMED_IN_3`), gave causes short names and `Noted` the kind "failure". Logs of
-version 2 are still replayed; their causes are not compared.
+Version 4 has segments, the wall clock and short events. Version 3 renamed fields of the state (log_reader.py), gave
+causes short names and `Noted` the kind "failure". Logs of versions 2 and 3 are still replayed; the causes of version 2
+are not compared.
 """
 
 import json
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, replace
 from typing import Any, Final
 
+from restow.controller.differences import EventDifferences
 from restow.controller.effects import Effect, Moved, Noted
 from restow.controller.events import Event, ServiceChanged
+from restow.controller.log_reader import NOT_JSON, EntryReader, Header, Origin
 from restow.controller.machine import step
 from restow.controller.state import State
+from restow.controller.transitions import Stage
 from restow.errors import InvalidInput
 from restow.model import SortedMapping
-from restow.packing import PACKERS
 from restow.platform.interface import CreateConsumer, RestartConsumer
-from restow.protocol.codec import TAG, from_plain, to_plain
+from restow.protocol.codec import TAG, to_plain
 from restow.protocol.messages import ConsumerSettings
 
-VERSION: Final = 3
-READABLE: Final = (2, 3)
-RENAMED_IN_3: Final = {"looked_s": "replanned_s", "to_replace": "roll_halted"}
-RENAMED_IN_VIEWS_IN_3: Final = {
-    "told": "has_reported_holdings",
-    "had": "held_before_roll",
-    "again_s": "retry_platform_at_s",
-}
+VERSION: Final = 4
 REDACTED: Final = "***"
 
 
@@ -49,60 +51,78 @@ class Step:
     effects: tuple[Effect, ...]
     agrees: bool
     """Whether the log has the same effects."""
+    utc_s: float | None = None
+    """The wall clock, in seconds since 1970; None in a log that does not have it."""
 
 
-def header(state: State) -> str:
-    return _line({"log": VERSION, "state": to_plain(replace(state, settings=_redacted(state.settings)), State)})
+def header(state: State, origin: Origin | None = None) -> str:
+    begin: dict[str, Any] = {"log": VERSION}
+    if origin is not None:
+        begin |= {"utc_s": origin.utc_s, "controller": origin.controller}
+        begin |= {} if origin.continues is None else {"continues": origin.continues}
+        begin |= {"lost": origin.lost} if origin.lost else {}
+    return _line({**begin, "state": to_plain(_without_values(state), State)})
 
 
 def entry(event: Event, effects: Iterable[Effect], after: State) -> str:
-    plain_effects = [to_plain(_without_secrets(effect), Effect) for effect in effects]
-    return _line(
-        {"event": to_plain(_event_without_secrets(event), Event), "effects": plain_effects, "stage": after.stage}
-    )
+    """A whole entry. A segment has it shortened: see EntryWriter."""
+    return _line(_entry(event, effects, after))
+
+
+class EntryWriter:
+    """Writes the lines of one segment after its first."""
+
+    def __init__(self, stage: Stage) -> None:
+        self._differences, self._stage = EventDifferences(), stage
+
+    def entry(self, event: Event, effects: Iterable[Effect], after: State, utc_s: float | None = None) -> str:
+        """`utc_s`: the wall clock, if it can't be derived from the monotonic one."""
+        plain = _entry(event, effects, after)
+        short: dict[str, Any] = {} if utc_s is None else {"utc_s": utc_s}
+        short["event"] = self._differences.shorten(plain["event"])
+        short |= {"effects": plain["effects"]} if plain["effects"] else {}
+        short |= {"stage": plain["stage"]} if after.stage is not self._stage else {}
+        self._stage = after.stage
+        return _line(short)
 
 
 def replay(lines: Iterable[str]) -> Iterator[Step]:
-    """Runs the machine over the recorded events. Raises InvalidInput, with the line, if this is no event log."""
-    numbered = enumerate(lines, 1)
-    version, state = _begin(next(numbered, (1, ""))[1])
-    for number, line in numbered:
-        if not line.strip():
-            continue
-        plain = _plain(line, number)
-        event: Event = from_plain(Event, plain.get("event"), f"line {number}: event")
-        after, effects = _stepped(state, event, number)
-        done = json.loads(entry(event, effects, after))
-        agrees = done["stage"] == plain.get("stage") and _compared(done, version) == _compared(plain, version)
-        yield Step(number, event, state, after, effects, agrees)
-        state = after
+    """Runs the machine over the recorded events of one segment. Raises InvalidInput, with the line, if this is no event
+    log."""
+    run = Replay()
+    for line in lines:
+        if (found := run.step(line)) is not None:
+            yield found
+    if run.header is None:
+        raise InvalidInput(NOT_JSON.format(1))
 
 
-def _begin(line: str) -> tuple[int, State]:
-    """The log's version, and the state it begins with."""
-    plain = _plain(line, 1)
-    version = plain.get("log")
-    if version not in READABLE:
-        known = " or ".join(map(str, READABLE))
-        raise InvalidInput(f"line 1: this is no log of version {known}; it must begin with the controller's state")
-    state: State = from_plain(State, _upgraded(plain.get("state"), version), "line 1: state")
-    if state.rules.packer not in PACKERS:
-        raise InvalidInput(f"line 1: there is no packer '{state.rules.packer}'; known are {', '.join(PACKERS)}")
-    return version, replace(state, consumers=dict(state.consumers))
+class Replay:
+    """A replay of one segment, line by line."""
 
+    def __init__(self) -> None:
+        self._reader = EntryReader()
+        self.state: State | None = None
+        """The state after the last line; None before the first."""
 
-def _upgraded(state: Any, version: int) -> Any:
-    """A state of an older version under today's names; anything malformed is left for the codec to refuse."""
-    if version >= 3 or not isinstance(state, dict):
-        return state
-    renamed = _renamed(state, RENAMED_IN_3)
-    if isinstance(views := state.get("consumers"), dict):
-        renamed["consumers"] = {name: _renamed(view, RENAMED_IN_VIEWS_IN_3) for name, view in views.items()}
-    return renamed
+    @property
+    def header(self) -> Header | None:
+        return self._reader.header
 
-
-def _renamed(plain: Any, names: Mapping[str, str]) -> Any:
-    return {names.get(key, key): value for key, value in plain.items()} if isinstance(plain, dict) else plain
+    def step(self, line: str) -> Step | None:
+        """Returns None for the first line and for blank lines."""
+        entry = self._reader.read(line)
+        assert self.header is not None
+        if self.state is None:
+            self.state = self.header.state
+        if entry is None:
+            return None
+        before = self.state
+        self.state, effects = _stepped(before, entry.event, entry.line)
+        done = {"effects": json.loads(json.dumps(_effects(effects)))}
+        version, stage = self.header.version, self.state.stage
+        agrees = stage == entry.plain["stage"] and _compared(done, version) == _compared(entry.plain, version)
+        return Step(entry.line, entry.event, before, self.state, effects, agrees, entry.utc_s)
 
 
 def _compared(entry: dict[str, Any], version: int) -> list[Any]:
@@ -129,14 +149,16 @@ def _stepped(state: State, event: Event, number: int) -> tuple[State, tuple[Effe
         raise InvalidInput(f"line {number}: that can't have happened ({impossible}); the file is damaged") from None
 
 
-def _plain(line: str, number: int) -> dict[str, Any]:
-    try:
-        plain = json.loads(line)
-    except (ValueError, RecursionError):
-        raise InvalidInput(f"line {number}: this is not JSON; the file is damaged, or no log of a controller") from None
-    if not isinstance(plain, dict):
-        raise InvalidInput(f"line {number}: this is no entry; it must be an object with an event")
-    return plain
+def _entry(event: Event, effects: Iterable[Effect], after: State) -> dict[str, Any]:
+    return {
+        "event": to_plain(_event_without_secrets(event), Event),
+        "effects": _effects(effects),
+        "stage": after.stage,
+    }
+
+
+def _effects(effects: Iterable[Effect]) -> list[Any]:
+    return [to_plain(_without_secrets(effect), Effect) for effect in effects]
 
 
 def _line(plain: dict[str, Any]) -> str:
@@ -154,6 +176,10 @@ def _event_without_secrets(event: Event) -> Event:
         digest = event.update.consumers.env_digest if event.env_digest is None else event.env_digest
         return ServiceChanged(replace(event.update, consumers=_redacted(event.update.consumers)), digest)
     return event
+
+
+def _without_values(state: State) -> State:
+    return replace(state, settings=_redacted(state.settings))
 
 
 def _redacted(settings: ConsumerSettings) -> ConsumerSettings:

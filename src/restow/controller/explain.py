@@ -10,7 +10,7 @@ from restow.platform.interface import CreateConsumer, DeleteConsumer, RestartCon
 from restow.protocol.messages import Command, StartConsumingCommand, StateQuery, StopConsumingCommand
 from restow.text import listed
 
-LineKind = Literal["transition", "decision", "flag", "consumer", "command", "platform"]
+LineKind = Literal["log", "transition", "decision", "flag", "consumer", "command", "platform"]
 
 LINE_KINDS: Final[dict[NoteKind, LineKind]] = {
     "decision": "decision",
@@ -29,6 +29,8 @@ class Line:
     names: frozenset[str]
     """The partitions, consumers or flags that it is about."""
     words: str
+    utc_s: float | None = None
+    """The wall clock, in seconds since 1970; None if the log does not have it."""
 
 
 def lines_of(step: Step) -> Iterator[Line]:
@@ -36,7 +38,7 @@ def lines_of(step: Step) -> Iterator[Line]:
         line = _line_of(effect)
         if line is not None:
             kind, names, words = line
-            yield Line(step.after.time_s, kind, frozenset(names), words)
+            yield Line(step.after.time_s, kind, frozenset(names), words, step.utc_s)
 
 
 def _line_of(effect: Effect) -> tuple[LineKind, tuple[str, ...], str] | None:

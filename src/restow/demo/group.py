@@ -63,7 +63,7 @@ class DemoGroup:
         self.directory = directory
         self.processes = directory / "processes"
         self.config = directory / "restow.toml"
-        self.log = directory / "events.jsonl"
+        self.log = directory / "events"
         self._roles: dict[str, subprocess.Popen[bytes]] = {}
         self._lifeline: tuple[int, int] | None = None
         self._write_settings(bootstrap)

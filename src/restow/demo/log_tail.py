@@ -3,44 +3,36 @@
 The demonstration narrates from it, and its course depends on it. Unlike a replay, it runs no machine.
 """
 
-import json
-from collections.abc import Iterable, Iterator
-from dataclasses import dataclass
 from pathlib import Path
 
-from restow.controller.effects import Effect
-from restow.controller.events import Event
-from restow.protocol.codec import from_plain
-
-
-@dataclass(frozen=True, slots=True)
-class Entry:
-    event: Event
-    effects: tuple[Effect, ...]
-
-
-def entries_in(lines: Iterable[str]) -> Iterator[Entry]:
-    """Skips the first line of a log, which is its header."""
-    for line in lines:
-        plain = json.loads(line)
-        if "event" in plain:
-            effects = tuple(from_plain(Effect, effect) for effect in plain["effects"])
-            yield Entry(from_plain(Event, plain["event"]), effects)
+from restow.controller.log_reader import Entry, EntryReader
+from restow.controller.segments import Segment, SegmentLines, segments_in
 
 
 class EventLogTail:
     def __init__(self, log: Path) -> None:
         self._log = log
-        self._read_bytes = 0
+        self._segment: Segment | None = None
+        self._lines: SegmentLines | None = None
+        self._reader = EntryReader()
 
     def read_new(self) -> tuple[Entry, ...]:
         """Entries written since the last call. An incomplete line waits for the next call."""
-        if not self._log.exists():
-            return ()
-        with self._log.open("rb") as log:
-            log.seek(self._read_bytes)
-            whole, _, _ = log.read().rpartition(b"\n")
-        if not whole:
-            return ()
-        self._read_bytes += len(whole) + 1
-        return tuple(entries_in(whole.decode().splitlines()))
+        found = list(self._of_this_segment())
+        while self._goes_to_the_next():
+            found += self._of_this_segment()
+        return tuple(found)
+
+    def _of_this_segment(self) -> list[Entry]:
+        lines = self._lines.read_new() if self._lines is not None else ()
+        entries = map(self._reader.read, lines)
+        return [entry for entry in entries if entry is not None]
+
+    def _goes_to_the_next(self) -> bool:
+        """A segment is complete when the next one exists."""
+        segments = segments_in(self._log) if self._log.exists() else ()
+        following = next((each for each in segments if self._segment is None or each > self._segment), None)
+        if following is None:
+            return False
+        self._segment, self._lines, self._reader = following, SegmentLines(following.path), EntryReader()
+        return True

@@ -4,7 +4,7 @@ from collections.abc import Iterable
 from dataclasses import dataclass
 
 from restow.controller.events import ClockTicked, Event, Received
-from restow.demo.log_tail import entries_in
+from restow.controller.log_reader import entries
 from restow.model import ConsumerId, TopicPartition
 from restow.protocol.messages import FromConsumer, StartConsumingEvent, StopConsumingEvent
 
@@ -19,7 +19,7 @@ class Moves:
 
 def moves_in(lines: Iterable[str]) -> Moves:
     counter = MoveCounter()
-    for entry in entries_in(lines):
+    for entry in entries(lines):
         counter.apply(entry.event)
     return counter.moves
 

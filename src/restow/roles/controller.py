@@ -67,6 +67,8 @@ ROUND_S: Final = 0.2
 IN_CHARGE_FOR_S: Final = 0.5
 """If the last commit is older, another one proves that this controller is still in charge before it changes the
 platform: a process may be stopped for any time between two instructions."""
+MILLISECONDS: Final = 3
+"""The clock's decimals. The event log is shorter with few, and has what the machine gets."""
 LEVELS: Final[dict[NoteKind, int]] = {
     "decision": logging.INFO,
     "flag": logging.WARNING,
@@ -177,7 +179,7 @@ class ControllerProcess:
     def _gathered(self) -> tuple[list[Event], int | None]:
         """The events since the last round, the clock first, and the last offset of partition 0 among them."""
         arrived = self._events(self._channel.read(0.0 if self._waiting else ROUND_S))
-        events: list[Event] = [ClockTicked(time.monotonic(), self._channel.is_listening())]
+        events: list[Event] = [ClockTicked(round(time.monotonic(), MILLISECONDS), self._channel.is_listening())]
         events += self._waiting
         self._waiting.clear()
         last = max((event.heard[-1].offset for event in arrived if isinstance(event, Received)), default=None)

@@ -16,6 +16,7 @@ from restow.settings.reader import read_settings
 from restow.settings.schema import (
     Consumer,
     Controller,
+    EventLog,
     Group,
     Kafka,
     Kubernetes,
@@ -32,6 +33,7 @@ __all__ = [
     "ClientProperties",
     "Consumer",
     "Controller",
+    "EventLog",
     "Group",
     "Kafka",
     "Kubernetes",

@@ -403,6 +403,19 @@ class Table:
 
 
 @dataclass(frozen=True, slots=True)
+class EventLog:
+    """`[event_log]`: how long the controller's event log is kept, which `restow replay` explains. docs/operations.md
+    says how much an hour takes."""
+
+    kept_days: Annotated[float, ABOVE_0] = 14.0
+    """Days after which a segment is deleted. A segment has an hour at most."""
+
+    kept_mb: Annotated[int, Check("16 or more", lambda mb: mb >= 16)] = 1000
+    """The log's size in MB at which its oldest segments are deleted, even if they are younger. On Kubernetes the claim
+    of the log is sized by it."""
+
+
+@dataclass(frozen=True, slots=True)
 class Log:
     """`[log]`: the log of every process, on stderr."""
 
@@ -429,6 +442,7 @@ class Settings:
     kubernetes: Kubernetes = field(default_factory=Kubernetes)
     spark: Spark = field(default_factory=Spark)
     table: Table = field(default_factory=Table)
+    event_log: EventLog = field(default_factory=EventLog)
     log: Log = field(default_factory=Log)
     consume: SortedMapping[TOPIC_OR_PATTERN, TopicService] = field(default_factory=SortedMapping)
     """`[consume.NAME]`: what the group does with a topic's records. NAME is a topic, or a regular expression that

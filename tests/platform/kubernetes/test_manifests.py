@@ -203,6 +203,7 @@ def test_a_group_without_a_namespace_gets_one_of_its_own(write: Write) -> None:
         ("Deployment", "lake-controller"),
         ("Deployment", "lake-monitor"),
         ("Namespace", "lake"),
+        ("PersistentVolumeClaim", "lake-controller"),
         ("Role", "lake-controller"),
         ("RoleBinding", "lake-controller"),
         ("ServiceAccount", "lake-controller"),

@@ -61,7 +61,7 @@ def test_a_controller_that_starts_elsewhere_sees_the_consumers(
         assert [role.name for role in running_roles("a", group.directory)] == ["controller"]
         with recorded(settings):
             assert [role.name for role in running_roles("a", group.directory)] == ["controller", "monitor"]
-    log = config.with_name("restow-data") / "a-controller" / "events.jsonl"
+    log = config.with_name("restow-data") / "a-controller" / "events"
     assert default_log(settings).resolve() == log.resolve()
     assert list(Path.cwd().iterdir()) == []
 

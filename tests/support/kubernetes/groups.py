@@ -8,6 +8,7 @@ import os
 import signal
 from collections.abc import Callable, Iterable
 from functools import partial
+from itertools import islice
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -23,6 +24,8 @@ from tests.support.kubernetes.printing import OPERATOR, manifests_of
 from tests.support.live_groups import Eventually, Group
 
 from restow.controller.events import Received
+from restow.controller.log_reader import EntryReader
+from restow.controller.segments import SegmentLines
 from restow.kafka.admin import Admin
 from restow.kafka.embedded.ports import LOOPBACK
 from restow.model import ConsumerId
@@ -81,6 +84,7 @@ class PodGroup(Group):
         self._place, self._client = place, place.client
         self._volumes: dict[int, Path] = {}
         self._controller: Pod | None = None
+        self._log: Path | None = None
         self.lake = directory / "lake"
         self.lake.mkdir()
         os.chown(self.lake, place.node.user, place.node.user)
@@ -148,7 +152,8 @@ class PodGroup(Group):
         return pod
 
     def claims(self) -> dict[str, str | None]:
-        found = self._client.list(PersistentVolumeClaim, labels={"restow/group": self.name})
+        """Of consumers."""
+        found = self._client.list(PersistentVolumeClaim, labels=self._labels("consumer"))
         return {name_of(claim): claim.status.phase if claim.status else None for claim in found}
 
     def is_clean(self, consumer: int) -> bool:
@@ -171,12 +176,26 @@ class PodGroup(Group):
             self._volumes[consumer] = self._place.control_plane.volume(claim, self._place.namespace)
         return self._volumes[consumer]
 
-    def log(self, controller: int = -1) -> Path:
-        """The event log of the newest controller; with 0, of the one before."""
-        if self._controller is None:
-            return self.directory / "nothing"
-        directory = self._place.node.empty_dir(self._controller, "volume")
-        return directory / ("events.jsonl.1" if controller == 0 else "events.jsonl")
+    def log(self, controller: int = -1) -> Path:  # noqa: ARG002  all controllers write one log
+        """The event log of all controllers."""
+        if self._log is None and self._controller is not None:
+            claim = self._client.get(PersistentVolumeClaim, f"{self.name}-controller")
+            if claim.status and claim.status.phase == "Bound":
+                self._log = self._place.control_plane.volume(name_of(claim), self._place.namespace) / "events"
+        return self._log or self.directory / "nothing"
+
+    def _segments(self, controller: int = -1) -> list[Path]:
+        """Of the newest controller; with 0, of the first one."""
+        found: list[list[Path]] = []
+        for file in super()._segments():
+            reader = EntryReader()
+            for line in islice(SegmentLines(file).read_new(), 1):
+                reader.read(line)
+            origin = reader.header.origin if reader.header else None
+            if not found or origin is None or origin.continues is None:
+                found.append([])
+            found[-1].append(file)
+        return found[controller] if found else []
 
     def controller_output(self, controller: int = -1) -> str:
         files = self._place.node.printed(self._controller, "controller") if self._controller else ()

@@ -1,6 +1,7 @@
 """What several commands share.
 
 options.py           option types, and a parser that answers a mistake with one line
+moments.py           times in options, in UTC
 output.py            JSON and tables on stdout, notes and progress on stderr
 config.py            finds and reads restow.toml
 group_screen.py      a picture of the group on a terminal

@@ -5,6 +5,7 @@ Consumers are not part of it: the controller creates them.
 """
 
 import hashlib
+import math
 from collections.abc import Iterator, Mapping
 from typing import Any, Final, NamedTuple, Protocol
 
@@ -12,17 +13,24 @@ from lightkube.models.apps_v1 import DeploymentSpec, DeploymentStrategy
 from lightkube.models.meta_v1 import LabelSelector, ObjectMeta
 from lightkube.models.rbac_v1 import PolicyRule, RoleRef, Subject
 from lightkube.resources.apps_v1 import Deployment
-from lightkube.resources.core_v1 import ConfigMap, Namespace, ServiceAccount
+from lightkube.resources.core_v1 import ConfigMap, Namespace, PersistentVolumeClaim, ServiceAccount
 from lightkube.resources.rbac_authorization_v1 import Role, RoleBinding
 
 from restow.model import ConsumerId
 from restow.platform.kubernetes import names, roles
+from restow.platform.kubernetes.objects import claim_spec
 from restow.platform.kubernetes.pods import pod_template
 from restow.platform.kubernetes.rbac import rules
 from restow.platform.kubernetes.yaml_text import dumped
 from restow.settings import Settings
 
 RBAC: Final = "rbac.authorization.k8s.io"
+LOG_ACCESS_MODE: Final = "ReadWriteOnce"
+"""Not ReadWriteOncePod: the log needs no exclusive writer, and the pod of a lost node would keep the next one off."""
+LOG_ROOM: Final = 1.25
+"""A file system keeps a part of its volume for itself."""
+MB: Final = 1_000_000
+GIB: Final = 1 << 30
 
 
 class Printable(Protocol):
@@ -51,6 +59,7 @@ def documents(settings: Settings, files: Mapping[str, str]) -> tuple[Document, .
         Document("The API calls that the controller makes, and no others.", _role(settings)),
         Document("Grants the Role to the controller's service account only.", _binding(settings)),
         Document("restow.toml and the modules of its transforms; mounted into every pod.", _config(settings, files)),
+        Document("The volume of the controller's event log, which outlives its pods.", _claim(settings)),
         Document(
             "The monitor: measures how fast partitions are written. Needs no API access.",
             _deployment(settings, "monitor", files),
@@ -109,6 +118,14 @@ def _binding(settings: Settings) -> RoleBinding:
 
 def _config(settings: Settings, files: Mapping[str, str]) -> ConfigMap:
     return ConfigMap(metadata=_meta(settings, names.config_map_name(settings)), data=dict(sorted(files.items())))
+
+
+def _claim(settings: Settings) -> PersistentVolumeClaim:
+    size_gb = math.ceil(LOG_ROOM * settings.event_log.kept_mb * MB / GIB)
+    return PersistentVolumeClaim(
+        metadata=_meta(settings, roles.role_name(settings, "controller"), "controller"),
+        spec=claim_spec(settings.kubernetes, LOG_ACCESS_MODE, size_gb),
+    )
 
 
 def _deployment(settings: Settings, role: roles.Role, files: Mapping[str, str]) -> Deployment:

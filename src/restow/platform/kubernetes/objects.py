@@ -16,7 +16,7 @@ from restow.model import ConsumerId
 from restow.platform.kubernetes import names
 from restow.platform.kubernetes.pods import pod_template
 from restow.protocol.messages import ConsumerSettings
-from restow.settings import Settings
+from restow.settings import Kubernetes, Settings
 
 
 def deployment(
@@ -54,11 +54,15 @@ def claim(settings: Settings, consumer: ConsumerId) -> PersistentVolumeClaim:
         apiVersion="v1",
         kind="PersistentVolumeClaim",
         metadata=ObjectMeta(name=names.consumer_name(group, consumer), labels=_labels(group, consumer)),
-        spec=PersistentVolumeClaimSpec(
-            accessModes=[kubernetes.access_mode],
-            storageClassName=kubernetes.storage_class,
-            resources=VolumeResourceRequirements(requests={"storage": f"{kubernetes.volume_gb}Gi"}),
-        ),
+        spec=claim_spec(kubernetes, kubernetes.access_mode, kubernetes.volume_gb),
+    )
+
+
+def claim_spec(kubernetes: Kubernetes, access_mode: str, size_gb: int) -> PersistentVolumeClaimSpec:
+    return PersistentVolumeClaimSpec(
+        accessModes=[access_mode],
+        storageClassName=kubernetes.storage_class,
+        resources=VolumeResourceRequirements(requests={"storage": f"{size_gb}Gi"}),
     )
 
 

@@ -12,6 +12,7 @@ from lightkube.models.core_v1 import (
     Container,
     EmptyDirVolumeSource,
     EnvVar,
+    PersistentVolumeClaimVolumeSource,
     PodSpec,
     PodTemplateSpec,
     ResourceRequirements,
@@ -41,9 +42,7 @@ POD_FIELDS: Final = (
 )
 CONTAINER_FIELDS: Final = ("env", "envFrom", "imagePullPolicy", "volumeMounts")
 
-EVENT_LOG: Final = f"{names.VOLUME}/events.jsonl"
-EVENT_LOG_MOST: Final = "192Mi"
-"""The log and its predecessor have 64 MiB each. A pod that exceeds this limit is evicted."""
+EVENT_LOG: Final = f"{names.VOLUME}/events"
 
 
 def role_name(settings: Settings, role: Role) -> str:
@@ -113,10 +112,10 @@ CPU limit: it would only delay decisions."""
 
 
 def _volumes(settings: Settings, role: Role) -> list[Volume]:
-    log = Volume(name="volume", emptyDir=EmptyDirVolumeSource(sizeLimit=EVENT_LOG_MOST))
+    claim = PersistentVolumeClaimVolumeSource(claimName=role_name(settings, role))
     return [
         Volume(name="config", configMap=ConfigMapVolumeSource(name=names.config_map_name(settings))),
-        *([log] if role == "controller" else []),
+        *([Volume(name="volume", persistentVolumeClaim=claim)] if role == "controller" else []),
         scratch_volume(settings.kubernetes),
         Volume(name="signs", emptyDir=EmptyDirVolumeSource(medium="Memory", sizeLimit="1Mi")),
     ]
