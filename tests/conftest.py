@@ -10,6 +10,7 @@ from collections.abc import Callable, Iterator
 from pathlib import Path
 
 import pytest
+from tests.support.small_disk import SmallDisk, small_disk
 
 from restow.kafka.admin import Admin
 from restow.kafka.embedded.broker import EmbeddedKafka
@@ -71,6 +72,13 @@ def admin(kafka: Kafka) -> Iterator[Admin]:
 def prefix() -> str:
     """What the names of a test's own topics start with."""
     return f"test-{uuid.uuid4().hex[:12]}"
+
+
+@pytest.fixture
+def disk(tmp_path: Path) -> Iterator[SmallDisk]:
+    """A real file system of a few megabytes, to be filled."""
+    with small_disk(tmp_path / "disk") as disk:
+        yield disk
 
 
 @pytest.fixture(scope="session")

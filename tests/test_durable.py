@@ -7,8 +7,9 @@ import sys
 from pathlib import Path
 
 import pytest
+from tests.support.small_disk import SmallDisk
 
-from restow.durable import locked_directory, locked_file, try_lock, write_atomically
+from restow.durable import LineWriter, locked_directory, locked_file, remove, try_lock, write_atomically
 
 HOLDER = """
 import sys
@@ -92,3 +93,31 @@ def test_the_holder_may_remove_its_directory(tmp_path: Path) -> None:
     with locked_directory(home, within_s=1.0) as is_held:
         assert is_held
         assert home.is_dir()
+
+
+def test_a_full_disk_keeps_the_old_file_and_nothing_of_the_new_one(disk: SmallDisk) -> None:
+    file = disk.path / "state.json"
+    write_atomically(file, b"old")
+    disk.fill()
+    with pytest.raises(OSError, match="No space"):
+        write_atomically(file, b"new" * 4096)
+    assert file.read_bytes() == b"old"
+    assert not file.with_name("state.json.new").exists()
+    remove(file)
+    assert not file.exists()
+
+
+def test_after_a_line_that_a_full_disk_cut_the_next_one_begins_on_its_own(disk: SmallDisk) -> None:
+    writer, file = LineWriter(), disk.path / "log"
+    with file.open("ab", buffering=0) as log:
+        writer.append(log.fileno(), "first")
+        disk.fill()
+        cut = "cut " * 2000  # longer than what is left of the file's last block
+        with pytest.raises(OSError, match="No space"):
+            writer.append(log.fileno(), cut)
+        disk.free()
+        writer.append(log.fileno(), "second")
+        writer.append(log.fileno(), "third")
+    first, fragment, *others = file.read_text().splitlines()
+    assert (first, others) == ("first", ["second", "third"])
+    assert cut.startswith(fragment)

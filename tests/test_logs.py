@@ -7,6 +7,7 @@ from collections.abc import Iterator
 from datetime import UTC, datetime
 
 import pytest
+from tests.support.small_disk import SmallDisk
 
 from restow.logs import configure, to_terminal
 from restow.settings import Log
@@ -78,6 +79,8 @@ def test_a_higher_level_hides_lower_lines(capsys: pytest.CaptureFixture[str]) ->
 
 def test_an_uncaught_exception_is_a_line_of_the_log_too() -> None:
     program = """
+from tests.support.small_disk import SmallDisk
+
 from restow.logs import configure, to_terminal
 from restow.settings import Log
 with to_terminal():
@@ -109,3 +112,48 @@ def test_a_process_logs_each_line_once_in_its_own_form(capsys: pytest.CaptureFix
         log.info("once")
     [line] = capsys.readouterr().err.splitlines()
     assert line.endswith("INFO    monitor     once")
+
+
+def test_lines_that_a_full_disk_does_not_take_are_counted(disk: SmallDisk) -> None:
+    program = """
+import logging, sys
+from restow.logs import configure
+from restow.settings import Log
+configure("monitor", Log())
+log = logging.getLogger("restow")
+for line in sys.stdin:
+    log.info("%s", line.strip())
+    print("done", flush=True)
+"""
+    file = disk.path / "log"
+    with file.open("wb") as log:
+        process = subprocess.Popen(
+            [sys.executable, "-c", program], stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=log, text=True
+        )
+
+    def say(line: str) -> None:
+        assert process.stdin is not None
+        assert process.stdout is not None
+        process.stdin.write(f"{line}\n")
+        process.stdin.flush()
+        assert process.stdout.readline() == "done\n"
+
+    with process:
+        say("before")
+        disk.fill()
+        say("cut " * 2000)  # longer than what is left of the file's last block
+        say("lost")
+        disk.free()
+        say("after")
+        say("and on")
+        assert process.stdin is not None
+        process.stdin.close()
+        assert process.wait(60) == 0
+    before, cut, *others = [line[25:] for line in file.read_text().splitlines()]
+    assert before == "INFO    monitor     before"
+    assert cut.startswith("INFO    monitor     cut cut")
+    assert others == [
+        "WARNING monitor     2 log lines before this one could not be written; was the disk full?",
+        "INFO    monitor     after",
+        "INFO    monitor     and on",
+    ]

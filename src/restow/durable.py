@@ -9,7 +9,7 @@ import fcntl
 import os
 import time
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from pathlib import Path
 from typing import Final
 
@@ -20,15 +20,44 @@ LOOK_AGAIN_S: Final = 0.01
 
 
 def write_atomically(file: Path, content: bytes, mode: int = ONLY_OWNER_FILE) -> None:
-    """Replaces the file, and returns when the new content and its directory entry are on disk. Raises OSError."""
+    """Replaces the file, and returns when the new content and its directory entry are on disk. Raises OSError: then the
+    old content is there, and no space is taken for the new one."""
     new = file.with_name(f"{file.name}.new")
-    descriptor = os.open(new, os.O_WRONLY | os.O_CREAT | os.O_TRUNC, mode)
-    with os.fdopen(descriptor, "wb") as stream:
-        stream.write(content)
-        stream.flush()
-        os.fsync(descriptor)
-    new.replace(file)
+    try:
+        descriptor = os.open(new, os.O_WRONLY | os.O_CREAT | os.O_TRUNC, mode)
+        with os.fdopen(descriptor, "wb") as stream:
+            stream.write(content)
+            stream.flush()
+            os.fsync(descriptor)
+        new.replace(file)
+    except OSError:
+        with suppress(OSError):
+            new.unlink(missing_ok=True)
+        raise
     sync_directory(file.parent)
+
+
+def remove(file: Path) -> None:
+    """Removes the file, if it exists, and returns when that is on disk. Works on a full disk. Raises OSError."""
+    file.unlink(missing_ok=True)
+    sync_directory(file.parent)
+
+
+class LineWriter:
+    """Appends lines to a log on a disk that may be full. After a line that was cut, the next one begins on its own."""
+
+    def __init__(self) -> None:
+        self._is_cut = False
+
+    def append(self, descriptor: int, line: str) -> None:
+        """Raises OSError: then a part of the line may be in the file."""
+        content, written = (f"\n{line}\n" if self._is_cut else f"{line}\n").encode(), 0
+        try:
+            while written < len(content):
+                written += os.write(descriptor, content[written:])
+        finally:
+            if written:
+                self._is_cut = not content[:written].endswith(b"\n")
 
 
 def sync_directory(directory: Path) -> None:

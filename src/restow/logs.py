@@ -19,7 +19,9 @@ from datetime import UTC, datetime
 from types import TracebackType
 from typing import Any, Final
 
+from restow.durable import LineWriter
 from restow.settings import Log
+from restow.text import counted
 
 LEVELS: Final = {"debug": logging.DEBUG, "info": logging.INFO, "warning": logging.WARNING, "error": logging.ERROR}
 ROLE_WIDTH: Final = len("controller")
@@ -50,14 +52,33 @@ def to_terminal() -> Iterator[None]:
 
 
 class StderrHandler(logging.Handler):
-    """Writes to what `sys.stderr` is at that moment."""
+    """Writes to what `sys.stderr` is at that moment. Lines that a full disk doesn't take are counted; their number is
+    logged before the first line that it takes again."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self._lines = LineWriter()
+        self._lost = 0
 
     def emit(self, record: logging.LogRecord) -> None:
         try:
-            sys.stderr.write(f"{self.format(record)}\n")
-            sys.stderr.flush()
+            if self._lost:
+                self._write(self.format(_gap(self._lost)))
+                self._lost = 0
+            self._write(self.format(record))
+        except OSError:
+            self._lost += 1
         except Exception:  # noqa: BLE001  as logging's own handlers do
             self.handleError(record)
+
+    def _write(self, line: str) -> None:
+        is_file = sys.stderr is sys.__stderr__
+        sys.stderr.flush()
+        if is_file:  # unbuffered, so that each line is in the file, or known to be lost
+            self._lines.append(sys.stderr.fileno(), line)
+        else:
+            sys.stderr.write(f"{line}\n")
+            sys.stderr.flush()
 
 
 class TerminalFormatter(logging.Formatter):
@@ -97,6 +118,11 @@ def _use(formatter: logging.Formatter, level: int) -> None:
     root.handlers[:] = [*(other for other in root.handlers if not isinstance(other, StderrHandler)), handler]
     root.setLevel(logging.WARNING)
     logging.getLogger("restow").setLevel(level)
+
+
+def _gap(lost: int) -> logging.LogRecord:
+    words = f"{counted(lost, 'log line')} before this one could not be written; was the disk full?"
+    return logging.LogRecord(__name__, logging.WARNING, __file__, 0, words, None, None)
 
 
 def _log_uncaught(kind: type[BaseException], error: BaseException, trace: TracebackType | None) -> None:

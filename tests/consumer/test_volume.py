@@ -1,10 +1,15 @@
+import logging
+import time
 from pathlib import Path
 
 import pytest
 from tests.support.consumer_machines import ME, offsets, services
+from tests.support.small_disk import SmallDisk
 
+from restow.backoff import Backoff
+from restow.consumer import volume as volume_module
 from restow.consumer.checkpoint import Checkpoint, TableWrite
-from restow.consumer.volume import PLAN, STATE, Volume
+from restow.consumer.volume import PLAN, RETRY, STATE, Volume
 from restow.errors import InvalidInput, RestowError
 from restow.model import ConsumerId
 
@@ -149,3 +154,80 @@ def test_a_volume_that_is_no_directory_is_refused(tmp_path: Path) -> None:
     (tmp_path / "file").touch()
     with pytest.raises(InvalidInput, match="can't be used: File exists; name a directory"):
         Volume(tmp_path / "file", "restow", ME)
+
+
+LARGER = Checkpoint(
+    ME,
+    epoch=9,
+    clean=False,
+    positions=offsets(**{f"a_{number}": number for number in range(2000)}),
+    topics=services("a"),
+)
+"""Too large for the space that another checkpoint leaves."""
+
+
+def test_on_a_full_disk_a_checkpoint_takes_the_place_of_the_older_one(
+    disk: SmallDisk, caplog: pytest.LogCaptureFixture
+) -> None:
+    with Volume(disk.path, "restow", ME) as volume:
+        volume.write(Checkpoint(ME))
+        disk.fill()
+        volume.write(SAVED)
+        assert volume.read() == SAVED
+    assert caplog.messages == []
+
+
+def test_a_checkpoint_that_a_full_disk_does_not_take_leaves_no_older_one_and_is_written_when_there_is_room(
+    disk: SmallDisk, caplog: pytest.LogCaptureFixture, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    caplog.set_level(logging.INFO, "restow")
+    monkeypatch.setattr(volume_module, "RETRY", Backoff(first_s=0.0, longest_s=0.0))
+    with Volume(disk.path, "restow", ME) as volume:
+        volume.write(SAVED)
+        disk.fill()
+        volume.write(LARGER)
+        assert volume.read() is None  # the older one would resume partitions that others may have by now
+        for _ in range(3):
+            volume.catch_up()
+        assert sorted(file.name for file in disk.path.iterdir()) == ["filler", "lock"]
+        disk.free()
+        volume.catch_up()
+        assert volume.read() == LARGER
+        (file := disk.path / STATE).unlink()
+        volume.catch_up()
+        assert not file.exists()  # there is nothing more to catch up with
+    cant = f"{file} can't be written: No space left on device"
+    assert caplog.messages == [
+        f"{cant}; until it can, a restart begins without partitions; retrying",
+        f"{file} is written again",
+    ]
+
+
+def test_retries_of_a_checkpoint_have_pauses(disk: SmallDisk, monkeypatch: pytest.MonkeyPatch) -> None:
+    now = [1000.0]
+    monkeypatch.setattr(time, "monotonic", lambda: now[0])
+    with Volume(disk.path, "restow", ME) as volume:
+        disk.fill()
+        volume.write(LARGER)
+        disk.free()
+        volume.catch_up()
+        assert volume.read() is None
+        now[0] += RETRY.first_s
+        volume.catch_up()
+        assert volume.read() == LARGER
+
+
+def test_a_process_starts_on_a_full_disk(disk: SmallDisk) -> None:
+    with Volume(disk.path, "restow", ME) as volume:
+        volume.write(SAVED)
+    disk.fill()
+    with Volume(disk.path, "restow", ME) as restarted:
+        assert restarted.read() == SAVED
+
+
+def test_a_checkpoint_that_can_be_neither_written_nor_removed_ends_the_consumer(tmp_path: Path) -> None:
+    """The next process would resume what is there."""
+    (tmp_path / STATE / "in the way").mkdir(parents=True)
+    cant = rf"{STATE} can't be written: Is a directory, and the older one can't be removed: Is a directory"
+    with Volume(tmp_path, "restow", ME) as volume, pytest.raises(RestowError, match=cant):
+        volume.write(SAVED)

@@ -6,11 +6,12 @@ from pathlib import Path
 
 import pytest
 from tests.support.delta.lake import COLUMNS, P0, P1, lake, on_disk, write
+from tests.support.small_disk import SmallDisk
 
 from restow.consumer.checkpoint import TableWrite
 from restow.consumer.planning import Range
-from restow.errors import RestowError
-from restow.model import SortedMapping
+from restow.consumer.volume import Volume
+from restow.model import ConsumerId, SortedMapping
 from restow.pipeline.in_flight import InFlight
 from restow.pipeline.sinks import OpenSinks, Span
 from restow.pipeline.targets import Target, TargetCycle
@@ -21,22 +22,15 @@ class MemoryPlans:
     """A volume's plan, in memory."""
 
     now: tuple[TableWrite, ...] = ()
-    fails: bool = False
 
     def read_plan(self) -> tuple[TableWrite, ...]:
         return self.now
 
     def write_plan(self, writes: tuple[TableWrite, ...]) -> None:
-        self._fail()
         self.now = writes
 
     def forget_plan(self) -> None:
-        self._fail()
         self.now = ()
-
-    def _fail(self) -> None:
-        if self.fails:
-            raise RestowError("plan.json can't be written: No space left on device")
 
 
 @pytest.fixture
@@ -122,16 +116,18 @@ def test_files_of_an_unreadable_table_are_left_for_vacuum(
     assert line.startswith(f"files of the interrupted cycle of the previous process are left for vacuum: {reason}")
 
 
-def test_a_failing_volume_is_logged_once_and_stops_nothing(
-    tmp_path: Path, plans: MemoryPlans, sinks: OpenSinks, caplog: pytest.LogCaptureFixture
+def test_a_failing_volume_is_logged_once_until_it_works_again_and_stops_nothing(
+    tmp_path: Path, disk: SmallDisk, sinks: OpenSinks, caplog: pytest.LogCaptureFixture
 ) -> None:
-    in_flight = InFlight(plans, sinks)
-    for fails in (True, True, False, True):
-        plans.fails = fails
-        in_flight.begin([cycle(sinks, tmp_path / "lake", p0=Range(0, 0, 5))])
-        in_flight.end()
-    line = (
-        "plan.json can't be written: No space left on device; cycles continue, but after a crash their files stay "
-        "until vacuum removes them"
+    """On a full disk the plan of a cycle can't be written, but the one before it can be removed."""
+    with Volume(disk.path / "volume", "restow", ConsumerId(1)) as volume:
+        in_flight = InFlight(volume, sinks)
+        for is_full in (True, True, False, False, True):
+            disk.fill() if is_full else disk.free()
+            in_flight.begin([cycle(sinks, tmp_path / "lake", p0=Range(0, 0, 5))])
+            in_flight.end()
+    failing = (
+        f"{disk.path / 'volume' / 'plan.json'} can't be written: No space left on device; cycles continue, but after a "
+        "crash their files stay until vacuum removes them"
     )
-    assert caplog.messages == [line, line]
+    assert caplog.messages == [failing, "plans of cycles are written to the volume again", failing]

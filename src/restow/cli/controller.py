@@ -15,6 +15,7 @@ from restow.cli.support.config import add_config, settings_of
 from restow.cli.support.consumers_config import with_config_digest
 from restow.cli.support.options import Subparsers
 from restow.cli.support.packer import load_packer
+from restow.cli.support.recorded import recorded
 from restow.cli.support.stopping import Stop
 from restow.errors import InvalidInput, RestowError
 from restow.health import Health
@@ -87,6 +88,7 @@ def run(args: argparse.Namespace) -> int:
     stop, health, group = Stop(), Health(os.environ.get("RESTOW_SIGNS")), settings.group.name
     event_log = log_directory(args.log or default_log(settings))
     with ExitStack() as ending:
+        should_stop = recorded("controller", settings, stop.wait, ending)
         platform = platform_of(settings, args.config, ending)
         process = f"{socket.gethostname()}-{os.getpid()}"
         journal = ending.enter_context(Journal(event_log, settings.event_log, process))
@@ -94,7 +96,7 @@ def run(args: argparse.Namespace) -> int:
         prepare_consumers(settings)
         with waiting("the packer"):
             load_packer()
-        ControllerProcess(settings, platform, journal, health).run(stop.wait)
+        ControllerProcess(settings, platform, journal, health).run(should_stop)
     return 0
 
 
@@ -137,11 +139,8 @@ def platform_of(settings: Settings, config: Path, ending: ExitStack) -> "Platfor
 
         return ending.enter_context(KubernetesPlatform(with_config_digest(settings, config)))
     from restow.platform.processes.location import directory_of
-    from restow.platform.processes.roles import RunningRole
 
-    directory = directory_of(settings)
-    ending.enter_context(RunningRole(settings.group.name, directory, "controller"))
-    return local_processes(settings, config, directory)
+    return local_processes(settings, config, directory_of(settings))
 
 
 def local_processes(settings: Settings, config: Path, directory: Path) -> "LocalProcesses":

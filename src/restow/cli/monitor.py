@@ -3,15 +3,15 @@
 import argparse
 import logging
 import os
-from contextlib import AbstractContextManager, nullcontext
+from contextlib import ExitStack
 
 from restow.cli.support.config import add_config, settings_of
 from restow.cli.support.options import Subparsers
+from restow.cli.support.recorded import recorded
 from restow.cli.support.stopping import Stop
 from restow.errors import InvalidInput
 from restow.health import Health
 from restow.logs import configure
-from restow.settings import Settings
 
 log = logging.getLogger(__name__)
 
@@ -68,18 +68,9 @@ def run(args: argparse.Namespace) -> int:
     from restow.roles.monitor import Monitor
 
     stop, health = Stop(), Health(os.environ.get("RESTOW_SIGNS"))
-    with recorded(settings), Monitor(settings) as monitor:
+    with ExitStack() as ending:
+        should_stop = recorded("monitor", settings, stop.wait, ending)
+        monitor = ending.enter_context(Monitor(settings))
         log.info("measuring %s at %s", ", ".join(settings.topics_of_interest), settings.kafka.bootstrap)
-        monitor.run(stop.wait, health)
+        monitor.run(should_stop, health)
     return 0
-
-
-def recorded(settings: Settings) -> AbstractContextManager[object]:
-    """Records the process as part of its group, so that `restow down` ends it. Neither a monitor without a group is
-    recorded, nor a pod, which its cluster ends."""
-    if not settings.consume or settings.group.platform == "kubernetes":
-        return nullcontext()
-    from restow.platform.processes.location import directory_of
-    from restow.platform.processes.roles import RunningRole
-
-    return RunningRole(settings.group.name, directory_of(settings), "monitor")

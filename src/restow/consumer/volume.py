@@ -2,17 +2,25 @@
 
 Files are written atomically. A file that can't be read, or that belongs to another consumer, is renamed and not used:
 then the tables alone have the offsets to resume from.
+
+A full disk doesn't stop a consumer. A checkpoint that can't be written must not leave an older one behind, from which
+the next process would resume partitions that others have by then. So the older one is removed, which takes no space: a
+consumer that restarts now holds nothing, as after the loss of its volume, and gets its partitions from the controller.
+The checkpoint is written again as soon as there is room.
 """
 
 import logging
 import os
+import time
 from collections.abc import Callable
+from contextlib import suppress
 from pathlib import Path
 from types import TracebackType
 from typing import Any, Final, Self, TypeVar
 
+from restow.backoff import Backoff, Retries
 from restow.consumer.checkpoint import Checkpoint, TableWrite, WritePlan
-from restow.durable import try_lock, write_atomically
+from restow.durable import remove, try_lock, write_atomically
 from restow.errors import InvalidInput, RestowError
 from restow.model import ConsumerId
 from restow.protocol.codec import from_plain, to_plain
@@ -25,10 +33,15 @@ STATE: Final = "state.json"
 SET_ASIDE: Final = ".set-aside"
 PLAN: Final = "plan.json"
 LOCK: Final = "lock"
+RETRY: Final = Backoff(first_s=0.5, longest_s=30.0)
 READABLE_FILE: Final = 0o644
 """The files hold no secrets, and an operator may want to read them."""
 
 T = TypeVar("T", Checkpoint, WritePlan)
+
+
+class VolumeFails(RestowError):
+    """A file can't be written. The disk may be full."""
 
 
 class Volume:
@@ -36,6 +49,8 @@ class Volume:
         """`creation` identifies the creation of this consumer on its platform; restarts keep it. Raises RestowError if
         another process holds the volume."""
         self._directory, self._group, self._consumer, self._creation = directory, group, consumer, creation
+        self._unwritten: Checkpoint | None = None
+        self._retries = Retries(RETRY)
         try:
             directory.mkdir(parents=True, exist_ok=True)
             self._lock = os.open(directory / LOCK, os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, READABLE_FILE)
@@ -56,7 +71,14 @@ class Volume:
         return self._read(STATE, self._parse_checkpoint, "nothing is resumed from it")
 
     def write(self, checkpoint: Checkpoint) -> None:
-        self._write(STATE, {"creation": self._creation, "saved": to_plain(checkpoint)})
+        """Returns when the checkpoint, or none at all, is on disk. Raises RestowError if neither can be achieved."""
+        self._unwritten = checkpoint
+        self._try_to_write(checkpoint)
+
+    def catch_up(self) -> None:
+        """Writes the last checkpoint if it could not be written yet and a retry is due. Called often."""
+        if self._unwritten is not None and not self._retries.is_waiting(STATE, time.monotonic()):
+            self._try_to_write(self._unwritten)
 
     def read_plan(self) -> tuple[TableWrite, ...]:
         """Returns the plan of the cycle that was running when the previous process ended; empty if there was none."""
@@ -88,12 +110,35 @@ class Volume:
             log.warning("%s is renamed to %s, and %s: %s", file, aside, consequence, error)
             return None
 
+    def _try_to_write(self, checkpoint: Checkpoint) -> None:
+        try:
+            self._write_or_remove(checkpoint)
+        except VolumeFails as error:
+            if self._retries.failed(STATE, time.monotonic()):
+                log.warning("%s; until it can, a restart begins without partitions; retrying", error)
+        else:
+            self._unwritten = None
+            if self._retries.succeeded(STATE):
+                log.info("%s is written again", self._directory / STATE)
+
+    def _write_or_remove(self, checkpoint: Checkpoint) -> None:
+        """Raises VolumeFails if there is no checkpoint now, and RestowError if an older one is left."""
+        content = {"creation": self._creation, "saved": to_plain(checkpoint)}
+        try:
+            self._write(STATE, content)
+        except VolumeFails as failure:
+            try:
+                remove(self._directory / STATE)
+            except OSError as error:
+                raise RestowError(f"{failure}, and the older one can't be removed: {error.strerror}") from None
+            self._write(STATE, content)  # in the space of the older one
+
     def _write(self, name: str, content: dict[str, Any]) -> None:
         file, plain = self._directory / name, {"version": VERSION, "group": self._group, **content}
         try:
             write_atomically(file, as_json(plain) + b"\n", READABLE_FILE)
         except OSError as error:
-            raise RestowError(f"{file} can't be written: {error.strerror}") from None
+            raise VolumeFails(f"{file} can't be written: {error.strerror}") from None
 
     def _parse_checkpoint(self, plain: Any) -> Checkpoint:
         checkpoint = from_plain(Checkpoint, self._content_of(plain, "state").get("saved"), "saved")
@@ -132,5 +177,6 @@ class Volume:
                 f"the volume {self._directory} is in use by process {owner}; a volume has one process: end that one, "
                 "or name another volume"
             )
-        os.ftruncate(self._lock, 0)
-        os.pwrite(self._lock, f"{os.getpid()}\n".encode(), 0)
+        with suppress(OSError):  # only the message above needs it
+            os.ftruncate(self._lock, 0)
+            os.pwrite(self._lock, f"{os.getpid()}\n".encode(), 0)

@@ -7,7 +7,7 @@ removes its files at once. And where the answer to a commit was lost, the table 
 """
 
 import logging
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Iterable, Mapping
 
 from restow.consumer.checkpoint import TableWrite
 from restow.consumer.pipeline import Plans
@@ -51,19 +51,19 @@ class InFlight:
                 continue
             outcome = "was stored" if is_stored else "was not stored, and its files are removed"
             log.info("interrupted cycle of the previous process: %s for %s %s", _text(spans), sink.name, outcome)
-        self._on_volume(self._plans.forget_plan)
+        self._forget()
 
     def begin(self, cycles: Iterable[TargetCycle]) -> None:
         """Returns when the plan is on disk, or the volume failed. Cycles are correct without a plan."""
         self._has_written_plan = True
         writes = tuple(_table_write(cycle) for cycle in (*self._uncertain, *cycles))
-        self._on_volume(lambda: self._plans.write_plan(writes))
+        self._write(writes)
 
     def end(self) -> None:
         """Removes the plan, unless a cycle's outcome is uncertain. Does nothing after an idle cycle, which has none."""
         if self._has_written_plan and not self._uncertain:
             self._has_written_plan = False
-            self._on_volume(self._plans.forget_plan)
+            self._forget()
 
     def mark_uncertain(self, cycle: TargetCycle) -> None:
         """The cycle began, and no answer confirmed that it was stored."""
@@ -82,15 +82,27 @@ class InFlight:
         self._uncertain.remove(cycle)
         return is_stored
 
-    def _on_volume(self, act: Callable[[], None]) -> None:
+    def _write(self, writes: tuple[TableWrite, ...]) -> None:
         try:
-            act()
+            self._plans.write_plan(writes)
         except RestowError as error:
-            if not self._volume_fails:
-                log.warning("%s; cycles continue, but after a crash their files stay until vacuum removes them", error)
-            self._volume_fails = True
-        else:
+            self._volume_failed(error)
+            return
+        if self._volume_fails:
             self._volume_fails = False
+            log.info("plans of cycles are written to the volume again")
+
+    def _forget(self) -> None:
+        try:
+            self._plans.forget_plan()
+        except RestowError as error:
+            self._volume_failed(error)
+
+    def _volume_failed(self, error: RestowError) -> None:
+        """Logged once until a plan is written again. That one is removed proves nothing: a full disk allows it."""
+        if not self._volume_fails:
+            log.warning("%s; cycles continue, but after a crash their files stay until vacuum removes them", error)
+        self._volume_fails = True
 
 
 def _table_write(cycle: TargetCycle) -> TableWrite:

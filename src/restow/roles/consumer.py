@@ -152,6 +152,7 @@ class ConsumerProcess:
         self._check_for_stop()
         while self._todo:
             self._do(self._todo.popleft())
+        self._volume.catch_up()
         if self._progress.is_due(time.monotonic()):
             self._log_progress()
         return self._state.should_end_cycle

@@ -4,14 +4,15 @@ import subprocess
 from collections.abc import Iterator
 from contextlib import ExitStack
 from pathlib import Path
+from threading import Event
 
 import pytest
 from tests.platform.processes.conftest import Eventually, ProcessMaker
 
 from restow.cli import main
 from restow.cli.controller import default_log, local_processes, platform_of
-from restow.cli.monitor import recorded
 from restow.cli.support.config import settings_from
+from restow.cli.support.recorded import recorded
 from restow.errors import InvalidInput
 from restow.model import ConsumerId
 from restow.platform.processes.ending import end_group
@@ -58,9 +59,9 @@ def test_a_controller_that_starts_elsewhere_sees_the_consumers(
     with ExitStack() as ending:
         platform = platform_of(settings, Path("../here/restow.toml"), ending)
         assert [listed.consumer for listed in platform.list()] == [ONE]
-        assert [role.name for role in running_roles("a", group.directory)] == ["controller"]
-        with recorded(settings):
-            assert [role.name for role in running_roles("a", group.directory)] == ["controller", "monitor"]
+        for role in ("controller", "monitor"):
+            recorded(role, settings, Event().wait, ending)
+        assert [role.name for role in running_roles("a", group.directory)] == ["controller", "monitor"]
     log = config.with_name("restow-data") / "a-controller" / "events"
     assert default_log(settings).resolve() == log.resolve()
     assert list(Path.cwd().iterdir()) == []

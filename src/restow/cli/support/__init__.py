@@ -9,6 +9,7 @@ keys.py              single keys from the terminal
 scroll.py            which rows of a long list are on the screen
 packer.py            loads the packer, or compiles it with a line that says so
 stopping.py          SIGINT and SIGTERM
+recorded.py          records a controller or a monitor, so that `restow down` finds it
 transforms_path.py   makes the transforms beside restow.toml importable
 modules_beside.py    finds the modules that transforms need beside restow.toml
 consumers_config.py  annotates pods with a digest of their settings

@@ -12,7 +12,7 @@ from dataclasses import asdict, dataclass, field
 from pathlib import Path
 from typing import Any, Final, TypeVar
 
-from restow.durable import write_atomically
+from restow.durable import remove, write_atomically
 from restow.platform.processes.linux import Process
 
 MARK: Final = "RESTOW_HOME"
@@ -75,6 +75,10 @@ class Home:
     def set_desired(self, desired: DesiredState) -> None:
         content = asdict(desired)
         write_json(self.path / "wish.json", {"made": content.pop("creation"), **content})
+
+    def forget_desired(self) -> None:
+        """Takes no space. The consumer is no longer wanted."""
+        remove(self.path / "wish.json")
 
     def status(self) -> Status | None:
         return read_json(self.path / "status.json", _status)

@@ -7,6 +7,9 @@ from datetime import UTC, datetime
 from pathlib import Path
 from typing import Final
 
+from restow.durable import LineWriter
+
+READABLE_FILE: Final = 0o644
 LONGEST_BYTES: Final = 10_000_000
 """Of the log, and of the one before it."""
 
@@ -20,11 +23,18 @@ def log_of(volume: Path) -> Path:
     return volume / "consumer.log"
 
 
-def write_line(volume: Path, line: str) -> None:
-    """In the form of restow.logs, which a supervisor doesn't load."""
+def line_of(words: str) -> str:
+    """A line about what happens now, in the form of restow.logs, which a supervisor doesn't load."""
     now = datetime.now(UTC).isoformat(timespec="milliseconds").replace("+00:00", "Z")
-    with log_of(volume).open("a", encoding="utf-8") as log:
-        log.write(f"{now} INFO    supervisor  {line}\n")
+    return f"{now} INFO    supervisor  {words}"
+
+
+def write_line(volume: Path, line: str, writer: LineWriter) -> None:
+    log = os.open(log_of(volume), os.O_WRONLY | os.O_CREAT | os.O_APPEND, READABLE_FILE)
+    try:
+        writer.append(log, line)
+    finally:
+        os.close(log)
 
 
 def last_lines(volume: Path, begins: int, secrets: Iterable[str]) -> str:
@@ -43,13 +53,22 @@ def last_lines(volume: Path, begins: int, secrets: Iterable[str]) -> str:
     return text
 
 
-def rotate(volume: Path) -> None:
-    """Moves the end of a log that is too long to consumer.log.1 and empties it. Writers append, and need not reopen."""
+def rotate(volume: Path) -> int:
+    """Moves the end of a log that is too long to consumer.log.1 and empties it. Writers append, and need not reopen. On
+    a full disk, emptying it matters more than keeping a copy: returns the bytes that were dropped. Raises OSError."""
     log = log_of(volume)
+    before = log.with_suffix(".log.1")
     with suppress(FileNotFoundError), log.open("rb") as stream:  # the volume may be lost; the next start recreates it
-        if stream.seek(0, os.SEEK_END) <= LONGEST_BYTES:
-            return
+        size = stream.seek(0, os.SEEK_END)
+        if size <= LONGEST_BYTES:
+            return 0
         stream.seek(-LONGEST_BYTES, os.SEEK_END)
-        with suppress(OSError):  # on a full disk, emptying the log matters more than keeping a copy
-            log.with_suffix(".log.1").write_bytes(stream.read())
+        try:
+            before.write_bytes(stream.read())
+            dropped = 0
+        except OSError:
+            before.unlink(missing_ok=True)
+            dropped = size
         os.truncate(log, 0)
+        return dropped
+    return 0

@@ -1,18 +1,29 @@
 """Which controllers and monitors of a group run on this machine, so that `restow down` finds and ends them.
 
 A role's process is inside `with RunningRole(group, directory, "controller"):` while it works. Several processes of one
-role may run, such as a suspended controller and its successor: each has a record of its own.
+role may run, such as a suspended controller and its successor: each has a record of its own. On a full disk a role
+works without a record; it says so, and makes the record when there is room.
 """
 
+import logging
+import time
+from collections.abc import Callable
+from contextlib import suppress
 from dataclasses import asdict, dataclass
 from pathlib import Path
 from types import TracebackType
-from typing import Self
+from typing import Final, Self
 
+from restow.backoff import Backoff, Retries
 from restow.durable import ONLY_OWNER_DIRECTORY
 from restow.platform.processes.files import read_json, write_json
 from restow.platform.processes.linux import Process, is_alive, need_linux, this_process
 from restow.platform.processes.supervisors import run_directory
+
+log = logging.getLogger(__name__)
+
+RETRY: Final = Backoff(first_s=1.0, longest_s=30.0)
+RECORD: Final = "record"
 
 
 @dataclass(frozen=True, slots=True)
@@ -31,16 +42,45 @@ class RunningRole:
         need_linux()
         self._role = Role(name, this_process())
         self._record = _records_of(group, directory) / f"{name}-{self._role.process.pid}.json"
+        self._is_recorded = False
+        self._retries = Retries(RETRY)
 
     def __enter__(self) -> Self:
-        self._record.parent.mkdir(ONLY_OWNER_DIRECTORY, parents=True, exist_ok=True)
-        write_json(self._record, asdict(self._role))
+        self.keep_recorded()
         return self
+
+    def keep_recorded(self) -> None:
+        """Makes the record, if it could not be made before and a retry is due. Called as the role's loop turns."""
+        if self._is_recorded or self._retries.is_waiting(RECORD, time.monotonic()):
+            return
+        try:
+            self._record.parent.mkdir(ONLY_OWNER_DIRECTORY, parents=True, exist_ok=True)
+            write_json(self._record, asdict(self._role))
+        except OSError as error:
+            if self._retries.failed(RECORD, time.monotonic()):
+                log.warning(
+                    "%s can't be written: %s; until it can, `restow down` doesn't find this %s; retrying",
+                    *(self._record, error.strerror, self._role.name),
+                )
+            return
+        self._is_recorded = True
+        if self._retries.succeeded(RECORD):
+            log.info("%s is written; `restow down` finds this %s", self._record, self._role.name)
+
+    def while_recorded(self, should_stop: Callable[[float], bool]) -> Callable[[float], bool]:
+        """The same `should_stop`, which also keeps the role recorded."""
+
+        def recorded_should_stop(seconds: float) -> bool:
+            self.keep_recorded()
+            return should_stop(seconds)
+
+        return recorded_should_stop
 
     def __exit__(
         self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
     ) -> None:
-        self._record.unlink(missing_ok=True)
+        with suppress(OSError):
+            self._record.unlink(missing_ok=True)
 
 
 def running_roles(group: str, directory: Path) -> tuple[Role, ...]:

@@ -12,16 +12,17 @@ import os
 import signal
 import sys
 import time
+from contextlib import suppress
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Final
 
-from restow.backoff import Backoff
-from restow.durable import ONLY_OWNER_FILE, try_lock
+from restow.backoff import Backoff, News
+from restow.durable import ONLY_OWNER_FILE, LineWriter, try_lock
 from restow.platform.processes.children import adopt_orphans, end_others, kill_others, reap, start
 from restow.platform.processes.files import MARK, DesiredState, Home, Status
 from restow.platform.processes.linux import Process, process, this_process
-from restow.platform.processes.logs import last_lines, log_of, rotate, write_line
+from restow.platform.processes.logs import last_lines, line_of, log_of, rotate, write_line
 
 PROGRAM: Final = (
     "import sys; sys.path.insert(0, sys.argv[1]); "
@@ -36,6 +37,9 @@ TURN_EVERY_S: Final = 1.0
 RESTART: Final = Backoff(first_s=0.5, longest_s=30.0)
 STABLE_AFTER_S: Final = 60.0
 """A consumer that ran this long and then crashes starts the backoff from its first pause."""
+
+MOST_UNLOGGED: Final = 100
+"""A consumer that can't start on a full disk adds a line every 30 s; the newest are kept."""
 
 MOST_FILES: Final = 1 << 20
 
@@ -74,6 +78,10 @@ class Supervisor:
     restart_at_s: float = 0.0
     """When a crashed consumer is started again, by the monotonic clock."""
     itself: Process = field(default_factory=this_process)
+    unlogged: list[str] = field(default_factory=list)
+    """Lines that are not in the consumer's log yet, because the disk is full."""
+    lines: LineWriter = field(default_factory=LineWriter)
+    news: News = field(default_factory=News)
 
     def run(self) -> None:
         adopt_orphans()
@@ -102,16 +110,28 @@ class Supervisor:
                 return self._turn()  # the desired state may have changed while the child was ending
         if not self.child and time.monotonic() >= self.restart_at_s:
             self._start(self.desired)
-        rotate(Path(self.desired.volume))
+        self._keep_log(self.desired)
         self._write_status()
         return True
+
+    def _keep_log(self, desired: DesiredState) -> None:
+        try:
+            dropped = rotate(Path(desired.volume))
+        except OSError as error:
+            self._complain("rotation", f"the log can't be rotated: {error}")
+        else:
+            self.news.is_over("rotation")
+            if dropped:
+                self._log(desired, f"its log up to here is dropped, for want of space: {dropped:,} bytes")
+        self._write_unlogged(desired)
 
     def _read_desired(self) -> None:
         try:
             desired = self.home.desired()
         except OSError as error:  # no reason to end a consumer that works
-            complain(f"the desired state can't be read: {error}")
+            self._complain("desired state", f"the desired state can't be read: {error}")
             return
+        self.news.is_over("desired state")
         self.desired = desired or self.desired
         self.wanted &= desired is not None and desired.wanted  # a deletion is final
 
@@ -184,20 +204,31 @@ class Supervisor:
         except FileNotFoundError:
             pass  # the home was removed, and wish.json with it
         except OSError as error:  # the disk is full; the next turn tries again
-            complain(f"the status can't be written: {error}")
+            self._complain("status", f"the status can't be written: {error}")
+        else:
+            self.news.is_over("status")
 
     def _log(self, desired: DesiredState, line: str) -> None:
-        """Into the consumer's log, where operators look for it."""
-        try:
-            write_line(Path(desired.volume), f"{self.home.name}: {line}")
-        except OSError as error:
-            complain(f"{line}; the log can't be written: {error}")
+        """Into the consumer's log, where operators look for it; as soon as there is room, if the disk is full."""
+        self.unlogged = [*self.unlogged, line_of(f"{self.home.name}: {line}")][-MOST_UNLOGGED:]
+        self._write_unlogged(desired)
 
+    def _write_unlogged(self, desired: DesiredState) -> None:
+        while self.unlogged:
+            try:
+                write_line(Path(desired.volume), self.unlogged[0], self.lines)
+            except OSError as error:
+                self._complain("log", f"the log can't be written: {error}")
+                return
+            del self.unlogged[0]
+        self.news.is_over("log")
 
-def complain(line: str) -> None:
-    """Into keeper.log in the home."""
-    sys.stderr.write(line + "\n")
-    sys.stderr.flush()
+    def _complain(self, subject: str, line: str) -> None:
+        """Into keeper.log in the home, once while a condition lasts. On a full disk that fails too: nothing here may
+        end the supervisor, and the consumer with it."""
+        if self.news.is_new(subject, line):
+            with suppress(OSError):
+                os.write(sys.stderr.fileno(), f"{line}\n".encode())
 
 
 def how_it_ended(status: int) -> str:

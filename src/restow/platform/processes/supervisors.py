@@ -93,7 +93,10 @@ class Supervisors:
     def delete(self, consumer: ConsumerId) -> None:
         with self._locked(consumer) as home:
             if (desired := home.desired()) and desired.wanted:
-                home.set_desired(replace(desired, wanted=False, environment={}))
+                try:
+                    home.set_desired(replace(desired, wanted=False, environment={}))
+                except OSError:  # on a full disk: a consumer without a desired state is not wanted either
+                    home.forget_desired()
             self._repair_locked(consumer, home)
 
     def repair(self) -> dict[ConsumerId, str]:
