@@ -15,11 +15,15 @@ from restow.cli.main import parser
 from restow.controller.reassign import INFEASIBLE, OVERLOADED
 from restow.controller.roll import OUTDATED
 from restow.controller.sentinel import IMPOSSIBLE, MISSING, STALE
+from restow.controller.starts import FAILED_STARTS
 from restow.protocol.messages import TopicService
 from restow.settings import Settings
 
 PAGES: Final = ("operations.md", "troubleshooting.md")
-FLAGS: Final = {INFEASIBLE, OVERLOADED, OUTDATED, IMPOSSIBLE, MISSING, STALE, "failing TOPIC", "refused TOPIC"}
+FLAGS: Final = {
+    *(FAILED_STARTS, INFEASIBLE, OVERLOADED, OUTDATED, IMPOSSIBLE, MISSING, STALE),
+    *("failing TOPIC", "refused TOPIC"),
+}
 
 
 def text_of(page: str) -> str:
@@ -58,7 +62,16 @@ def test_no_flag_is_raised_that_this_test_does_not_know() -> None:
         for node in ast.walk(ast.parse(file.read_text(encoding="utf-8"))):
             if isinstance(node, ast.Call) and isinstance(node.func, ast.Attribute) and node.func.attr == "flag":
                 raised.add(ast.unparse(node.args[0]))
-    assert raised == {"INFEASIBLE", "OVERLOADED", "OUTDATED", "IMPOSSIBLE", "MISSING", "STALE", "_flag_of(topic)"}
+    assert raised == {
+        "FAILED_STARTS",
+        "INFEASIBLE",
+        "OVERLOADED",
+        "OUTDATED",
+        "IMPOSSIBLE",
+        "MISSING",
+        "STALE",
+        "_flag_of(topic)",
+    }
 
 
 def texts(file: Path) -> Iterator[str]:

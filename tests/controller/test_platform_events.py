@@ -49,7 +49,10 @@ def test_a_consumer_that_can_not_be_started_is_deleted_and_ready_ones_continue(a
     assert alone.causes == [Cause.NOT_READY, Cause.CHANGE]
     assert alone.words[0] == "consumer 2: can't be started: no memory; deleting it, no consumer is created for 30 s"
     alone.answers(1)
-    assert alone.flags == {"too few consumers": "consumers 1 are overloaded, and no more can be created now"}
+    assert alone.flags == {
+        "failed starts": "a consumer can't be started: no memory",
+        "too few consumers": "consumers 1 are overloaded, and no more can be created now",
+    }
 
 
 def test_a_failing_consumer_is_waited_for(pair: Driver) -> None:

@@ -36,6 +36,7 @@ from restow.simulator.checkers import (
 )
 from restow.simulator.consumer import ConsumerProcess, Volume
 from restow.simulator.controller import ControllerProcess
+from restow.simulator.group_size import LeastKept
 from restow.simulator.platform import BROKEN_IMAGE, Pod
 from restow.simulator.rolls import OneRolls
 from restow.simulator.scenario import scenario
@@ -383,3 +384,29 @@ class TestOneRolls:
         assert said == [4, 4]
         world.update(ServiceUpdate("consumers", consumers=ConsumerSettings("restow:2", memory_mb=2048)))
         assert world.settings == replace(world.scenario.consumer.settings, image="restow:2", memory_mb=2048)
+
+
+# The least number of consumers.
+
+
+@pytest.mark.parametrize(
+    ("least", "failures", "waited_s", "said"),
+    [
+        pytest.param(2, 0, 100.0, [4], id="one-is-late-and-needed"),
+        pytest.param(1, 0, 100.0, [], id="the-other-is-enough"),
+        pytest.param(2, 1, 100.0, [], id="its-start-failed"),
+        pytest.param(2, 0, 1000.0, [], id="it-was-waited-for"),
+    ],
+)
+def test_a_late_consumer_that_is_needed_may_not_be_deleted(
+    world: World, controller: ControllerProcess, least: int, failures: int, waited_s: float, said: list[int]
+) -> None:
+    chosen = replace(world.rules.controller, least_consumers=least, ready_within_s=60.0)
+    world.rules = replace(world.rules, controller=chosen)
+    world.agenda.run_until(waited_s)
+    world.platform.pods[TWO] = Pod(TWO, ConsumerSettings(), "", failures=failures)
+    views = {ONE: View(Phase.READY, 0.0, 0.0, incarnation=1), TWO: View(Phase.LEAVING, 0.0, 0.0)}
+    controller.state = replace(controller.state, consumers=views)
+    found = Said()
+    LeastKept(found).requested(controller, DeleteConsumer(TWO))
+    assert found == said

@@ -27,6 +27,7 @@ MUTANTS: list[Mutant] = [
     mutants.a_new_controller_does_not_learn_the_consumers_settings,
     mutants.bad_settings_are_tried_with_one_consumer_after_the_other,
     mutants.a_failure_is_never_forgotten,
+    mutants.a_late_consumer_is_deleted_although_too_few_are_left,
 ]
 
 

@@ -18,6 +18,8 @@ failures.py         topics that consumers can't store
 platform_events.py  reports of the platform: up, failing, gone, refused
 services.py         updates of topics and of consumers' settings
 timeouts.py         unanswered commands and silent consumers: repeat, restart, give up
+starts.py           starts that fail or are late: backoff, halted rolls, the least number of consumers
+removal.py          deletes consumers, and gives them up
 roll.py             restarts consumers with new settings, one at a time
 load.py             the load of each consumer, with its backlog
 

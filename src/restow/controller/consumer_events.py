@@ -9,7 +9,7 @@ from collections.abc import Mapping
 from dataclasses import replace
 from typing import assert_never
 
-from restow.controller import failures
+from restow.controller import failures, starts
 from restow.controller.state import Pause, Sent, View
 from restow.controller.transition import Transition
 from restow.controller.transitions import Cause, Phase
@@ -55,9 +55,8 @@ def _ready(transition: Transition, view: View, offset: int, message: ConsumerRea
     transition.change(message.consumer, versions=message.versions)
     words = "ready" if is_new else f"restarted {'after a clean stop' if message.clean else 'after a crash'}"
     transition.note(message.consumer, f"{words}, with {counted(len(message.partitions), 'partition')}")
-    is_proof = is_new or (view.phase is Phase.ROLLING and not view.is_ending)
-    if is_proof and view.settings == transition.state.fingerprint:
-        transition.set(creation=Pause(), roll_halted=False)
+    if is_new or view.phase is Phase.ROLLING:
+        starts.succeeded(transition, message.consumer, view)
 
 
 def _responded(transition: Transition, view: View, message: StateQueryResponse) -> None:

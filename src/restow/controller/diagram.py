@@ -16,6 +16,7 @@ from restow.controller import (
     roll,
     sentinel,
     services,
+    starts,
     synchronize,
     timeouts,
 )
@@ -36,6 +37,7 @@ EVERY_STAGE: Final = {
     "Platform events": platform_events,
     "Service updates": services,
     "Timeouts": timeouts,
+    "Failed and late starts": starts,
     "Rolls": roll,
 }
 

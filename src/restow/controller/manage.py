@@ -7,8 +7,8 @@ consumer is ready.
 """
 
 from restow.controller.reconcile import deviations, is_outdated, wanted_of
+from restow.controller.removal import delete
 from restow.controller.state import State, View
-from restow.controller.timeouts import delete
 from restow.controller.transition import Transition
 from restow.controller.transitions import Cause, Phase, Stage
 from restow.model import Assignment, ConsumerId, SortedMapping, TopicPartition

@@ -2,7 +2,7 @@
 
 from typing import Final
 
-from restow.controller import timeouts
+from restow.controller import starts
 from restow.controller.transition import Transition
 from restow.controller.transitions import Cause, Phase
 from restow.model import ConsumerId
@@ -25,13 +25,13 @@ def failing(transition: Transition, consumer: ConsumerId, reason: str) -> None:
     if view is None:
         return
     if view.phase is Phase.AWAITED:
-        timeouts.creation_failed(transition, consumer, f"can't be started: {reason}")
+        starts.failing(transition, consumer, reason)
     elif view.phase is Phase.READY:
         transition.change(consumer, phase=Phase.RESTARTED)
         transition.warn(consumer, f"failing: {reason}; waiting for its restart")
     elif view.phase is Phase.ROLLING and view.since_s < transition.state.listened_s:
         # Reported in the same moment as the restart, it is still about the old process.
-        timeouts.roll_failed(transition, consumer, f"can't be started: {reason}")
+        starts.failing(transition, consumer, reason)
 
 
 def gone(transition: Transition, consumer: ConsumerId) -> None:

@@ -9,7 +9,7 @@ from dataclasses import replace
 from itertools import count
 from typing import Final
 
-from restow.controller import roll
+from restow.controller import roll, starts
 from restow.controller.effects import Noted
 from restow.controller.load import backlogs, effective_speed
 from restow.controller.reconcile import is_outdated
@@ -29,8 +29,9 @@ INFEASIBLE, OVERLOADED = "infeasible", "too few consumers"
 
 def reassign(transition: Transition) -> None:
     """Plans, and enters Manage if the plan changes anything, else Sentinel."""
+    starts.admit_late(transition)
+    transition.set(replanned_s=transition.state.time_s)
     state = transition.state
-    transition.set(replanned_s=state.time_s)
     if not state.can_have_consumers:
         transition.set(target=None)
         transition.enter(Stage.SENTINEL, Cause.NO_CHANGE, "there is no consumer, and none can be created yet")
@@ -42,6 +43,7 @@ def reassign(transition: Transition) -> None:
     if not state.is_scaling_frozen:
         transition.set(packed=state.measured, tolerated=frozenset(plan.over_limit))
         _flag_limits(transition, plan)
+    _clear_failed_starts(transition, plan)
     if not _has_changes(state, plan):
         transition.set(target=None)
         transition.enter(Stage.SENTINEL, Cause.NO_CHANGE)
@@ -59,8 +61,8 @@ def reassign(transition: Transition) -> None:
 def decide(state: State) -> PackingPlan:
     rules, usable = state.rules.controller, state.usable()
     frozen = state.is_scaling_frozen
-    least = max(0, rules.least_consumers - state.rolling)
-    most = None if rules.most_consumers is None else rules.most_consumers - state.rolling
+    least = max(0, rules.least_consumers - state.set_aside)
+    most = None if rules.most_consumers is None else rules.most_consumers - state.set_aside
     if not state.may_create:
         most = min(most or len(usable), len(usable))
     if frozen:
@@ -177,6 +179,15 @@ def _subject(reason: Reason) -> str:
             return str(reason.partition)
         case ConsumerOpened() | ConsumerClosed():
             return f"consumer {reason.consumer}"
+
+
+def _clear_failed_starts(transition: Transition, plan: PackingPlan) -> None:
+    """The flag's last start failed; it does not matter any more if another start could be tried and none is needed."""
+    state = transition.state
+    is_starting = any(view.phase is Phase.AWAITED for view in state.consumers.values())
+    is_needed = is_starting or any(consumer not in state.consumers for consumer in plan.assignment.consumers)
+    if state.creation.failures and state.may_create and not is_needed:
+        transition.clear(starts.FAILED_STARTS, "no more consumers are needed")
 
 
 def _flag_limits(transition: Transition, plan: PackingPlan) -> None:

@@ -5,7 +5,7 @@ Stale, missing or impossible speeds raise a flag; while they are stale nothing i
 
 from typing import Final
 
-from restow.controller import roll
+from restow.controller import roll, starts
 from restow.controller.events import ClockTicked, Event, SpeedsMeasured
 from restow.controller.load import loads
 from restow.controller.reconcile import is_outdated
@@ -59,9 +59,12 @@ def cause_to_replan(transition: Transition, event: Event) -> Cause | None:
         return None
     transition.set(checked_s=state.time_s)
     roll.flag_progress(transition)
+    came_late = starts.admit_late(transition)
+    state = transition.state
     if not state.can_have_consumers:
         return None  # a plan needs at least one
-    return _misplaced(state) or _overload(state) or _periodic(state) or _outdated(state)
+    cause = _misplaced(state) or _overload(state) or _periodic(state) or _outdated(state)
+    return cause or (Cause.PERIODIC if came_late and not state.is_scaling_frozen else None)
 
 
 def _misplaced(state: State) -> Cause | None:

@@ -112,6 +112,10 @@ class View:
     """What it held when it was restarted with new settings. These partitions wait for it while it is rolling, and the
     first plan afterwards finds them where they were."""
 
+    is_late: bool = False
+    """It is not ready in time, and stays because the group would have fewer than `least_consumers` without it. No plan
+    has it until it is ready."""
+
     @property
     def may_hold(self) -> frozenset[TopicPartition]:
         started = [partition for sent in self.sent if sent.starts for partition in sent.left]
@@ -260,15 +264,25 @@ class State:
         return self.time_s >= self.creation.until_s
 
     @property
+    def has_too_few(self) -> bool:
+        """Whether the group has fewer than `least_consumers`, those that are starting among them."""
+        return len(self.usable()) + self.set_aside < self.rules.controller.least_consumers
+
+    @property
     def can_have_consumers(self) -> bool:
         """A consumer exists that can be given partitions, or one may be created."""
         most = self.rules.controller.most_consumers
-        return bool(self.usable()) or (self.may_create and (most is None or self.rolling < most))
+        return bool(self.usable()) or (self.may_create and (most is None or self.set_aside < most))
 
     @property
     def rolling(self) -> int:
         """How many consumers are restarting with new settings."""
         return sum(view.phase is Phase.ROLLING for view in self.consumers.values())
+
+    @property
+    def set_aside(self) -> int:
+        """How many consumers count as the group's and can't be given partitions: rolling ones and late ones."""
+        return sum(view.phase is Phase.ROLLING or view.is_late for view in self.consumers.values())
 
     def parked(self) -> frozenset[TopicPartition]:
         """Partitions that wait for a rolling consumer, unless another consumer turned out to hold them."""
@@ -316,11 +330,15 @@ class State:
         return [c for c in consumers if self.consumers[c].phase not in (Phase.LEAVING, Phase.LOST, Phase.ROLLING)]
 
     def awaited(self) -> frozenset[ConsumerId]:
-        return frozenset(consumer for consumer, view in self.consumers.items() if view.phase is Phase.AWAITED)
+        """New consumers that plans have and that are not ready yet."""
+        awaited = (c for c, view in self.consumers.items() if view.phase is Phase.AWAITED and not view.is_late)
+        return frozenset(awaited)
 
     def usable(self) -> tuple[ConsumerId, ...]:
         """Consumers that can be given partitions, now or as soon as they are ready."""
         working = (Phase.READY, Phase.AWAITED, Phase.RESTARTED)
         return tuple(
-            consumer for consumer, view in self.consumers.items() if view.phase in working and not view.is_unknown
+            consumer
+            for consumer, view in self.consumers.items()
+            if view.phase in working and not view.is_unknown and not view.is_late
         )

@@ -23,7 +23,7 @@ def compare(transition: Transition, consumers: tuple[Listed, ...]) -> None:
     present = {listed.consumer for listed in consumers}
     for consumer, view in tuple(transition.state.consumers.items()):
         # A consumer that was requested a moment ago may not be listed yet.
-        if consumer not in present and view.phase is not Phase.AWAITED:
+        if consumer not in present and (view.phase is not Phase.AWAITED or view.is_late):
             gone(transition, consumer)
     for listed in sorted(consumers, key=lambda listed: listed.consumer):
         if listed.consumer in transition.state.consumers:

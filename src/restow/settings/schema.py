@@ -156,7 +156,8 @@ class Controller:
     again soon after."""
 
     least_consumers: Annotated[int, AT_LEAST_0] = 0
-    """The group never has fewer consumers. With 0, a group with nothing to read has none."""
+    """The group never has fewer consumers, those that are starting among them. With 0, a group with nothing to read has
+    none."""
 
     most_consumers: Annotated[int, AT_LEAST_1] | None = None
     """The group never has more consumers, even if they are overloaded. Without it, it has as many as the load needs."""

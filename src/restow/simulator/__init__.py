@@ -16,6 +16,7 @@ monitor.py      a monitor process
 faults.py       what goes wrong
 checkers.py     what must never happen, one checker per property
 rolls.py        the checker of rolls
+group_size.py   the checker of the least number of consumers
 coverage.py     which events, effects, transitions and faults have occurred
 measures.py     cost, moves, pauses, latency and backlog over time
 summary.py      the measures of a run in a dozen numbers

@@ -5,6 +5,7 @@ TakenOnce          1, 2  a table that knows its offsets skips one, or stores it 
 NothingLost        2, 3  a record is lost
 Progress           4     the group does not recover after the faults
 Bounded            4     unanswered commands pile up
+LeastKept          4     a late consumer is deleted, and the group then has too few (group_size.py)
 OneRolls           4     a roll pauses or loses more than one consumer, or leaves one with outdated settings (rolls.py)
 OnlyValidCommands  5     a stale or repeated command changes what is read, or a consumer reads what it has lost
 OnlyIntended       5     a controller changes the platform without a committed intention
@@ -29,6 +30,7 @@ from restow.protocol.messages import (
     StateQuery,
     TopicService,
 )
+from restow.simulator.group_size import LeastKept
 from restow.simulator.rolls import OneRolls
 from restow.simulator.wire import Intruder, Measured
 
@@ -307,7 +309,8 @@ class Progress:
             if age_s > LATE_S and behind >= before:
                 self._report(4, f"{partition} lags by {behind} records and {age_s:.0f} s, and by {before} before")
         for consumer, since_s in sorted(self._reading_s.items()):
-            if now_s - since_s > 2 * LATE_S:
+            is_needed = len(self._reading_s) <= world.rules.controller.least_consumers
+            if now_s - since_s > 2 * LATE_S and not is_needed:
                 self._report(4, f"consumer {consumer} has read nothing for {now_s - since_s:.0f} s and still exists")
         for process in world.processes:
             if process.is_alive and process.is_disowned:
@@ -329,6 +332,7 @@ class Watch:
         )
         self.only_ours = OnlyOurs(report)
         self.progress, self.bounded, self.one_rolls = Progress(report), Bounded(report), OneRolls(report)
+        self.least_kept = LeastKept(report)
 
     def readers(self, partition: TopicPartition) -> "list[ConsumerProcess]":
         return self.one_reader.readers.get(partition, [])
@@ -387,6 +391,7 @@ class Watch:
     def requested(self, controller: "ControllerProcess", request: PlatformRequest) -> None:
         self.only_intended.requested(controller, request)
         self.one_rolls.requested(controller, request)
+        self.least_kept.requested(controller, request)
 
     def measured(self, controller: "ControllerProcess", record: Measured, before: State) -> None:
         self.only_measured.measured(record, before, controller.state)

@@ -288,7 +288,11 @@ class Faults:
     # The platform.
 
     def _slow_starts(self) -> None:
+        """A group with a least number of consumers also loses one, so that it has to start another."""
         self.world.platform.slow_until_s = self._until(30, 120)
+        pods = self.world.platform.pods
+        if self.world.rules.controller.least_consumers and pods:
+            self.world.platform.vanish(self.rng.choice(sorted(pods)))
 
     def _failed_starts(self) -> None:
         self.world.platform.fails_until_s = self._until(20, 90)

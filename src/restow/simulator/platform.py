@@ -55,6 +55,8 @@ class Pod:
     restarting: bool = False
     failures: int = 0
     started_s: float = 0.0
+    asked_s: float = 0.0
+    """When it was created, or last restarted on request."""
     stuck_until_s: float = 0.0
     """Its node does not answer: its process can't be killed before this time."""
     is_lost: bool = False
@@ -98,7 +100,7 @@ class SimulatedPlatform:
         if pod is not None and pod.leaving:
             raise PlatformRefusal(f"consumer {consumer} is still leaving; create it when it is gone")
         if pod is None:
-            pod = self.pods[consumer] = Pod(consumer, settings, settings.fingerprint)
+            pod = self.pods[consumer] = Pod(consumer, settings, settings.fingerprint, asked_s=self._agenda.now_s)
             self._start(pod)
             if self._agenda.now_s < self.loses_new_until_s:
                 self._agenda.after(self._rng.random(), partial(self._gone, pod))
@@ -116,6 +118,7 @@ class SimulatedPlatform:
         if pod is None or pod.leaving:
             raise PlatformRefusal(f"consumer {consumer} does not exist and can't be restarted; create it")
         pod.settings, pod.fingerprint, pod.failures = settings, settings.fingerprint, 0
+        pod.asked_s = self._agenda.now_s
         if not pod.restarting:
             pod.restarting = True
             self._end(pod)

@@ -110,16 +110,22 @@ def scenario(
         faults,
         names,
         per_consumer,
-        Rules(_controller(rng, large), consumer, _services(rng, names)),
+        Rules(_controller(rng, large, _least(seed, faults)), consumer, _services(rng, names)),
         measure_every_s=15.0 if large else 9.0,
         trace=None if trace is None else tuple(trace),
         encodes=not large and rng.random() < 0.2,
     )
 
 
-def _controller(rng: random.Random, large: bool) -> Controller:
+def _least(seed: int, faults: Level) -> int:
+    """The least number of consumers. Runs without faults have the number that their load needs."""
+    return 0 if faults is Level.NONE else random.Random(f"{seed}/least").choice((0, 0, 2, 3))
+
+
+def _controller(rng: random.Random, large: bool, least: int) -> Controller:
     """Short timeouts, so that every one of them expires, and the group recovers, within half an hour."""
     return Controller(
+        least_consumers=least,
         answer_within_s=30.0 if large else rng.uniform(6, 12),
         most_tries=rng.randint(2, 3),
         ready_within_s=180.0 if large else rng.uniform(40, 70),

@@ -10,7 +10,7 @@ from restow.consumer.answers import AppliedBatch
 from restow.consumer.commands import merge_commands
 from restow.consumer.events import CommandRead
 from restow.consumer.state import State as ConsumerState
-from restow.controller import failures, manage, roll, sentinel, synchronize, timeouts
+from restow.controller import failures, manage, roll, sentinel, starts, synchronize
 from restow.controller import machine as controller
 from restow.controller.effects import Effect, Send
 from restow.controller.events import Event, SpeedsMeasured
@@ -131,14 +131,18 @@ def a_new_controller_does_not_learn_the_consumers_settings(patch: pytest.MonkeyP
     )
 
 
+def a_late_consumer_is_deleted_although_too_few_are_left(patch: pytest.MonkeyPatch) -> None:
+    patch.setattr(starts, "_is_kept", lambda *_: False)
+
+
 def bad_settings_are_tried_with_one_consumer_after_the_other(patch: pytest.MonkeyPatch) -> None:
-    roll_failed = timeouts.roll_failed
+    roll_failed = starts.roll_failed
 
     def forgetful(transition: Transition, to: ConsumerId, words: str) -> None:
         roll_failed(transition, to, words)
         transition.set(roll_halted=False)
 
-    patch.setattr(timeouts, "roll_failed", forgetful)
+    patch.setattr(starts, "roll_failed", forgetful)
 
 
 def a_failure_is_never_forgotten(patch: pytest.MonkeyPatch) -> None:
