@@ -2,7 +2,7 @@
 
 import pytest
 
-from restow.text import counted, listed, percent, sized
+from restow.text import apart, counted, listed, percent, sized
 
 
 def test_a_noun_follows_its_number() -> None:
@@ -39,3 +39,17 @@ def test_shares_are_said_as_a_person_would(share: float, said: str) -> None:
 )
 def test_sizes_have_the_unit_a_reader_expects(size_bytes: float, words: str) -> None:
     assert sized(size_bytes) == words
+
+
+@pytest.mark.parametrize(
+    ("share", "other", "texts"),
+    [
+        (0.9, 0.5, ("90 %", "50 %")),
+        (0.8744, 0.8736, ("87.44 %", "87.36 %")),
+        (0.874, 0.873999, ("87.4000 %", "87.3999 %")),
+    ],
+)
+def test_two_shares_have_the_digits_that_show_their_difference(
+    share: float, other: float, texts: tuple[str, str]
+) -> None:
+    assert apart(share, other) == texts

@@ -26,6 +26,16 @@ def percent(share: float) -> str:
     return f"{per_cent:.2g} %" if per_cent < 1 else f"{round(per_cent, 1):.12g} %"
 
 
+def apart(share: float, other: float) -> tuple[str, str]:
+    """Two different shares as percentages, with as many digits as show the difference: 87.4 %, 87.36 %."""
+    texts = percent(share), percent(other)
+    digits = 2
+    while texts[0] == texts[1] and digits < 12:
+        texts = f"{100 * share:.{digits}f} %", f"{100 * other:.{digits}f} %"
+        digits += 1
+    return texts
+
+
 def sized(size_bytes: float) -> str:
     """999 B, 1.5 kB, 32.0 MB, 1.2 GB: decimal units, as in restow.toml."""
     if size_bytes < 1000:

@@ -246,6 +246,40 @@ def test_a_consumer_of_a_thousand_partitions_gives_up_just_enough(packer: str) -
     assert {move.source for move in plan.moves} == {1}
 
 
+# Idle partitions
+
+
+@ours
+def test_an_idle_partition_stays_when_something_else_has_to_move(packer: str) -> None:
+    current = Assignment({orders(0): ConsumerId(2), orders(1): ConsumerId(2)})
+    plan = PACKERS[packer](Problem(speeds(5, 0, 6), current, TEN))
+    assert plan.moves == ()
+    assert plan.assignment[orders(2)] == 1
+
+
+@ours
+def test_idle_partitions_stay_on_a_large_consumer_that_is_relieved(packer: str) -> None:
+    measured = Speeds({orders(number): 1.0 if number < 12 else 0.0 for number in range(40)})
+    plan = PACKERS[packer](Problem(measured, Assignment(dict.fromkeys(measured, ConsumerId(1))), TEN))
+    assert len(plan.moves) == 2
+    assert all(measured[move.partition] == 1.0 for move in plan.moves)
+
+
+@ours
+def test_idle_partitions_leave_a_consumer_that_is_closed(packer: str) -> None:
+    plan = PACKERS[packer](Problem(speeds(4, 0, 0), held(1, 2, 2), TEN))
+    assert plan.assignment == held(1, 1, 1)
+
+
+@ours
+def test_idle_partitions_leave_one_that_is_too_fast_to_share_a_consumer(packer: str) -> None:
+    plan = PACKERS[packer](Problem(speeds(13, 0, 3), held(1, 1, 2), TEN))
+    assert plan.assignment == held(1, 2, 2)
+    assert plan.infeasible == (orders(0),)
+    words = "orders-0 has consumer 1 to itself, because it is too fast for it with others"
+    assert words in plan.reasons[0].words
+
+
 # What holds for every group
 
 
@@ -299,6 +333,18 @@ def test_every_partition_is_placed_once_within_the_limits_unless_reported(packer
             assert full or (alone and loads[consumer] > problem.capacities.default * problem.margins.trigger)
     used = set(plan.assignment.values())
     assert len(plan.assignment.consumers) == max(len(used), problem.least_consumers)
+
+
+@ours
+@settings(deadline=None, max_examples=50)
+@given(problem=problems())
+def test_an_idle_partition_leaves_no_consumer_that_stays_within_its_limit(packer: str, problem: Problem) -> None:
+    plan = PACKERS[packer](problem)
+    before = problem.current.loads(problem.speeds)
+    for move in plan.moves:
+        is_within = before[move.source] <= problem.capacities[move.source] * problem.margins.trigger
+        stays = plan.assignment.by_consumer.get(move.source) and move.source not in plan.over_limit
+        assert problem.speeds[move.partition] > 0 or not is_within or not stays
 
 
 @ours

@@ -126,6 +126,36 @@ def test_room_may_be_the_reason_itself() -> None:
     ]
 
 
+def test_a_gain_is_shown_by_its_figures_however_small_it_is() -> None:
+    asked = problem(held(c1="a-0 a-1", c2="b-0"), speeds(a=[87.36, 0.06], b=[5]))
+    assert words(asked, held(c1="a-0", c2="a-1 b-0")) == [
+        (
+            "a-1 goes from consumer 1 to 2: consumer 1 goes from 87.42 % to 87.36 % and keeps more room; "
+            "consumer 2 had room (5 % before, 5.1 % after)"
+        )
+    ]
+
+
+@pytest.mark.parametrize("arrived", ["", " c-0"])
+def test_no_gain_is_named_where_there_is_none(arrived: str) -> None:
+    asked = problem(held(c1="a-0 a-1", c2="b-0"), speeds(a=[87.4, 0], b=[5], c=[2]))
+    assert words(asked, held(c1=f"a-0{arrived}", c2=f"a-1 b-0{'' if arrived else ' c-0'}"))[0] == (
+        "a-1 goes from consumer 1 to 2: the packer placed it anew; at 0 %, it gives consumer 1 no room; "
+        f"consumer 2 had room (5 % before, {5 if arrived else 7} % after)"
+    )
+
+
+def test_an_idle_partition_of_an_overfull_consumer_gives_no_relief() -> None:
+    asked = problem(held(c1="a-0 a-1 a-2", c2="b-0"), speeds(a=[60, 50, 0], b=[5]))
+    found = words(asked, held(c1="a-0", c2="a-1 a-2 b-0"))
+    assert found[1].startswith("a-2 goes from consumer 1 to 2: a-0 has consumer 1 to itself")
+    found = words(
+        problem(held(c1="a-0 a-1 a-2 a-3", c2="b-0"), speeds(a=[60, 50, 0, 1], b=[5])),
+        held(c1="a-0 a-3", c2="a-1 a-2 b-0"),
+    )
+    assert "at 0 %, it gives consumer 1 no room" in found[1]
+
+
 def test_a_partition_faster_than_any_consumer_is_alone() -> None:
     assert words(problem(held(c1="b-0"), speeds(a=[130], b=[5])), held(c1="b-0", c2="a-0"))[0] == (
         "a-0 goes to consumer 2: no consumer had it; consumer 2 has it alone, because it is too fast for any (130 %)"

@@ -134,7 +134,7 @@ def _tightened(ship: Ship, effort: Effort) -> Ints:
     stowage = ship.stowage(ship.problem.worth)
     drain(stowage, PATIENCE, AS_IT_IS.room_price)
     exchange_some(stowage, min(len(ship.current), effort.rounds_when_feasible))
-    return _places(stowage)
+    return _places(ship, stowage)
 
 
 def _repaired(ship: Ship, effort: Effort) -> Ints:
@@ -152,8 +152,8 @@ def _repaired(ship: Ship, effort: Effort) -> Ints:
             best = stowage
     assert best is not None
     exchange_some(best, effort.rounds_for(len(ship.current)))
-    return _places(best)
+    return _places(ship, best)
 
 
-def _places(stowage: Stowage) -> Ints:
-    return np.ascontiguousarray(stowage.partitions["at"], np.int64)
+def _places(ship: Ship, stowage: Stowage) -> Ints:
+    return ship.with_idle_at_home(np.ascontiguousarray(stowage.partitions["at"], np.int64))

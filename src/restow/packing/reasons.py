@@ -14,9 +14,11 @@ from functools import cached_property
 
 from restow.model import Assignment, ConsumerId, Difference, SortedMapping, TopicPartition
 from restow.packing.problem import Problem
-from restow.text import listed, percent
+from restow.text import apart, listed, percent
 
 SLACK = 1 + 1e-9
+NO_ROOM = 1e-6
+"""A partition below this share of its consumer's capacity leaves no room behind that figures could show."""
 
 
 # Why a partition leaves its consumer.
@@ -82,10 +84,36 @@ class LeftRoom:
 
     @property
     def words(self) -> str:
-        return f"consumer {self.consumer} goes from {percent(self.before)} to {percent(self.after)} and keeps more room"
+        before, after = apart(self.before, self.after)
+        return f"consumer {self.consumer} goes from {before} to {after} and keeps more room"
 
 
-Leaving = WasUnassigned | WasAboveTrigger | WasClosed | MadeRoom | LeftRoom
+@dataclass(frozen=True, slots=True)
+class LeftAlone:
+    consumer: ConsumerId
+    share: float
+    partition: TopicPartition
+    """The one that stays."""
+
+    @property
+    def words(self) -> str:
+        return f"{self.partition} has consumer {self.consumer} to itself, because it is too fast for it with others"
+
+
+@dataclass(frozen=True, slots=True)
+class PlacedAnew:
+    """A published packer places every partition anew, also where no consumer gains by that."""
+
+    consumer: ConsumerId
+    share: float
+    """The partition's."""
+
+    @property
+    def words(self) -> str:
+        return f"the packer placed it anew; at {percent(self.share)}, it gives consumer {self.consumer} no room"
+
+
+Leaving = WasUnassigned | WasAboveTrigger | WasClosed | MadeRoom | LeftRoom | LeftAlone | PlacedAnew
 
 
 # Why it goes where it goes.
@@ -239,13 +267,23 @@ class Change:
         if source is None:
             return WasUnassigned()
         share, trigger = self.share(source, self.before[source]), self.problem.margins.trigger
+        own = self.share(source, self.problem.speeds[partition])
+        if source not in self.after and (share <= trigger * SLACK or own < NO_ROOM):
+            return WasClosed(source, share)
+        if own < NO_ROOM:
+            return self._without_gain(source, share, own)
         if share > trigger * SLACK:
             return self._above_trigger(partition, source, share)
-        if source not in self.after:
-            return WasClosed(source, share)
         if source in self.arrived:
             return MadeRoom(source, self.arrived[source])
         return LeftRoom(source, share, self.share(source, self.after[source]))
+
+    def _without_gain(self, source: ConsumerId, share: float, own: float) -> LeftAlone | PlacedAnew:
+        """An idle partition leaves a consumer."""
+        staying = self.following.by_consumer.get(source, ())
+        if share > self.problem.margins.trigger * SLACK and len(staying) == 1:
+            return LeftAlone(source, share, staying[0])
+        return PlacedAnew(source, own)
 
     def _above_trigger(self, partition: TopicPartition, source: ConsumerId, share: float) -> WasAboveTrigger:
         speeds, left = self.problem.speeds, self.left[source]

@@ -18,6 +18,8 @@ from restow.packing.stowage import BLOCK, CONSUMER, EJECTIONS, NOWHERE, PARTITIO
 
 CAUTION: Final = 0.25
 """Weight of risk for a consumer worth 1, and more for a lower worth: room is bought with consumers."""
+IDLE: Final = 1e-4
+"""A partition below this share of a capacity is idle: no consumer gains by its move."""
 SEED: Final = 88172645463325252
 UNASSIGNED: Final = ConsumerId(0)
 
@@ -88,6 +90,25 @@ class Ship:
         consumers = max(len(np.unique(at)), self.problem.least_consumers)
         return moved + self.problem.worth * self.problem.capacities.default * consumers
 
+    def with_idle_at_home(self, at: Ints) -> Ints:
+        """The same places, with idle partitions back on their consumers: the search moves them for free, and a move
+        costs a stop and a start. They leave a consumer that is closed, and one that a partition too fast for it has to
+        itself."""
+        moved = np.flatnonzero((self.current != at) & (self.current != NOWHERE))
+        idle = moved[self.speed[moved] <= IDLE * self.problem.capacities.default]
+        if not len(idle):
+            return at
+        at, counts = at.copy(), np.bincount(at, minlength=len(self.number))
+        loads, limit = np.bincount(at, self.speed, len(self.number)), self._hold() * SLACK
+        for partition in idle:
+            home, speed = self.current[partition], self.speed[partition]
+            fits = loads[home] + speed <= limit[home] or (speed == 0 and counts[home] > 1)
+            if counts[home] > 0 and fits:
+                loads[home] += speed
+                loads[at[partition]] -= speed
+                at[partition] = home
+        return at
+
     def assignment(self, at: Ints) -> Assignment:
         owners = self.number[at].tolist()
         used = set(owners)
@@ -132,6 +153,12 @@ class Ship:
         alone = (counts == 1) & (trigger < trigger.max(initial=0.0))
         return np.where(counts > 1, above, 0.0), np.where(alone, above, 0.0)
 
+    def _hold(self) -> Floats:
+        """Each consumer's limit for its own partitions: the trigger, or `evict_to` if it is above that."""
+        crowded, alone = self._excess_of_each(self.current)
+        margins = self.problem.margins
+        return self.capacity * np.where(crowded + alone > 0, margins.evict_to, margins.trigger)
+
     def _partitions(self) -> NDArray[np.void]:
         partitions = np.empty(len(self.speed), PARTITION)
         partitions["speed"], partitions["home"] = self.speed, self.current
@@ -142,13 +169,10 @@ class Ship:
     def _consumers(self) -> NDArray[np.void]:
         margins = self.problem.margins
         consumers = np.zeros(len(self.number), CONSUMER)
-        trigger = self.capacity * margins.trigger
-        crowded, alone = self._excess_of_each(self.current)
-        hold = np.where(crowded + alone > 0, self.capacity * margins.evict_to, trigger)
         for name, values in (
             ("capacity", self.capacity),
-            ("trigger", trigger),
-            ("hold", hold),
+            ("trigger", self.capacity * margins.trigger),
+            ("hold", self._hold()),
             ("fill", self.capacity * margins.fill_to),
             ("drain", self.capacity * margins.drain_to),
             ("rank", np.arange(len(consumers)) + np.where(self.exists, 0, len(consumers))),
