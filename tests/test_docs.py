@@ -12,6 +12,7 @@ import pytest
 from tests.support.paths import ROOT
 
 from restow.cli.main import parser
+from restow.controller.broken_code import BROKEN
 from restow.controller.reassign import INFEASIBLE, OVERLOADED
 from restow.controller.roll import OUTDATED
 from restow.controller.sentinel import IMPOSSIBLE, MISSING, STALE
@@ -21,7 +22,7 @@ from restow.settings import Settings
 
 PAGES: Final = ("operations.md", "troubleshooting.md")
 FLAGS: Final = {
-    *(FAILED_STARTS, INFEASIBLE, OVERLOADED, OUTDATED, IMPOSSIBLE, MISSING, STALE),
+    *(FAILED_STARTS, INFEASIBLE, OVERLOADED, OUTDATED, BROKEN, IMPOSSIBLE, MISSING, STALE),
     *("failing TOPIC", "refused TOPIC"),
 }
 
@@ -67,6 +68,7 @@ def test_no_flag_is_raised_that_this_test_does_not_know() -> None:
         "INFEASIBLE",
         "OVERLOADED",
         "OUTDATED",
+        "BROKEN",
         "IMPOSSIBLE",
         "MISSING",
         "STALE",

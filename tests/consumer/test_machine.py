@@ -38,6 +38,7 @@ from restow.consumer.events import (
     ReadySent,
     RefusedPartitions,
 )
+from restow.consumer.machine import begin
 from restow.model import SortedMapping
 from restow.protocol.messages import (
     RECOVER,
@@ -81,6 +82,12 @@ def test_without_a_checkpoint_it_is_ready_and_holds_nothing() -> None:
         Save(Checkpoint(ME, epoch=0, clean=False)),
         RunCycle(NOTHING, SortedMapping()),
     )
+
+
+def test_it_names_the_transforms_that_it_cant_run() -> None:
+    broken = SortedMapping({"shop:orders": "NameError: x"})
+    _, effects = begin(ME, None, 5.0, broken)
+    assert effects == (Send(ConsumerReady(ME, True, (), SortedMapping(), known_versions(), broken)),)
 
 
 def test_after_a_crash_it_resumes_its_partitions_at_their_tables_offsets() -> None:

@@ -14,6 +14,7 @@ from restow.controller.effects import Effect, ListConsumers, Moved, Noted, Send
 from restow.controller.event_log import REDACTED, EntryWriter, entry, header, replay
 from restow.controller.events import (
     ClockTicked,
+    CodeChanged,
     ConsumersListed,
     Event,
     Heard,
@@ -55,6 +56,7 @@ EVENTS: tuple[Event, ...] = (
     ConsumerFailing(ONE, "no memory"),
     ConsumerGone(ONE),
     PlatformRefused(ONE, "restart", "too busy"),
+    CodeChanged("1a2b3c4d5e6f"),
 )
 BEGINS: dict[TopicPartition, StartFrom] = {A0: 5, A1: "recover"}
 START = StartConsumingCommand(7, 1, 81, SortedMapping({"a": TO_A}), SortedMapping(BEGINS))

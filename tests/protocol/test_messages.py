@@ -83,6 +83,10 @@ def test_messages_that_name_the_same_partitions_are_equal_whatever_the_order() -
         (lambda: ServiceUpdate("add", "orders"), "action add needs 'service'"),
         (lambda: ServiceUpdate("remove", "orders", TopicService()), "action remove has no 'service'"),
         (lambda: ServiceUpdate("consumers"), "action consumers needs 'consumers'"),
+        (
+            lambda: ServiceUpdate("consumers", consumers=ConsumerSettings(code="1a2b")),
+            "consumers.code can't be set; the controller finds the code beside its restow.toml",
+        ),
         (lambda: ServiceUpdate("remove", "a b"), "topic is 'a b'; it must be a topic's name"),
         (lambda: ServiceUpdate("remove", ".."), "topic is '..'; it must be a topic's name"),
     ],

@@ -34,7 +34,7 @@ from restow.simulator.checkers import (
     Runaway,
     TakenOnce,
 )
-from restow.simulator.consumer import ConsumerProcess, Volume
+from restow.simulator.consumer import BROKEN_CODE, ConsumerProcess, Volume
 from restow.simulator.controller import ControllerProcess
 from restow.simulator.group_size import LeastKept
 from restow.simulator.platform import BROKEN_IMAGE, Pod
@@ -317,9 +317,14 @@ class TestOneRolls:
         """The controller in charge restarts a consumer with new settings, and the platform has taken that."""
         world.controllers.append(controller)
 
-        def roll(number: ConsumerId, image: str = "restow:2", phase: Phase = Phase.ROLLING) -> Pod:
+        def roll(
+            number: ConsumerId,
+            image: str = "restow:2",
+            phase: Phase = Phase.ROLLING,
+            process: ConsumerProcess | None = None,
+        ) -> Pod:
             settings = ConsumerSettings(image)
-            pod = Pod(number, settings, settings.fingerprint)
+            pod = Pod(number, settings, settings.fingerprint, process)
             world.platform.pods[number] = pod
             controller.state = replace(controller.state, consumers={number: View(phase, 0.0, 0.0)})
             checker.requested(controller, RestartConsumer(number, settings))
@@ -372,6 +377,30 @@ class TestOneRolls:
         assert said == []
         first.is_lost = False
         rolls(TWO, BROKEN_IMAGE)
+        assert said == [4]
+
+    def test_broken_code_may_be_tried_with_one(
+        self, checker: OneRolls, said: Said, world: World, rolls: Callable[..., Pod]
+    ) -> None:
+        world.change_code(f"{BROKEN_CODE}:1")
+        rolls(ONE)
+        self.ready(checker, world, ONE)
+        two = process(world, TWO, 10)
+        rolls(TWO, process=two)
+        assert said == [], "it reads nothing that the code would have to run"
+        self.ready(checker, world, TWO)
+        two.positions = {next(iter(world.data.partitions)): 0}
+        rolls(TWO, process=two)
+        assert said == [4]
+
+    def test_older_code_is_seen(self, checker: OneRolls, said: Said, world: World) -> None:
+        one = process(world, ONE, 10)
+        one.settings = replace(world.settings, code=world.code)
+        one.code = world.code
+        checker.end(world)
+        assert said == []
+        one.code = "code:older"
+        checker.end(world)
         assert said == [4]
 
     def test_older_settings_are_seen_after_a_quiet_that_was_long_enough(

@@ -28,6 +28,8 @@ MUTANTS: list[Mutant] = [
     mutants.bad_settings_are_tried_with_one_consumer_after_the_other,
     mutants.a_failure_is_never_forgotten,
     mutants.a_late_consumer_is_deleted_although_too_few_are_left,
+    mutants.broken_code_is_rolled_out_all_the_same,
+    mutants.changed_code_counts_only_at_the_start,
 ]
 
 

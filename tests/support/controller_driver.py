@@ -12,6 +12,7 @@ from restow.controller.effects import Effect, ListConsumers, Moved, Noted, Send
 from restow.controller.event_log import entry, header
 from restow.controller.events import (
     ClockTicked,
+    CodeChanged,
     ConsumersListed,
     Event,
     Heard,
@@ -200,17 +201,24 @@ class Driver:
     def changes_consumers(self, settings: ConsumerSettings) -> Requests:
         return self.happens(ServiceChanged(ServiceUpdate("consumers", consumers=settings)))
 
+    def changes_code(self, code: str | None) -> Requests:
+        return self.happens(CodeChanged(code))
+
     # Messages of consumers.
 
     def hears(self, message: FromConsumer) -> Requests:
         return self.happens(Received((Heard(self.next_offset(), message),)))
 
-    def is_ready(self, consumer: int, *partitions: TopicPartition, clean: bool = True) -> Requests:
+    def is_ready(
+        self, consumer: int, *partitions: TopicPartition, clean: bool = True, broken: Mapping[str, str] | None = None
+    ) -> Requests:
         """The consumer starts, for the first time or again."""
         fake = FakeConsumer(self.next_offset(), dict.fromkeys(partitions, self.position), self.services_of(partitions))
         self.fakes[consumer] = fake
         self.inbox[consumer] = []
-        message = ConsumerReady(ConsumerId(consumer), clean, partitions, fake.definitions, SortedMapping())
+        message = ConsumerReady(
+            ConsumerId(consumer), clean, partitions, fake.definitions, SortedMapping(), SortedMapping(broken or {})
+        )
         return self.happens(Received((Heard(fake.incarnation, message),)))
 
     def reports(self, consumer: int, **changes: Any) -> Requests:

@@ -10,6 +10,7 @@ consumer.py    `restow consumer`: one member of the group
 status.py      `restow status`: the group on one screen
 top.py         `restow top`: the same, live
 manifests.py   `restow manifests`: Kubernetes objects as YAML
+reload.py      `restow reload`: changed transforms for running consumers
 down.py        `restow down`: ends a group on this machine
 replay.py      `restow replay`: an event log, run again and explained
 record.py      `restow record`: measured speeds as a trace

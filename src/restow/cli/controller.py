@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING
 
 from restow.cli.support.config import add_config, settings_of
 from restow.cli.support.consumers_config import with_config_digest
+from restow.cli.support.local_modules import local_modules
 from restow.cli.support.options import Subparsers
 from restow.cli.support.packer import load_packer
 from restow.cli.support.recorded import recorded
@@ -28,6 +29,7 @@ from restow.waiting import waiting
 if TYPE_CHECKING:
     from restow.platform.interface import Platform
     from restow.platform.processes.platform import LocalProcesses
+    from restow.roles.controller import Code
 
 log = logging.getLogger(__name__)
 
@@ -36,7 +38,8 @@ Keeps the group just large enough. It reads the speeds that `restow monitor` pub
 consumers as can carry them, starts and stops consumers, moves partitions between them, and logs each decision with its
 reason.
 
-Consumers are processes on this machine or pods of a cluster. They outlive the controller; the next one finds them. A
+Consumers are processes on this machine or pods of a cluster. They outlive the controller; the next one finds them, and
+restarts those that were started with other settings or other modules of transforms, one after the other. A
 second controller of the same group takes over, and the first one ends. `restow down` ends a group on this machine.
 """
 
@@ -96,7 +99,8 @@ def run(args: argparse.Namespace) -> int:
         prepare_consumers(settings)
         with waiting("the packer"):
             load_packer()
-        ControllerProcess(settings, platform, journal, health).run(should_stop)
+        code = code_of(settings, args.config)
+        ControllerProcess(settings, platform, journal, health, code).run(should_stop)
     return 0
 
 
@@ -111,6 +115,18 @@ def prepare_consumers(settings: Settings) -> None:
         prepare_spark()
     except RestowError as error:
         log.warning("%s; each consumer retries it as it starts", error)
+
+
+def code_of(settings: Settings, config: Path) -> "Code | None":
+    """The modules that local consumers load. Those of pods are part of the pod template, see `with_config_digest`."""
+    if settings.group.platform != "processes":
+        return None
+    from restow.platform.processes.location import directory_of
+    from restow.platform.processes.reloading import ReloadRequests
+    from restow.roles.controller import Code
+
+    requests = ReloadRequests(settings.group.name, directory_of(settings))
+    return Code(lambda: local_modules(settings, config, os.environ).digest, requests.is_new)
 
 
 def default_log(settings: Settings) -> Path:

@@ -8,7 +8,7 @@ leaves a checkpoint from before or after the whole change, and no answer ever ru
 """
 
 from dataclasses import replace
-from typing import assert_never
+from typing import Final, assert_never
 
 from restow.consumer import outgoing
 from restow.consumer.answers import Answer, AppliedBatch, remember
@@ -31,6 +31,7 @@ from restow.consumer.state import Activity, State
 from restow.model import ConsumerId, SortedMapping, TopicPartition
 from restow.protocol.messages import (
     RECOVER,
+    BrokenTransforms,
     Command,
     Offsets,
     StartConsumingCommand,
@@ -38,10 +39,14 @@ from restow.protocol.messages import (
     StopConsumingCommand,
 )
 
+NONE_BROKEN: Final[BrokenTransforms] = SortedMapping()
+
 Step = tuple[State, tuple[Effect, ...]]
 
 
-def begin(consumer: ConsumerId, checkpoint: Checkpoint | None, report_every_s: float) -> Step:
+def begin(
+    consumer: ConsumerId, checkpoint: Checkpoint | None, report_every_s: float, broken: BrokenTransforms = NONE_BROKEN
+) -> Step:
     """`checkpoint` is None if the volume has none that can be read."""
     checkpoint = checkpoint or Checkpoint(consumer)
     assert checkpoint.consumer == consumer, "the checkpoint is another consumer's"
@@ -53,7 +58,7 @@ def begin(consumer: ConsumerId, checkpoint: Checkpoint | None, report_every_s: f
         positions=checkpoint.positions,
         topics=checkpoint.topics,
     )
-    return state, (Send(outgoing.ready(state)),)
+    return state, (Send(outgoing.ready(state, broken)),)
 
 
 def step(state: State, event: Event) -> Step:

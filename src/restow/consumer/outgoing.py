@@ -4,6 +4,7 @@ from restow.consumer.events import RefusedPartitions
 from restow.consumer.state import State
 from restow.model import SortedMapping, TopicPartition
 from restow.protocol.messages import (
+    BrokenTransforms,
     ConsumerReady,
     ConsumerReport,
     ConsumingRefused,
@@ -15,9 +16,9 @@ from restow.protocol.records import known_versions
 Stopped = SortedMapping[TopicPartition, int | None]
 
 
-def ready(state: State) -> ConsumerReady:
+def ready(state: State, broken: BrokenTransforms) -> ConsumerReady:
     return ConsumerReady(
-        state.consumer, state.checkpoint.clean, tuple(state.positions), state.definitions, known_versions()
+        state.consumer, state.checkpoint.clean, tuple(state.positions), state.definitions, known_versions(), broken
     )
 
 

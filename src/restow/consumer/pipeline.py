@@ -7,12 +7,13 @@ partition records its start offset in the table: a consumer that crashes before 
 offset, even if that was `latest` once.
 """
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from typing import Protocol
 
 from restow.consumer.checkpoint import TableWrite
 from restow.consumer.effects import ChangeAssignment, RunCycle
 from restow.consumer.events import AssignmentChanged, CycleEnded
+from restow.protocol.messages import BrokenTransforms, TopicService
 
 ShouldEnd = Callable[[], bool]
 """Returns whether the running work should end soon: a command waits for it, or the process is to exit. Pipelines call
@@ -36,6 +37,9 @@ class Plans(Protocol):
 class Pipeline(Protocol):
     def warm_up(self, should_end: ShouldEnd) -> None:
         """Prepares until the first cycle would be as fast as later ones; then the consumer reports that it is ready."""
+
+    def broken_transforms(self, services: Iterable[TopicService], should_end: ShouldEnd) -> BrokenTransforms:
+        """The transforms of these topics that can't be run, tried without records."""
 
     def change(self, change: ChangeAssignment) -> AssignmentChanged:
         """Closes and opens partitions, in bounded time. A partition starts at its table's offset, else at the offset

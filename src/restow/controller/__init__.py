@@ -21,6 +21,7 @@ timeouts.py         unanswered commands and silent consumers: repeat, restart, g
 starts.py           starts that fail or are late: backoff, halted rolls, the least number of consumers
 removal.py          deletes consumers, and gives them up
 roll.py             restarts consumers with new settings, one at a time
+broken_code.py      deletes a consumer that can't run what others run
 load.py             the load of each consumer, with its backlog
 
 event_log.py        events and effects as JSON lines, and their replay

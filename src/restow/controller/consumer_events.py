@@ -9,7 +9,7 @@ from collections.abc import Mapping
 from dataclasses import replace
 from typing import assert_never
 
-from restow.controller import failures, starts
+from restow.controller import broken_code, failures, starts
 from restow.controller.state import Pause, Sent, View
 from restow.controller.transition import Transition
 from restow.controller.transitions import Cause, Phase
@@ -55,6 +55,9 @@ def _ready(transition: Transition, view: View, offset: int, message: ConsumerRea
     transition.change(message.consumer, versions=message.versions)
     words = "ready" if is_new else f"restarted {'after a clean stop' if message.clean else 'after a crash'}"
     transition.note(message.consumer, f"{words}, with {counted(len(message.partitions), 'partition')}")
+    broken_code.learn(transition, message)
+    if broken_code.gives_up(transition, view, message):
+        return
     if is_new or view.phase is Phase.ROLLING:
         starts.succeeded(transition, message.consumer, view)
 

@@ -68,6 +68,14 @@ class ServiceChanged:
 
 
 @dataclass(frozen=True, slots=True)
+class CodeChanged:
+    """The transforms' modules were read, at the start or because of `restow reload`."""
+
+    code: str | None
+    """Their digest; None if consumers load no module that can change beside them."""
+
+
+@dataclass(frozen=True, slots=True)
 class ConsumersListed:
     """The platform's answer to ListConsumers."""
 
@@ -89,6 +97,7 @@ Event = (
     | SpeedsMeasured
     | Received
     | ServiceChanged
+    | CodeChanged
     | ConsumersListed
     | ConsumerUp
     | ConsumerFailing

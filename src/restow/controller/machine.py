@@ -11,6 +11,7 @@ from restow.controller.consumer_events import receive
 from restow.controller.effects import Effect
 from restow.controller.events import (
     ClockTicked,
+    CodeChanged,
     ConsumersListed,
     Event,
     PlatformRefused,
@@ -44,6 +45,8 @@ def step(state: State, event: Event) -> tuple[State, tuple[Effect, ...]]:
                 receive(transition, record.offset, record.message)
         case ServiceChanged(update, env_digest):
             services.update_service(transition, update, env_digest)
+        case CodeChanged(code):
+            roll.change_code(transition, code)
         case ConsumersListed(consumers):
             synchronize.compare(transition, consumers)
         case ConsumerUp(consumer):

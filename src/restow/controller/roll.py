@@ -7,32 +7,43 @@ When it is ready its partitions start there again; the next consumer follows aft
 
 A consumer that does not become ready halts the roll. Its partitions go to others, and no healthy consumer is restarted
 until a new one, created after a backoff, is ready with the same settings: bad settings cost one consumer. It does not
-matter how the consumer came by the settings: in the roll, as a new one, or in a restart after a failure. Newer settings
-are tried at once.
+matter how the consumer came by the settings: in the roll, as a new one, or in a restart after a failure. A consumer
+that comes up, and can't run a transform or store a topic that others can, holds the roll too. Newer settings are tried
+at once.
 """
 
 import json
-from typing import Final
+from typing import Any, Final
 
+from restow.controller.broken_code import transforms
 from restow.controller.state import Pause, State, View
 from restow.controller.transition import Transition
 from restow.controller.transitions import Phase
 from restow.model import ConsumerId
 from restow.protocol.messages import ConsumerSettings
-from restow.text import counted
+from restow.text import counted, listed
 
 OUTDATED: Final = "older settings"
 """The flag that is raised while a consumer runs with outdated settings."""
 
 
 def change_settings(transition: Transition, settings: ConsumerSettings, env_digest: str) -> None:
+    _change(transition, settings=settings, env_digest=env_digest)
+
+
+def change_code(transition: Transition, code: str | None) -> None:
+    _change(transition, code=code)
+
+
+def _change(transition: Transition, **changes: Any) -> None:
     """Failures with other settings say nothing about these, so they are tried at once."""
     before = transition.state.fingerprint
-    transition.set(settings=settings, env_digest=env_digest)
-    after = transition.state.fingerprint
+    transition.set(**changes)
+    state = transition.state
+    after = state.fingerprint
     if after == before:
         return
-    transition.set(creation=Pause(), roll_halted=False, tolerated=frozenset())
+    transition.set(creation=Pause(), roll_halted=False, tolerated=frozenset(), failing_before_roll=_failing(state))
     for consumer, view in tuple(transition.state.consumers.items()):
         if view.phase is Phase.ROLLING and view.settings != after:
             transition.note(consumer, f"restarting it once more: {difference(view.settings, after)}")
@@ -53,7 +64,7 @@ def outdated(state: State) -> tuple[ConsumerId, ...]:
 def is_due(state: State) -> bool:
     """Whether a consumer is to be restarted and none is in the way: one that was restarted before counts as ready when
     it is certain that its new process is."""
-    if not state.may_create or not outdated(state):
+    if not state.may_create or not outdated(state) or _regressions(state):
         return False
     grace_s = state.rules.consumer.grace_s
     return all(_is_healthy(view) and view.is_replaced(grace_s) for view in state.consumers.values())
@@ -76,6 +87,7 @@ def begin(transition: Transition) -> None:
     transition.note(consumer, f"restarting it ({present - len(older) + 1} of {present}): {change}")
     transition.change(consumer, phase=Phase.ROLLING, held_before_roll=view.held, is_ending=True)
     transition.restart(consumer)
+    transition.set(failing_before_roll=_failing(state))
 
 
 def flag_progress(transition: Transition) -> None:
@@ -87,6 +99,8 @@ def flag_progress(transition: Transition) -> None:
     words = f"{left} of {counted(_present(state), 'consumer')} still to be restarted with new settings"
     if state.roll_halted:
         words += "; halted: the last consumer with them did not start, a new one must be ready with them first"
+    elif lost := _regressions(state):
+        words += f"; held: a consumer with new ones can't use {listed(lost, 'topic')}, and those with older ones can"
     transition.flag(OUTDATED, words)
 
 
@@ -95,6 +109,11 @@ def difference(before: str | None, after: str) -> str:
     old, new = _read(before), _read(after)
     changed = [name for name in {**old, **new} if old.get(name) != new.get(name)]
     return ", ".join(_changed(name, old.get(name), new.get(name)) for name in changed) or "other settings"
+
+
+def code_in(fingerprint: str | None) -> object:
+    """The digest of the code in a fingerprint; None if it has none."""
+    return _read(fingerprint).get("code")
 
 
 def _changed(name: str, old: object, new: object) -> str:
@@ -117,6 +136,24 @@ def _is_healthy(view: View) -> bool:
     """A roll does not wait for a consumer that leaves."""
     is_ready = view.phase is Phase.READY and view.has_reported_holdings and not view.sent and view.report is not None
     return is_ready or view.phase is Phase.LEAVING
+
+
+def _failing(state: State) -> frozenset[str]:
+    return frozenset(partition.topic for partition in state.failing)
+
+
+def _regressions(state: State) -> tuple[str, ...]:
+    """The topics that a consumer with the current settings can't run the transform of, and one with older settings
+    can; and those that it can't store, and that could be stored before."""
+    current = state.fingerprint
+    newer = [view for view in state.consumers.values() if view.phase is Phase.READY and view.settings == current]
+    broken = frozenset[str | None]().union(*(view.broken for view in newer))
+    if not broken and not state.failing:
+        return ()
+    read = {topic for consumer in outdated(state) for topic in state.consumers[consumer].definitions}
+    lost = {topic for topic in read if not transforms(state, (topic,)).isdisjoint(broken)}
+    failing = {partition.topic for view in newer for partition in view.held & state.failing.keys()}
+    return tuple(sorted(lost | (failing - state.failing_before_roll)))
 
 
 def _present(state: State) -> int:

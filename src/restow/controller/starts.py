@@ -12,7 +12,7 @@ from dataclasses import replace
 from typing import Final
 
 from restow.backoff import Backoff
-from restow.controller.removal import delete, give_up
+from restow.controller.removal import NO_ANSWER, delete, give_up
 from restow.controller.state import LONGEST_PAUSE, Pause, State, View
 from restow.controller.transition import Transition
 from restow.controller.transitions import Cause, Phase
@@ -20,6 +20,7 @@ from restow.model import ConsumerId
 
 FAILED_STARTS: Final = "failed starts"
 """The flag that is raised while consumers do not start, or not within `ready_within_s`."""
+OTHERS_CAN: Final = "others have code that can be run"
 
 
 def timed_out(transition: Transition, consumer: ConsumerId) -> None:
@@ -97,17 +98,35 @@ def creation_failed(transition: Transition, consumer: ConsumerId, words: str) ->
     transition.replan_cause = Cause.NOT_READY
 
 
-def roll_failed(transition: Transition, consumer: ConsumerId, words: str) -> None:
+def code_failed(transition: Transition, consumer: ConsumerId, before: Phase, words: str) -> None:
+    """Deletes a consumer that came up in this phase with code that can't be used, while others have code that can."""
+    match before:
+        case Phase.AWAITED:
+            creation_failed(transition, consumer, words)
+        case Phase.ROLLING:
+            roll_failed(transition, consumer, words, OTHERS_CAN)
+        case _:
+            _back_off(transition)
+            _halt_roll(transition, consumer)
+            transition.warn(consumer, words)
+            _delete_or_give_up(transition, consumer, OTHERS_CAN)
+
+
+def roll_failed(transition: Transition, consumer: ConsumerId, words: str, why: str = NO_ANSWER) -> None:
     """A healthy consumer did not become ready with its new settings. Its partitions go to other consumers, which keep
     their settings; after a backoff a new consumer tries the new ones first."""
     _back_off(transition)
-    view = transition.change(consumer, held_before_roll=frozenset())
+    transition.change(consumer, held_before_roll=frozenset())
     _halt_roll(transition, consumer)
     transition.warn(
         consumer, f"{words} with its new settings; no other is restarted until a new consumer is ready with them"
     )
-    if view.may_hold:
-        give_up(transition, consumer)
+    _delete_or_give_up(transition, consumer, why)
+
+
+def _delete_or_give_up(transition: Transition, consumer: ConsumerId, why: str) -> None:
+    if transition.state.consumers[consumer].may_hold:
+        give_up(transition, consumer, why)
     else:
         delete(transition, consumer)
         transition.replan_cause = Cause.NOT_READY

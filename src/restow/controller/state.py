@@ -108,6 +108,8 @@ class View:
     report: ConsumerReport | None = None
     settings: str | None = None
     """The fingerprint of the settings it was created or last restarted with; None if unknown."""
+    broken: frozenset[str] = frozenset()
+    """The transforms that its process can't run."""
     held_before_roll: frozenset[TopicPartition] = frozenset()
     """What it held when it was restarted with new settings. These partitions wait for it while it is rolling, and the
     first plan afterwards finds them where they were."""
@@ -181,6 +183,8 @@ class State:
     """The service topic's settings for consumers; the rules have what it leaves out."""
     env_digest: str = ""
     """The digest of those settings' environment variables, whose values are in no event log."""
+    code: str | None = None
+    """The digest of the transforms' modules that local consumers load."""
     known: frozenset[TopicPartition] = frozenset()
     """Every partition that was ever measured or held."""
     measured: SpeedsMeasured | None = None
@@ -206,6 +210,8 @@ class State:
     roll_halted: bool = False
     """A consumer did not start, or did not come back, with the current settings: no healthy one is restarted with them
     until a new one is ready."""
+    failing_before_roll: frozenset[str] = frozenset()
+    """The topics that could not be stored when the last restart of a roll began, or when the settings changed."""
     tolerated: frozenset[ConsumerId] = frozenset()
     """Consumers that the last plan left above the trigger, because nothing could be done: no cause to plan again."""
     checked_s: float = 0.0
@@ -229,6 +235,7 @@ class State:
             cores=update.cores if update.cores is not None else base.cores,
             capacity_bytes_per_s=self.capacity_bytes_per_s,
             env=update.env,
+            code=self.code,
         )
 
     @property

@@ -36,7 +36,7 @@ class Cause(StrEnum):
     TOPICS = "topics", "the consumed topics or their definitions changed"
     DISAGREEMENT = "disagreement", "a consumer holds other partitions than the controller assumed"
     PERIODIC = "periodic", "the assignment is due for its periodic review"
-    HANDOVER = "handover", "a consumer was given up: it neither answers nor reports"
+    HANDOVER = "handover", "a consumer was given up, with its partitions"
     NOT_READY = "not ready", "a consumer did not become ready after its creation or restart"
     OUTDATED = "outdated", "a consumer runs with outdated settings"
     ROLLED = "rolled", "a consumer is ready with its new settings"
@@ -90,7 +90,7 @@ PHASES: Final = frozenset(
         *((None, phase) for phase in (Phase.ASKED, Phase.AWAITED, Phase.LOST)),
         *((Phase.ASKED, phase) for phase in (Phase.READY, Phase.RESTARTED, None)),
         *((Phase.AWAITED, phase) for phase in (Phase.READY, Phase.LEAVING, None)),
-        *((Phase.READY, phase) for phase in (Phase.RESTARTED, Phase.ROLLING, Phase.LEAVING, None)),
+        *((Phase.READY, phase) for phase in (Phase.RESTARTED, Phase.ROLLING, Phase.LEAVING, Phase.LOST, None)),
         *((Phase.RESTARTED, phase) for phase in (Phase.READY, Phase.LEAVING, Phase.LOST, None)),
         *((Phase.ROLLING, phase) for phase in (Phase.READY, Phase.LEAVING, Phase.LOST, None)),
         (Phase.LEAVING, None),

@@ -24,7 +24,7 @@ from restow.pipeline.sinks import OpenSink, OpenSinks, Sink
 from restow.pipeline.spark.engine import Engine, SparkEnded, StoreResult
 from restow.pipeline.start_offsets import gap_refusal
 from restow.pipeline.targets import Target, TargetCycle, by_target
-from restow.protocol.messages import Gap, TopicService
+from restow.protocol.messages import BrokenTransforms, Gap, TopicService
 
 log = logging.getLogger(__name__)
 
@@ -62,6 +62,9 @@ class CycleRunner:
         self._engine.start(should_end)
         if not should_end():
             self._engine.aside(self._in_flight.recover, should_end)
+
+    def broken_transforms(self, targets: Iterable[Target], should_end: ShouldEnd) -> BrokenTransforms:
+        return self._engine.broken_transforms(targets, should_end)
 
     def close(self) -> None:
         self._engine.close()

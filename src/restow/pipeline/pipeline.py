@@ -30,7 +30,7 @@ from restow.pipeline.spark.writing import write_files
 from restow.pipeline.start_offsets import Opener
 from restow.pipeline.targets import target_of
 from restow.pipeline.transforms import TransformError
-from restow.protocol.messages import StartFrom, TopicService
+from restow.protocol.messages import BrokenTransforms, StartFrom, TopicService
 from restow.settings import Settings
 
 log = logging.getLogger(__name__)
@@ -92,6 +92,9 @@ class SparkPipeline:
 
     def warm_up(self, should_end: ShouldEnd) -> None:
         self._runner.warm_up(should_end)
+
+    def broken_transforms(self, services: Iterable[TopicService], should_end: ShouldEnd) -> BrokenTransforms:
+        return self._runner.broken_transforms({target_of(service) for service in services}, should_end)
 
     def close(self) -> None:
         self._runner.close()

@@ -1,15 +1,28 @@
 """Imports a user's transform by its name, `module:function`, for the Spark and the light pipeline."""
 
 import importlib
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from functools import reduce
 from typing import Any
 
 from restow.errors import RestowError
+from restow.model import SortedMapping
+from restow.protocol.messages import BrokenTransforms
 
 
 class TransformError(RestowError):
     """The transform can't be imported, fails, or returns something that can't be stored."""
+
+
+def broken_of(names: Iterable[str | None], run: Callable[[str], object]) -> BrokenTransforms:
+    """The transforms for which `run` raises TransformError, each with the error."""
+    broken = {}
+    for name in sorted({name for name in names if name}):
+        try:
+            run(name)
+        except TransformError as error:
+            broken[name] = str(error)
+    return SortedMapping(broken)
 
 
 def imported(name: str, contract: str) -> Callable[..., Any]:

@@ -10,7 +10,7 @@ The form of each type is derived once.
 """
 
 from collections.abc import Callable, Mapping
-from dataclasses import MISSING, fields, is_dataclass
+from dataclasses import MISSING, Field, fields, is_dataclass
 from enum import StrEnum
 from functools import cache
 from types import GenericAlias, NoneType, UnionType
@@ -96,12 +96,16 @@ def form_of(kind: Any) -> Form:
     raise TypeError(f"{kind} has no form in JSON; give it one in restow.protocol.codec")
 
 
+def _default(field: Field[Any]) -> object:
+    return field.default if field.default_factory is MISSING else field.default_factory()
+
+
 def _dataclass(kind: Any) -> Form:
     hints = get_type_hints(kind)
     inner = {field.name: form_of(hints[field.name]) for field in fields(kind)}
     required = {f.name for f in fields(kind) if f.default is MISSING and f.default_factory is MISSING}
     writers = [(name, form.write) for name, form in inner.items()]
-    added = {f.name: f.default for f in fields(kind) if f.metadata.get("left_out_by_default")}
+    added = {f.name: _default(f) for f in fields(kind) if f.metadata.get("left_out_by_default")}
     readers = [(name, form.read) for name, form in inner.items()]
     words = f"a {kind.__name__}"
 

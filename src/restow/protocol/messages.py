@@ -26,6 +26,8 @@ RECOVER: Final = "recover"
 StartFrom = int | Literal["recover"]
 Offsets = SortedMapping[TopicPartition, int]
 Digests = SortedMapping[str, str]
+BrokenTransforms = SortedMapping[str, str]
+"""Transforms that can't be run, each with the error."""
 
 NO_OFFSETS: Final[Offsets] = SortedMapping()
 
@@ -97,6 +99,8 @@ class ConsumerSettings:
     """The throughput that a consumer sustains."""
     env: SortedMapping[str, str] = field(default_factory=SortedMapping)
     """Additional environment variables. Anyone who may read the topic sees them: no secrets here."""
+    code: str | None = field(default=None, metadata=ADDED)
+    """The digest of the transforms' modules that local consumers load. The controller finds it: no update has it."""
 
     def __post_init__(self) -> None:
         checks.at_least(1, memory_mb=self.memory_mb)
@@ -113,7 +117,8 @@ class ConsumerSettings:
         """The fingerprint if the variables' values had this digest."""
         cores = None if self.cores is None else float(self.cores)
         env = f"{','.join(self.env)} {env_digest}".strip()
-        return json.dumps({"image": self.image, "memory_mb": self.memory_mb, "cores": cores, "env": env})
+        code = {} if self.code is None else {"code": self.code}  # without it the fingerprint is that of older versions
+        return json.dumps({"image": self.image, "memory_mb": self.memory_mb, "cores": cores, "env": env, **code})
 
     @property
     def env_digest(self) -> str:
@@ -268,6 +273,8 @@ class ConsumerReady:
     """The digest of the definition that it runs, for each topic among the partitions."""
     versions: SortedMapping[str, int]
     """The highest version of each message that it can read."""
+    broken: BrokenTransforms = field(default_factory=SortedMapping, metadata=ADDED)
+    """The transforms of restow.toml that it can't run, each with the error."""
 
     def __post_init__(self) -> None:
         checks.at_least(FIRST_CONSUMER, consumer=self.consumer)
@@ -419,6 +426,8 @@ class ServiceUpdate:
         for name, is_wanted in wanted.items():
             if (getattr(self, name) is not None) != is_wanted:
                 raise InvalidInput(f"action {self.action} {'needs' if is_wanted else 'has no'} '{name}'")
+        if self.consumers is not None and self.consumers.code is not None:
+            raise InvalidInput("consumers.code can't be set; the controller finds the code beside its restow.toml")
         if self.topic is not None and not checks.TOPIC.fullmatch(self.topic):
             raise InvalidInput(f"topic is '{self.topic}'; it must be a topic's name")
 

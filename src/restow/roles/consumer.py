@@ -11,9 +11,10 @@ from collections import deque
 from collections.abc import Callable
 from typing import Final, assert_never
 
+from restow.consumer.checkpoint import Checkpoint
 from restow.consumer.effects import ChangeAssignment, Effect, End, RunCycle, Save, Send
 from restow.consumer.events import AssignmentChanged, ClockTicked, CycleEnded, EndRequested, Event, ReadySent
-from restow.consumer.machine import begin, step
+from restow.consumer.machine import NONE_BROKEN, begin, step
 from restow.consumer.pipeline import Pipeline
 from restow.consumer.progress import Progress, refusals_line
 from restow.consumer.volume import Volume
@@ -26,6 +27,7 @@ from restow.kafka.outages import Outages
 from restow.kafka.topics import ensure_topics, grow_topics
 from restow.model import ConsumerId
 from restow.protocol.messages import (
+    BrokenTransforms,
     ConsumerReady,
     ConsumingRefused,
     FromConsumer,
@@ -74,18 +76,35 @@ class ConsumerProcess:
 
     def run(self) -> None:
         """Runs until it is asked to end and has shut down."""
-        self._state, effects = begin(self._consumer, self._volume.read(), self._settings.consumer.report_every_s)
+        checkpoint = self._volume.read()
+        self._begin(checkpoint, NONE_BROKEN)
         try:
             with waiting(f"the brokers at {self._settings.kafka.bootstrap}"):
                 self._outages.until_answered(self._prepare, final=(NotAllowed,))
             self._pipeline.warm_up(self._should_end)
-            self._todo.extend(effects)
+            self._todo.extend(self._begin(checkpoint, self._broken_transforms()))
             while self._todo:
                 self._do(self._todo.popleft())
         except ShutdownTimeout as error:
             log.warning("ended without a last message to the controller: %s", error)
         else:
             log.info("ended: everything is stored and reported")
+
+    def _begin(self, checkpoint: Checkpoint | None, broken: BrokenTransforms) -> tuple[Effect, ...]:
+        """Called once more when the transforms have been tried, which takes a session of Spark."""
+        every_s = self._settings.consumer.report_every_s
+        self._state, effects = begin(self._consumer, checkpoint, every_s, broken)
+        if self._end_requested_s is not None:
+            self._step(EndRequested())
+        return effects
+
+    def _broken_transforms(self) -> BrokenTransforms:
+        if self._should_end():
+            return NONE_BROKEN
+        broken = self._pipeline.broken_transforms(self._settings.consume.values(), self._should_end)
+        for reason in broken.values():
+            log.error("%s; see `restow check`, correct it, and then `restow reload`", reason)
+        return broken
 
     def _prepare(self) -> None:
         """Makes sure that the topics exist, with a partition for this consumer, and opens the mailbox."""

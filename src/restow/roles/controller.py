@@ -12,12 +12,13 @@ import time
 from collections import deque
 from collections.abc import Callable, Iterable, Sequence
 from contextlib import closing
-from typing import Final
+from typing import Final, NamedTuple
 
 from restow.backoff import News
 from restow.controller.effects import Effect, ListConsumers, Moved, Noted, NoteKind, Send
 from restow.controller.events import (
     ClockTicked,
+    CodeChanged,
     ConsumersListed,
     Event,
     Heard,
@@ -88,9 +89,21 @@ class StopRequested(Exception):
     """The process should end, and the brokers don't answer: there is nothing to finish."""
 
 
+class Code(NamedTuple):
+    """The transforms' modules that consumers load from this machine's disk."""
+
+    read: Callable[[], str | None]
+    """Returns their digest as they are now; None if there are none."""
+    is_reload_requested: Callable[[], bool]
+    """Whether a person asked since the last call to read them again."""
+
+
 class ControllerProcess:
-    def __init__(self, settings: Settings, platform: Platform, journal: Journal, health: Health) -> None:
+    def __init__(
+        self, settings: Settings, platform: Platform, journal: Journal, health: Health, code: Code | None = None
+    ) -> None:
         self._settings, self._platform, self._journal, self._health = settings, platform, journal, health
+        self._code = code
         self._admin = Admin(settings.kafka, ANSWER_WITHIN_S)
         name = f"{socket.gethostname()}-{os.getpid()}"
         self._channel = ControllerChannel(settings, name, self._pause)
@@ -128,6 +141,8 @@ class ControllerProcess:
             self._outages.until_answered(lambda: ensure_topics(self._admin, self._settings.topics), final=(NotAllowed,))
             self._waiting.append(TookOver(self._channel.take_over()))
         log.info("took over group %s", self._settings.group.name)
+        if self._code is not None:
+            self._waiting.append(CodeChanged(self._code.read()))
         with waiting(f"the records of {self._settings.topics.service}"):
             self._read_services()
         self._health.ready()
@@ -148,6 +163,17 @@ class ControllerProcess:
         self._status.publish(self._state)
         if last is not None:
             self._channel.acted_on(last)
+
+    def _reloaded(self) -> list[Event]:
+        """The transforms' modules, if `restow reload` asked for them."""
+        if self._code is None or not self._code.is_reload_requested():
+            return []
+        before, code = self._state.code, self._code.read()
+        if code == before:
+            log.info("reload: the transforms have not changed (code %s)", code or "none")
+        else:
+            log.info("reload: the transforms have changed (code %s -> %s)", before or "none", code or "none")
+        return [CodeChanged(code)]
 
     def _look_for_speeds(self, events: Iterable[Event]) -> None:
         """Logs at the start that nothing can be decided yet. Later the machine raises a flag when speeds are stale."""
@@ -183,7 +209,7 @@ class ControllerProcess:
         events += self._waiting
         self._waiting.clear()
         last = max((event.heard[-1].offset for event in arrived if isinstance(event, Received)), default=None)
-        return [*events, *arrived, *self._platform.changes()], last
+        return [*events, *arrived, *self._reloaded(), *self._platform.changes()], last
 
     def _events(self, reads: Iterable[Read]) -> list[Event]:
         """Keeps the newest of several measurements, and puts all messages of consumers into one event."""

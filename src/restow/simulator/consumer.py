@@ -27,6 +27,7 @@ from restow.consumer.events import (
 from restow.consumer.state import State
 from restow.model import ConsumerId, SortedMapping, TopicPartition
 from restow.protocol.messages import (
+    BrokenTransforms,
     ConsumerReady,
     ConsumerSettings,
     Failure,
@@ -47,6 +48,8 @@ REPLACED: Final = "another consumer has written to the table"
 GAP: Final = "records were deleted before they were read"
 BROKEN_TRANSFORM: Final = "broken:transform"
 """A transform that can't be imported."""
+BROKEN_CODE: Final = "broken"
+"""No transform of restow.toml can be imported from code whose digest begins with this."""
 
 
 @dataclass(slots=True)
@@ -72,6 +75,9 @@ class ConsumerProcess(SimulatedProcess):
     ) -> None:
         super().__init__(world, rng)
         self.number, self.volume, self.settings = number, volume, settings
+        self.code = ""
+        """What was on disk when it began; empty before."""
+        self.broken: BrokenTransforms = machine.NONE_BROKEN
         self.incarnation: int | None = None
         self.positions: dict[TopicPartition, int] = {}
         """The partitions it really reads, and the next offset of each."""
@@ -102,7 +108,11 @@ class ConsumerProcess(SimulatedProcess):
         self.commands = TopicReader(kafka, commands, commands.end, self._wake)
         self.queries = TopicReader(kafka, queries, queries.end, self._wake)
         settings = self.world.scenario.consumer
-        self.state, effects = machine.begin(self.number, self.volume.saved, settings.report_every_s)
+        self.code = self.world.code
+        if self.code.startswith(BROKEN_CODE):
+            named = {service.transform for service in self.world.rules.consume.values() if service.transform}
+            self.broken = SortedMapping(dict.fromkeys(sorted(named), f"{self.code} can't be imported"))
+        self.state, effects = machine.begin(self.number, self.volume.saved, settings.report_every_s, self.broken)
         self._effects.extend(effects)
         self._go_on()
 
@@ -202,8 +212,8 @@ class ConsumerProcess(SimulatedProcess):
             self.at(self.frozen_until_s, self._go_on)
 
     def _refusal(self, partition: TopicPartition, service: TopicService) -> tuple[Refusal, str] | None:
-        if service.transform == BROKEN_TRANSFORM:
-            return "transform", f"{BROKEN_TRANSFORM} can't be imported"
+        if service.transform == BROKEN_TRANSFORM or service.transform in self.broken:
+            return "transform", f"{service.transform} can't be imported"
         if self.world.sinks.is_broken(partition.topic, self.now_s):
             return "table", f"the table of {partition.topic} can't be opened"
         if self.world.sinks.has_gap(partition, self.now_s):

@@ -15,6 +15,7 @@ from restow.controller import machine
 from restow.controller.effects import Effect, ListConsumers, Moved, Send
 from restow.controller.events import (
     ClockTicked,
+    CodeChanged,
     ConsumersListed,
     Event,
     Heard,
@@ -59,6 +60,7 @@ class ControllerProcess(SimulatedProcess):
         self.state = machine.begin(world.rules)
         self.platform = PlatformClient(world.platform)
         self.epoch: int | None = None
+        self.reload_requested = False
         self._todo: deque[Todo] = deque()
         self._due_s: float | None = None
         self._last_s = -LOOP_S
@@ -87,6 +89,7 @@ class ControllerProcess(SimulatedProcess):
         self.speeds = TopicReader(kafka, newest, max(0, newest.end - 1), self._wake)
         self.platform.changes()
         self._feed(ClockTicked(self.now_s))
+        self._feed(CodeChanged(self.world.code))
         self._read_services()  # before the first decision
         self._feed(TookOver(self.epoch))
         self._go_on()
@@ -130,6 +133,9 @@ class ControllerProcess(SimulatedProcess):
         if heard:
             self._feed(Received(heard))
         self._read_services()
+        if self.reload_requested:
+            self.reload_requested = False
+            self._feed(CodeChanged(self.world.code))
         opened_speeds = (self.world.open_measured(offset, record) for offset, record in self.speeds.read(now_s))
         for measured in [each for each in opened_speeds if each is not None][-1:]:
             self._todo.append((False, partial(self._measured, measured)))

@@ -23,7 +23,7 @@ from restow.protocol.messages import (
     TopicService,
 )
 from restow.protocol.records import known_versions
-from restow.simulator.consumer import BROKEN_TRANSFORM, ConsumerProcess, Volume
+from restow.simulator.consumer import BROKEN_CODE, BROKEN_TRANSFORM, ConsumerProcess, Volume
 from restow.simulator.monitor import time_text
 from restow.simulator.platform import BROKEN_IMAGE, Pod
 from restow.simulator.scenario import Level
@@ -70,6 +70,8 @@ class Fault(StrEnum):
     NEW_SETTINGS = "the consumers' settings change"
     SETTINGS_IN_A_MOVE = "the consumers' settings change in the middle of a move"
     BAD_SETTINGS = "no consumer starts with the new settings"
+    NEW_CODE = "the transforms' modules change"
+    BROKEN_CODE = "the transforms' modules can't be imported"
     UNDECODABLE = "undecodable records are on the topics"
     OTHER_GROUP = "another group uses the same topics"
     SIGTERM = "a consumer gets SIGTERM from outside"
@@ -420,6 +422,27 @@ class Faults:
             env=SortedMapping({"LEVEL": self.rng.choice("abc")} if self.rng.random() < 0.5 else {}),
         )
         self._update(ServiceUpdate("consumers", consumers=settings))
+
+    def _new_code(self) -> None:
+        self._change_code("code")
+        self._later(self._until(0, 30), self.world.reload)
+
+    def _broken_code(self) -> None:
+        """Mended later. In between it is reloaded, or only a consumer that crashes loads it."""
+        self._change_code(BROKEN_CODE)
+        if self.rng.random() < 0.6:
+            self.world.reload()
+        elif (process := self._consumer()) is not None:
+            process.inject(process.die, self._steps())
+        self._later(self._until(30, 240), self._mend_code)
+
+    def _mend_code(self) -> None:
+        self._change_code("code")
+        self.world.reload()
+
+    def _change_code(self, name: str) -> None:
+        self._versions += 1
+        self.world.change_code(f"{name}:{self._versions}")
 
     def _is_managing(self) -> bool:
         controller = self.world.controller_in_charge()

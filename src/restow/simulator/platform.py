@@ -64,6 +64,7 @@ class Pod:
 
     @property
     def is_broken(self) -> bool:
+        """Whether no process starts with its settings."""
         return (self.settings.image or "").startswith(BROKEN_IMAGE)
 
 

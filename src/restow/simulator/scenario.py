@@ -142,5 +142,5 @@ def _services(rng: random.Random, partitions: Sequence[TopicPartition]) -> Sorte
     for number, topic in enumerate(dict.fromkeys(partition.topic for partition in partitions)):
         refuses = number == 0 or rng.random() < 0.6
         start = "latest" if rng.random() < 0.2 else "earliest"
-        services[topic] = TopicService(f"lake/{topic}", None, start, refuses)
+        services[topic] = TopicService(f"lake/{topic}", f"code:topic_{number}", start, refuses)
     return SortedMapping(services)

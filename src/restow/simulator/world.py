@@ -72,6 +72,8 @@ class World:
         """The definition of each topic, as last published; None if it is not consumed."""
         self.settings = scenario.consumer.settings
         """The consumers' settings, as last published."""
+        self.code = "code:0"
+        """The digest of the transforms' modules on disk. A process loads them when it begins."""
         self.controllers: list[ControllerProcess] = []
         self.monitor = MonitorProcess(self, scenario.random("monitor"))
         self._tracer = tracer
@@ -157,6 +159,16 @@ class World:
         if update.topic is not None:
             self.services[update.topic] = update.service
             self.measures.forget(update.topic)
+
+    def change_code(self, code: str) -> None:
+        """Another version of the transforms' modules is on disk; `restow reload` has not been said."""
+        self.code = code
+
+    def reload(self) -> None:
+        """`restow reload`. A controller that hangs reads it later; one that starts reads the modules anyway."""
+        controller = self.controller_in_charge()
+        if controller is not None:
+            controller.reload_requested = True
 
     def add_partition(self, partition: TopicPartition, like: TopicPartition) -> None:
         self.data.add(partition, like, self.agenda.now_s)

@@ -122,6 +122,8 @@ def test_transforms_that_cannot_be_used_are_refused_when_a_partition_is_opened(l
         assert opened(pipeline, {topic: service}, {partition: 0}).refused == (
             RefusedPartitions((partition,), "transform", reason),
         )
+    services = [TopicService(transform=name) for name in (*reasons, "transforms_on_spark:doubled")]
+    assert pipeline.broken_transforms([*services, TopicService()], lambda: False) == reasons, "known before that too"
     assert not Path(lake.table()).exists()
 
 

@@ -10,7 +10,7 @@ from restow.consumer.answers import AppliedBatch
 from restow.consumer.commands import merge_commands
 from restow.consumer.events import CommandRead
 from restow.consumer.state import State as ConsumerState
-from restow.controller import failures, manage, roll, sentinel, starts, synchronize
+from restow.controller import broken_code, failures, manage, roll, sentinel, starts, synchronize
 from restow.controller import machine as controller
 from restow.controller.effects import Effect, Send
 from restow.controller.events import Event, SpeedsMeasured
@@ -138,11 +138,26 @@ def a_late_consumer_is_deleted_although_too_few_are_left(patch: pytest.MonkeyPat
 def bad_settings_are_tried_with_one_consumer_after_the_other(patch: pytest.MonkeyPatch) -> None:
     roll_failed = starts.roll_failed
 
-    def forgetful(transition: Transition, to: ConsumerId, words: str) -> None:
-        roll_failed(transition, to, words)
+    def forgetful(transition: Transition, to: ConsumerId, words: str, *why: str) -> None:
+        roll_failed(transition, to, words, *why)
         transition.set(roll_halted=False)
 
     patch.setattr(starts, "roll_failed", forgetful)
+
+
+def broken_code_is_rolled_out_all_the_same(patch: pytest.MonkeyPatch) -> None:
+    patch.setattr(broken_code, "gives_up", lambda *_: False)
+    patch.setattr(roll, "_regressions", lambda _: ())
+
+
+def changed_code_counts_only_at_the_start(patch: pytest.MonkeyPatch) -> None:
+    change_code = roll.change_code
+
+    def once(transition: Transition, code: str | None) -> None:
+        if transition.state.code is None:
+            change_code(transition, code)
+
+    patch.setattr(roll, "change_code", once)
 
 
 def a_failure_is_never_forgotten(patch: pytest.MonkeyPatch) -> None:

@@ -11,6 +11,7 @@ packer.py            loads the packer, or compiles it with a line that says so
 stopping.py          SIGINT and SIGTERM
 recorded.py          records a controller or a monitor, so that `restow down` finds it
 transforms_path.py   makes the transforms beside restow.toml importable
-modules_beside.py    finds the modules that transforms need beside restow.toml
+local_modules.py     finds the modules that transforms load, and their digest
+modules_beside.py    those of them that fit into a ConfigMap
 consumers_config.py  annotates pods with a digest of their settings
 """

@@ -20,8 +20,8 @@ from restow.model import SortedMapping, TopicPartition
 from restow.pipeline.light.stores import Stores
 from restow.pipeline.light.table import PartitionRows
 from restow.pipeline.light.transforms import rows_of, transform_of
-from restow.pipeline.transforms import TransformError
-from restow.protocol.messages import RECOVER, StartFrom, TopicService
+from restow.pipeline.transforms import TransformError, broken_of
+from restow.protocol.messages import RECOVER, BrokenTransforms, StartFrom, TopicService
 from restow.settings import Settings
 
 SLICE_S: Final = 0.05
@@ -52,6 +52,10 @@ class LightPipeline:
 
     def warm_up(self, should_end: ShouldEnd) -> None:
         pass
+
+    def broken_transforms(self, services: Iterable[TopicService], should_end: ShouldEnd) -> BrokenTransforms:
+        del should_end  # imports can't be interrupted
+        return broken_of((service.transform for service in services), transform_of)
 
     def close(self) -> None:
         self._reader.close()

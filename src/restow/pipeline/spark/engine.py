@@ -5,7 +5,7 @@ cycle.py decides what is read and stored, and calls this. `restow check` calls i
 
 import logging
 import threading
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, field
 from typing import Final, TypeVar
 
@@ -14,7 +14,7 @@ from pyspark.sql import DataFrame, SparkSession
 from restow.consumer.pipeline import ShouldEnd
 from restow.consumer.planning import tasks
 from restow.errors import RestowError
-from restow.model import TopicPartition
+from restow.model import SortedMapping, TopicPartition
 from restow.pipeline.sinks import Batch
 from restow.pipeline.spark.counting import ReadCount, ReadCounter
 from restow.pipeline.spark.failures import summary
@@ -24,6 +24,8 @@ from restow.pipeline.spark.transforms import transformed
 from restow.pipeline.spark.warm_up import warm_up_cycle
 from restow.pipeline.spark.worker import Worker
 from restow.pipeline.targets import Target, TargetCycle
+from restow.pipeline.transforms import broken_of
+from restow.protocol.messages import BrokenTransforms
 from restow.settings import Settings
 from restow.waiting import waiting
 
@@ -71,6 +73,15 @@ class Engine:
             return self._rows(self._reader().empty(), target).schema.json()
 
         return self._worker.run(schema)
+
+    def broken_transforms(self, targets: Iterable[Target], should_end: ShouldEnd) -> BrokenTransforms:
+        """The transforms that can't describe their rows, each with the error; none if `should_end` came first."""
+        by_transform = {target.transform: target for target in targets}
+
+        def broken() -> BrokenTransforms:
+            return broken_of(by_transform, lambda name: self._rows(self._reader().empty(), by_transform[name]))
+
+        return self._worker.run_until(broken, should_end) or SortedMapping()
 
     def run(self, cycle: TargetCycle, should_end: ShouldEnd, patience_s: float) -> StoreResult | None:
         """Returns None if the job was cancelled, because `should_end` was true for longer than `patience_s`. Raises

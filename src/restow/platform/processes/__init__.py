@@ -23,6 +23,7 @@ supervisors.py   the controller's side: writes desired state, starts supervisors
 platform.py      `LocalProcesses`, the Platform for the controller
 location.py      finds the directory of a group's processes, relative to restow.toml
 roles.py         which controllers and monitors run, so that `restow down` can end them
+reloading.py     asks the controller to read the transforms' modules again, for `restow reload`
 ending.py        ends a whole group, for `restow down`
 
 This module imports nothing: a supervisor loads it too.
