@@ -2,6 +2,7 @@
 
 import errno
 import gzip
+import logging
 import os
 import random
 from collections.abc import Callable
@@ -13,13 +14,14 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 from tests.support.controller_driver import A0, RULES, Driver
+from tests.support.small_disk import SmallDisk
 
 from restow.controller import journal as journal_module
 from restow.controller.event_log import Replay, Step, header, replay
 from restow.controller.events import ClockTicked, ConsumersListed, Event, SpeedsMeasured, TookOver
 from restow.controller.history import History, Remark, last_utc_s, overlapping
-from restow.controller.journal import DAY_S, FLUSH_EVERY_S, SEGMENT_S, Journal
-from restow.controller.log_reader import NOT_JSON, EntryReader
+from restow.controller.journal import DAY_S, FLUSH_EVERY_S, RETRY, SEGMENT_S, Journal
+from restow.controller.log_reader import NOT_JSON, EntryReader, Origin
 from restow.controller.machine import begin, step
 from restow.controller.segments import Segment, SegmentLines, segment_name, segments_in
 from restow.controller.state import State
@@ -347,45 +349,92 @@ class FullDisk:
 
 @pytest.mark.parametrize("left", [0, 1, 7])
 def test_after_a_full_disk_a_new_segment_has_the_state_and_the_number_of_lost_events(
-    tmp_path: Path, clock: Clock, monkeypatch: pytest.MonkeyPatch, left: int
+    tmp_path: Path, clock: Clock, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture, left: int
 ) -> None:
+    caplog.set_level(logging.INFO, "restow")
     disk = FullDisk(monkeypatch)
     with Journal(tmp_path, controller="host-1", wall_clock=clock) as journal:
         state = lived(journal, clock, taken_over(journal), 5)
         on_disk, in_memory = len(steps_of(tmp_path)), 3 + 25 + 5 - len(steps_of(tmp_path))
         disk.left = left
-        for _ in range(15):
-            before, event = state, ClockTicked(state.time_s + 1.0)
-            state, effects = step(before, event)
-            with pytest.raises(OSError, match="No space left on device"):
-                journal.write(before, event, effects, state)
-            clock.utc_s += 1
+        state = lived(journal, clock, state, RETRY.longest_s, every_s=1.0)
         disk.left = float("inf")
+        state = lived(journal, clock, state, RETRY.longest_s, every_s=RETRY.longest_s)
         state = lived(journal, clock, state, 5)
     found = list(History(files_in(tmp_path)).steps())
     steps = [each for each in found if isinstance(each, Step)]
     assert all(step.agrees for step in steps)
     assert steps[-1].after == state
+    lost = in_memory + 30 + 6
     assert [each.words for each in found if isinstance(each, Remark)] == [
         "controller host-1 begins",
-        f"{in_memory + 15} events before this could not be written by controller host-1",
+        f"{lost} events before this could not be written by controller host-1",
     ]
-    assert len(steps) == on_disk + 25 + 5
+    assert len(steps) == on_disk + 2 + 25 + 5
     assert len(files_in(tmp_path)) == 2
+    cant = f"the event log {tmp_path} can't be written: No space left on device"
+    assert caplog.messages == [
+        f"{cant}; the controller continues, and counts the events until it can",
+        f"the event log is written again; {lost} events are not in it",
+    ]
 
 
-def test_a_segment_without_a_first_line_is_removed(
-    tmp_path: Path, clock: Clock, monkeypatch: pytest.MonkeyPatch
+def test_on_a_real_disk_every_event_is_in_the_log_or_counted(disk: SmallDisk, clock: Clock) -> None:
+    log = disk.path / "events"
+    with Journal(log, controller="host-1", wall_clock=clock) as journal:
+        state = taken_over(journal)
+        events = 3
+        for is_full in (False, True, False, True, False):
+            disk.fill() if is_full else disk.free()
+            state = lived(journal, clock, state, 400)
+            events += 2000 + 400
+    read, lost = 0, 0
+    for file in files_in(log):
+        replayed = Replay()
+        steps = [step for line in SegmentLines(file).read_new() if (step := replayed.step(line)) is not None]
+        assert all(step.agrees for step in steps)
+        assert replayed.header is not None
+        assert replayed.header.origin is not None
+        read, lost = read + len(steps), lost + replayed.header.origin.lost
+    assert len(files_in(log)) == 3
+    assert read + lost == events
+    assert lost > 1000
+    assert replayed.state == state
+
+
+def test_on_a_full_disk_the_state_is_not_encoded_for_every_event(
+    disk: SmallDisk, clock: Clock, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    disk = FullDisk(monkeypatch)
-    disk.left = 5
-    with Journal(tmp_path, wall_clock=clock) as journal:
-        with pytest.raises(OSError, match="No space left"):
-            taken_over(journal)
-        assert list(tmp_path.iterdir()) == []
-        disk.left = float("inf")
-        taken_over(journal)
-    assert [segment.number for segment in segments_in(tmp_path)] == [1]
+    """The state of 10,000 partitions takes longer to encode than a round may take."""
+    tried: list[int] = []
+
+    def counting(state: State, origin: Origin) -> str:
+        tried.append(origin.lost)
+        return header(state, origin)
+
+    monkeypatch.setattr(journal_module, "header", counting)
+    disk.fill()
+    with Journal(disk.path / "events", wall_clock=clock) as journal:
+        lived(journal, clock, taken_over(journal), 60)
+    assert 5 <= len(tried) <= 8
+
+
+def test_a_segment_without_a_first_line_is_removed_and_a_controller_can_start_on_a_full_disk(
+    disk: SmallDisk, clock: Clock
+) -> None:
+    log = disk.path / "events"
+    disk.fill()
+    with Journal(log, controller="host-1", wall_clock=clock) as journal:
+        state = taken_over(journal)
+        assert list(log.iterdir()) == []
+        disk.free()
+        clock.utc_s += RETRY.first_s
+        state = written(journal, state, ClockTicked(state.time_s + RETRY.first_s))
+    assert [segment.number for segment in segments_in(log)] == [1]
+    remark, *steps = History(files_in(log)).steps()
+    assert isinstance(remark, Remark)
+    assert remark.words == "3 events before this could not be written by controller host-1"
+    assert [step.after for step in steps if isinstance(step, Step) and step.agrees] == [state]
 
 
 def test_a_disk_that_is_full_at_the_end_does_not_keep_the_controller_from_ending(
@@ -393,9 +442,11 @@ def test_a_disk_that_is_full_at_the_end_does_not_keep_the_controller_from_ending
 ) -> None:
     disk = FullDisk(monkeypatch)
     with Journal(tmp_path, wall_clock=clock) as journal:
-        taken_over(journal)
+        state = taken_over(journal)
+        assert len(steps_of(tmp_path)) == 3
         disk.left = 0
-    assert caplog.messages == ["the end of the event log can't be written: [Errno 28] No space left on device"]
+        written(journal, state, ClockTicked(state.time_s + 0.1))
+    assert caplog.messages == [f"1 event is not in the event log {tmp_path}, which can't be written"]
     assert len(steps_of(tmp_path)) == 3
 
 

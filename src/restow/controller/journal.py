@@ -4,8 +4,9 @@ A segment begins with the controller's whole state, so that each can be replayed
 An event that has effects is in the file before they are carried out, any other event within about a second: that much a
 crash can lose. The log explains and no process needs it to run, so nothing waits for the disk (no fsync).
 
-All writing is in `write`, which raises OSError if it can't: then the events that are not on disk are counted, and the
-next call begins a new segment, which has their number and the state after them.
+A full disk doesn't stop the controller. `write` logs once that it can't write, counts the events that are not on disk,
+and retries with backoff. When there is room a new segment begins, with their number and the state after them, so that a
+replay goes on after the gap.
 """
 
 import logging
@@ -18,6 +19,7 @@ from pathlib import Path
 from types import TracebackType
 from typing import Final, Self
 
+from restow.backoff import Backoff, Retries
 from restow.controller.effects import Effect
 from restow.controller.event_log import EntryWriter, header
 from restow.controller.events import ClockTicked, Event
@@ -25,6 +27,7 @@ from restow.controller.log_reader import Origin
 from restow.controller.segments import GZIP, Segment, segment_name, segments_in
 from restow.controller.state import State
 from restow.settings import EventLog
+from restow.text import counted
 
 log = logging.getLogger(__name__)
 
@@ -36,6 +39,7 @@ SEGMENT_S: Final = 3600.0
 MOST_SEGMENTS: Final = 10_000
 """A controller that is restarted every few seconds begins as many segments; a directory must not have millions."""
 FLUSH_EVERY_S: Final = 1.0
+RETRY: Final = Backoff(first_s=1.0, longest_s=30.0)
 CLOCK_OFF_S: Final = 0.05
 """The wall clock is written again when it differs by more from what the monotonic clock says: it was set, or slewed."""
 DAY_S: Final = 86_400.0
@@ -61,6 +65,7 @@ class Journal:
         """Events that are not on disk yet."""
         self._lost = 0
         """Events that never will be, since the last segment."""
+        self._retries = Retries(RETRY)
         self._clock: tuple[float, float] | None = None
         """The wall clock that was last written, and the monotonic time at it."""
 
@@ -73,23 +78,35 @@ class Journal:
         if self._open is not None:
             try:
                 self._open.finish()
-            except OSError as trouble:
-                self._open.cut()
-                log.warning("the end of the event log can't be written: %s", trouble)
+            except OSError:
+                self._lose()
+        if self._lost:
+            log.warning("%s not in the event log %s, which can't be written", _are(self._lost), self._directory)
 
     def write(self, before: State, event: Event, effects: Iterable[Effect], after: State) -> None:
-        """Raises OSError; the caller may go on, see above."""
-        effects = tuple(effects)
+        """Returns without an error if the disk is full, see above."""
         self._unwritten += 1
-        try:
-            segment = self._segment(before)
-            segment.append(segment.writer.entry(event, effects, after, self._wall_clock_of(event)))
-            if effects or segment.is_due(after.time_s):
-                segment.flush(after.time_s)
-                self._unwritten = 0
-        except OSError:
+        if self._retries.is_waiting(self._directory, after.time_s):
             self._lose()
-            raise
+            return
+        missing = self._lost
+        try:
+            self._write(before, event, tuple(effects), after)
+        except OSError as error:
+            self._lose()
+            if self._retries.failed(self._directory, after.time_s):
+                cant = f"the event log {self._directory} can't be written: {error.strerror}"
+                log.warning("%s; the controller continues, and counts the events until it can", cant)
+        else:
+            if self._retries.succeeded(self._directory):
+                log.info("the event log is written again; %s not in it", _are(missing))
+
+    def _write(self, before: State, event: Event, effects: tuple[Effect, ...], after: State) -> None:
+        segment = self._segment(before)
+        segment.append(segment.writer.entry(event, effects, after, self._wall_clock_of(event)))
+        if effects or segment.is_due(after.time_s):
+            segment.flush(after.time_s)
+            self._unwritten = 0
 
     def _segment(self, before: State) -> "_OpenSegment":
         if self._open is not None and self._open.is_over(before.now_s, self._segment_bytes):
@@ -222,6 +239,10 @@ def _created(directory: Path, number: int, utc_s: float, state: State) -> _OpenS
             number += 1
             continue
         return _OpenSegment(number, path, descriptor, state)
+
+
+def _are(events: int) -> str:
+    return f"{counted(events, 'event')} {'is' if events == 1 else 'are'}"
 
 
 def _stat(path: Path) -> os.stat_result | None:
