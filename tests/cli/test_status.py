@@ -5,6 +5,7 @@ import os
 import pty
 import subprocess
 import sys
+import time
 from collections.abc import Iterable
 from dataclasses import replace
 from datetime import UTC, datetime, timedelta
@@ -106,6 +107,55 @@ def test_another_groups_picture_is_not_shown(tmp_path: Path, kafka: Kafka, admin
         picture = reader.newest()
     assert picture is not None
     assert len(picture.partitions) == 3
+
+
+def test_the_past_can_be_asked_for(tmp_path: Path, kafka: Kafka, admin: Admin, prefix: str) -> None:
+    """Explain walks back from decision to decision."""
+    settings = settings_in(config(tmp_path, kafka, prefix))
+    ensure_topics(admin, settings.topics)
+    with StatusReader(settings, Assembler) as reader:
+        assert reader.as_of(round(time.time() * 1000)) is None
+        moments = []
+        for number in range(1, 4):
+            publish(settings, whole(drawn(partitions=number * 500), number, largest_bytes=2_000))
+            moments.append(round(time.time() * 1000))
+            wait_for_the_next_millisecond()
+        found = [reader.as_of(moment) for moment in (moments[0] - 60_000, *moments)]
+        assert [None if picture is None else len(picture.partitions) for picture in found] == [None, 500, 1000, 1500]
+
+
+def test_explain_answers_from_the_status_topic(
+    tmp_path: Path, kafka: Kafka, admin: Admin, prefix: str, capsys: pytest.CaptureFixture[str]
+) -> None:
+    file = config(tmp_path, kafka, prefix)
+    settings = settings_in(file)
+    ensure_topics(admin, settings.topics)
+    driver = pair()
+    for number in range(1, 4):  # each picture has one decision, as if the list had room for one
+        driver.ticks(100)
+        driver.measures(a_0=40 + 10 * number, a_1=40, a_2=40, a_3=40)
+        driver.settles()
+        for consumer in set(driver.state.awaited()):
+            driver.is_ready(consumer)
+        driver.settles()
+        publish(settings, whole(driver.picture(), number))
+    assert driver.picture().overview.decisions
+    assert main(["explain", "a-0", "--config", str(file)]) == 0
+    assert "what would move it next:" in capsys.readouterr().out
+    assert main(["explain", "--last", "--config", str(file)]) == 0
+    assert driver.picture().overview.decisions[0].summary in capsys.readouterr().out
+    assert main(["explain", "--at", datetime.now(UTC).strftime("%H:%M:%S"), "--config", str(file)]) == 0
+    assert capsys.readouterr().out.startswith("group shop")
+    assert main(["explain", "nothing-9", "--config", str(file)]) == 2
+    assert "the group does not consume nothing-9; it consumes partitions of a" in capsys.readouterr().err
+    assert main(["explain", "--config", str(file)]) == 2
+    assert "name a partition like orders-7" in capsys.readouterr().err
+
+
+def wait_for_the_next_millisecond() -> None:
+    now = time.time_ns() // 1_000_000
+    while time.time_ns() // 1_000_000 <= now + 1:
+        pass
 
 
 def test_top_follows_the_group_on_a_terminal_until_q(tmp_path: Path, kafka: Kafka, admin: Admin, prefix: str) -> None:

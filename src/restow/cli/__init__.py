@@ -9,6 +9,7 @@ controller.py  `restow controller`: the group's size and assignment
 consumer.py    `restow consumer`: one member of the group
 status.py      `restow status`: the group on one screen
 top.py         `restow top`: the same, live
+explain.py     `restow explain`: why a partition or a consumer is as it is
 manifests.py   `restow manifests`: Kubernetes objects as YAML
 reload.py      `restow reload`: changed transforms for running consumers
 down.py        `restow down`: ends a group on this machine

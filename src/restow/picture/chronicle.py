@@ -71,7 +71,7 @@ class Chronicle:
                 restarts[number], is_news = restarts.get(number, 0) + 1, True
             held_before = frozenset() if old is None else old.held
             held_after = frozenset() if new is None else new.held
-            if held_before is not held_after:
+            if held_before is not held_after and old is not None and not old.is_unknown:  # else: it had them before
                 lost.update((partition, Place(None, time)) for partition in held_before - held_after)
                 won.update((partition, Place(number, time)) for partition in held_after - held_before)
         if not lost and not won and not is_news:

@@ -54,7 +54,13 @@ def _overview(state: State, chronicle: Chronicle, moment: Moment) -> Overview:
         stage=state.stage,
         since=chronicle.stage_since,
         limits=Limits(
-            state.capacity_bytes_per_s, rules.fill_to, rules.trigger, rules.least_consumers, rules.most_consumers
+            state.capacity_bytes_per_s,
+            rules.fill_to,
+            rules.trigger,
+            rules.evict_to,
+            rules.drain_to,
+            rules.least_consumers,
+            rules.most_consumers,
         ),
         flags=SortedMapping(
             {name: RaisedFlag(words, chronicle.flags.get(name, moment.time)) for name, words in state.flags.items()}

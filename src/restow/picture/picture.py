@@ -49,7 +49,11 @@ class Limits:
     fill_to: float
     """A plan fills consumers to this part of their capacity."""
     trigger: float
-    """Above this part of its capacity a consumer is overloaded."""
+    """Above this part of its capacity a consumer is overloaded, and gives up partitions."""
+    evict_to: float
+    """It gives them up until it is at or below this part."""
+    drain_to: float
+    """A consumer is closed if the others stay at or below this part with its partitions."""
     least_consumers: int
     """The group never has fewer consumers."""
     most_consumers: int | None

@@ -28,6 +28,7 @@ FIRST_BACK: Final = 50
 """Records to go back at first: a picture of a small group has one part, and a few changes follow it."""
 FURTHER_BACK: Final = 10
 AT_ONCE: Final = 500
+READ_FOR_S: Final = 0.1
 UNDELIVERED: Final = "pictures"
 
 P_co = TypeVar("P_co", covariant=True)
@@ -123,12 +124,26 @@ class StatusReader(Generic[P_co]):
 
     def newest(self) -> P_co | None:
         """Reads up to the topic's present end. Returns None if there is no picture yet. Raises RestowError."""
+        return self._as_of(None)
+
+    def as_of(self, time_ms: int) -> P_co | None:
+        """The picture at a time in the past, in milliseconds since 1970. Returns None if the topic has none that is
+        as old. Raises RestowError."""
+        return self._as_of(time_ms)
+
+    def _as_of(self, time_ms: int | None) -> P_co | None:
         try:
             first, end = self._client.get_watermark_offsets(self._place, timeout=ANSWER_WITHIN_S)
+            if time_ms is not None:
+                asked = Place(self._topic, 0, time_ms + 1)
+                [found] = self._client.offsets_for_times([asked], timeout=ANSWER_WITHIN_S)
+                if found.error is not None:
+                    raise KafkaException(found.error)
+                end = end if found.offset < 0 else min(end, int(found.offset))  # -1: no record is newer
             back = FIRST_BACK
             while True:
                 start = max(first, end - back)
-                self._read(start, end)
+                self._read(start, end, is_past=time_ms is not None)
                 if self.picture is not None or start == first:
                     return self.picture
                 back *= FURTHER_BACK
@@ -143,26 +158,27 @@ class StatusReader(Generic[P_co]):
             changed = self._taken(record) or changed
         return changed
 
-    def _read(self, start: int, end: int) -> None:
+    def _read(self, start: int, end: int, *, is_past: bool) -> None:
+        """Reads to this end; of the past, nothing beyond it."""
         self._assembler = self._new_assembler()
         if start >= end:
             return
         self._client.assign([Place(self._topic, 0, start)])
         at, heard_s = start, time.monotonic()
         while at < end:
-            for record in self._client.consume(AT_ONCE, timeout=1.0):
+            for record in self._client.consume(AT_ONCE, timeout=READ_FOR_S):
                 error = record.error()
                 if error is not None and not error.retriable():
                     raise KafkaException(error)
-                if error is None:
-                    at, heard_s = (record.offset() or 0) + 1, time.monotonic()
+                offset = record.offset() or 0
+                if error is None and not (is_past and offset >= end):
+                    at, heard_s = offset + 1, time.monotonic()
                     self._taken(record)
-            at = max(at, self._position(at))
+            at = max(at, self._position(at))  # behind the last record, if compaction has removed those after it
             if time.monotonic() - heard_s > ANSWER_WITHIN_S:
                 raise NoAnswer(f"can't read {self._topic}: {self._bootstrap} doesn't answer")
 
     def _position(self, otherwise: int) -> int:
-        """Where the client is: behind the last record, if compaction has removed those after it."""
         [place] = self._client.position([self._place])
         return int(place.offset) if place.offset >= 0 else otherwise
 

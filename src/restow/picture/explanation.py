@@ -1,0 +1,126 @@
+"""Explains a partition, a consumer or a decision in lines: why it is as it is, since when, and what would change it.
+
+Everything comes from the picture and the decisions on the status topic; every figure is one that the picture has.
+"""
+
+from collections.abc import Iterator, Sequence
+from datetime import datetime
+
+from restow.errors import InvalidInput
+from restow.model import ConsumerId, TopicPartition
+from restow.picture.picture import ConsumerStatus, Decision, Picture
+from restow.text import counted, percent, sized
+
+
+def explain_partition(picture: Picture, decisions: Sequence[Decision], partition: TopicPartition) -> Iterator[str]:
+    """`decisions` are all that are known, newest first. Raises InvalidInput if the group doesn't consume it."""
+    status = picture.partitions.get(partition)
+    if status is None:
+        topics = sorted({each.topic for each in picture.partitions})
+        raise InvalidInput(
+            f"the group does not consume {partition}; it consumes partitions of {', '.join(topics) or 'no topic yet'}"
+        )
+    since = "since before this controller began" if status.since is None else f"since {clock(status.since)}"
+    if status.consumer is None:
+        yield f"{partition} has no consumer, {since}"
+    else:
+        yield f"{partition} is read by consumer {status.consumer}, {since}"
+    if status.moving_to is not None:
+        yield f"  the present plan gives it to consumer {status.moving_to}"
+    if status.refused_for_s is not None:
+        yield f"  a consumer refused it; the next attempt is in {status.refused_for_s:.0f} s"
+    if status.bytes_per_s is None:
+        yield "  its write speed was never measured"
+    else:
+        share = percent(status.bytes_per_s / picture.overview.limits.capacity_bytes_per_s)
+        yield f"  it is written at {sized(status.bytes_per_s)}/s, {share} of a consumer's capacity"
+    if status.lag is not None:
+        age = "" if status.lag.seconds is None or not status.lag.records else f", {status.lag.seconds:g} s behind"
+        yield f"  lag: {counted(status.lag.records, 'record')}{age}"
+    yield from _moves(decisions, f"{partition}")
+    if status.consumer is not None and status.consumer in picture.consumers:
+        yield "what would move it next:"
+        yield from _next(picture, status.consumer, picture.consumers[status.consumer])
+
+
+def explain_consumer(picture: Picture, decisions: Sequence[Decision], consumer: ConsumerId) -> Iterator[str]:
+    """Raises InvalidInput if there is no such consumer, and no decision on one."""
+    status = picture.consumers.get(consumer)
+    found = list(_moves(decisions, f"consumer {consumer}"))
+    if status is None:
+        if not any(f"consumer {consumer} " in reason for decision in decisions for reason in decision.reasons):
+            numbers = ", ".join(str(number) for number in picture.consumers) or "none"
+            raise InvalidInput(f"there is no consumer {consumer}; the group has {numbers}")
+        yield f"consumer {consumer} does not exist now"
+        yield from found
+        return
+    yield f"consumer {consumer} is {status.phase} since {clock(status.since)}"
+    yield f"  it holds {counted(status.partitions, 'partition')}"
+    yield f"  its load is {sized(status.load_bytes_per_s)}/s, {_share(status)} of its capacity"
+    if status.restarts:
+        yield f"  this controller has seen {counted(status.restarts, 'restart')} of it"
+    if status.outdated:
+        yield "  it runs with older settings than consumers start with now"
+    yield from (f"  the controller waits for {wait}" for wait in _waits(picture, consumer))
+    yield from found
+    yield "what would change it next:"
+    yield from _next(picture, consumer, status)
+
+
+def explain_decision(decision: Decision) -> Iterator[str]:
+    yield f"{clock(decision.time)}: {decision.summary}"
+    if decision.cause:
+        yield f"  because {decision.cause}"
+    yield from (f"  {reason}" for reason in decision.reasons)
+    if decision.more_reasons:
+        yield f"  and {counted(decision.more_reasons, 'reason')} more, which `restow replay` has"
+
+
+def clock(time: str) -> str:
+    return f"{datetime.fromisoformat(time):%Y-%m-%d %H:%M:%S} UTC"
+
+
+def _moves(decisions: Sequence[Decision], subject: str) -> Iterator[str]:
+    """What decisions said about the subject, newest first."""
+    found = [
+        (decision, [reason for reason in decision.reasons if reason.startswith(f"{subject} ")])
+        for decision in decisions
+    ]
+    found = [(decision, reasons) for decision, reasons in found if reasons]
+    if not found:
+        yield (
+            f"no known decision moved it; the oldest known is of {clock(decisions[-1].time)}"
+            if decisions
+            else "no decision is known"
+        )
+        return
+    yield "what was decided about it, newest first:"
+    for decision, reasons in found:
+        yield f"  {clock(decision.time)}, because {decision.cause}"
+        yield from (f"    {reason}" for reason in reasons)
+
+
+def _next(picture: Picture, consumer: ConsumerId, status: ConsumerStatus) -> Iterator[str]:
+    limits = picture.overview.limits
+    yield (
+        f"  consumer {consumer} is at {_share(status)} of its capacity; above {percent(limits.trigger)} it gives up "
+        f"partitions, the lightest that suffices first, until it is at {percent(limits.evict_to)}"
+    )
+    others = [each for number, each in picture.consumers.items() if number != consumer]
+    if not others or len(picture.consumers) <= limits.least_consumers:
+        yield "  it is not closed: the group needs at least this many consumers"
+        return
+    room = sum(max(0.0, limits.drain_to * each.capacity_bytes_per_s - each.load_bytes_per_s) for each in others)
+    free = percent(room / status.capacity_bytes_per_s)
+    yield (
+        f"  it is closed if the others can take its {_share(status)} and stay at or below {percent(limits.drain_to)}; "
+        f"they have room for {free} now"
+    )
+
+
+def _waits(picture: Picture, consumer: ConsumerId) -> list[str]:
+    return [words for words in picture.overview.waiting_for if words.startswith(f"consumer {consumer} ")]
+
+
+def _share(status: ConsumerStatus) -> str:
+    return percent(status.load_bytes_per_s / status.capacity_bytes_per_s)
