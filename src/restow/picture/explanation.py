@@ -4,7 +4,6 @@ Everything comes from the picture and the decisions on the status topic; every f
 """
 
 from collections.abc import Iterator, Sequence
-from datetime import datetime
 
 from restow.errors import InvalidInput
 from restow.model import ConsumerId, TopicPartition
@@ -77,7 +76,8 @@ def explain_decision(decision: Decision) -> Iterator[str]:
 
 
 def clock(time: str) -> str:
-    return f"{datetime.fromisoformat(time):%Y-%m-%d %H:%M:%S} UTC"
+    """2026-03-01T12:00:09.250Z as 2026-03-01 12:00:09 UTC."""
+    return f"{time[:10]} {time[11:19]} UTC"
 
 
 def _moves(decisions: Sequence[Decision], subject: str) -> Iterator[str]:
