@@ -41,6 +41,8 @@ reason.
 Consumers are processes on this machine or pods of a cluster. They outlive the controller; the next one finds them, and
 restarts those that were started with other settings or other modules of transforms, one after the other. A
 second controller of the same group takes over, and the first one ends. `restow down` ends a group on this machine.
+
+It refuses to start if another group uses its topics, and says which line to write into restow.toml.
 """
 
 EPILOG = """\
@@ -86,6 +88,7 @@ def run(args: argparse.Namespace) -> int:
         raise InvalidInput(f"{args.config}: there is nothing to consume; write a table [consume.TOPIC] for each topic")
     configure("controller", settings.log)
     from restow.controller.journal import Journal
+    from restow.kafka.channels.neighbours import TopicsInUse
     from restow.roles.controller import ControllerProcess
 
     stop, health, group = Stop(), Health(os.environ.get("RESTOW_SIGNS")), settings.group.name
@@ -100,7 +103,10 @@ def run(args: argparse.Namespace) -> int:
         with waiting("the packer"):
             load_packer()
         code = code_of(settings, args.config)
-        ControllerProcess(settings, platform, journal, health, code).run(should_stop)
+        try:
+            ControllerProcess(settings, platform, journal, health, code).run(should_stop)
+        except TopicsInUse as error:
+            raise InvalidInput(f"{args.config}: {error}") from None
     return 0
 
 

@@ -34,6 +34,7 @@ from restow.controller.state import Rules, State
 from restow.health import Health
 from restow.kafka.admin import Admin
 from restow.kafka.channels.controller import Addressed, ControllerChannel, Read, Replaced
+from restow.kafka.channels.neighbours import check_topics
 from restow.kafka.errors import NotAllowed, RequestRefused
 from restow.kafka.outages import Outages
 from restow.kafka.topics import ensure_topics, grow_topics
@@ -122,8 +123,9 @@ class ControllerProcess:
         """When the first speeds are overdue; None as soon as some have come."""
 
     def run(self, should_stop: Callable[[float], bool]) -> None:
-        """Runs until `should_stop(0.0)` returns True. Raises Replaced when another controller takes over, and
-        NotAllowed if the brokers reject its credentials or a right is missing at the start."""
+        """Runs until `should_stop(0.0)` returns True. Raises TopicsInUse if another group uses this group's topics,
+        NotAllowed if the brokers reject its credentials or a right is missing at the start, and Replaced when another
+        controller takes over."""
         self._should_stop = should_stop
         warm_up()
         with self._channel, self._admin, closing(self._status):
@@ -137,6 +139,9 @@ class ControllerProcess:
 
     def _begin(self) -> None:
         """Waits for the brokers, however long they are away, and takes over the group."""
+        self._check_topics()
+        if self._is_stopping():
+            return
         with waiting(f"the brokers at {self._settings.kafka.bootstrap}"):
             self._outages.until_answered(lambda: ensure_topics(self._admin, self._settings.topics), final=(NotAllowed,))
             self._waiting.append(TookOver(self._channel.take_over()))
@@ -147,6 +152,18 @@ class ControllerProcess:
             self._read_services()
         self._health.ready()
         self._speeds_due_s = time.monotonic() + SPEEDS_WITHIN_S
+
+    def _check_topics(self) -> None:
+        """Looks for other groups on this group's topics, before it creates them or takes over. Raises TopicsInUse."""
+        with waiting(f"the brokers at {self._settings.kafka.bootstrap}"):
+            existing = self._outages.until_answered(self._admin.cluster, final=(NotAllowed,)).leaders
+        self._outages.until_answered(
+            lambda: check_topics(self._settings, existing, self._is_stopping), final=(NotAllowed,)
+        )
+
+    def _is_stopping(self) -> bool:
+        self._health.alive()
+        return self._should_stop(0.0)
 
     def round(self) -> None:
         events, last = self._gathered()

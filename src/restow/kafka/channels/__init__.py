@@ -10,6 +10,7 @@ consumer.py    Mailbox: the commands and queries on a consumer's own partitions,
 controller.py  ControllerChannel: transactional writes under one id per group, which fence older controllers
 publisher.py   Publisher: the monitor's measurements
 history.py     the monitor's past measurements, for `restow record`
+neighbours.py  whether other groups use a group's topics, before its controller starts
 services.py    Services: which topics the group consumes, for the monitor
 status.py      StatusPublisher and StatusReader: the group's picture
 """
