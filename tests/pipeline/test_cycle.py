@@ -7,6 +7,7 @@ from dataclasses import dataclass, field
 from typing import TypeVar
 
 import pytest
+from pyspark.errors import PySparkException
 
 from restow.consumer.checkpoint import TableWrite
 from restow.consumer.events import RefusedPartitions
@@ -18,9 +19,9 @@ from restow.pipeline import cycle as cycles
 from restow.pipeline.cycle import CycleResult, CycleRunner
 from restow.pipeline.sinks import NullSink, Span
 from restow.pipeline.spark.counting import ReadCount
-from restow.pipeline.spark.engine import Engine, StoreResult
+from restow.pipeline.spark.engine import Engine, JobFailed, StoreResult
 from restow.pipeline.targets import TargetCycle, target_of
-from restow.protocol.messages import TopicService
+from restow.protocol.messages import Failure, TopicService
 
 T = TypeVar("T")
 
@@ -48,17 +49,30 @@ class ScriptedEngine(Engine):
     def __init__(self) -> None:
         self.outcomes: dict[str, StoreResult | RestowError | None] = {}
         self.jobs: list[str] = []
+        """The table of each; empty where a transform was tried without it."""
+        self.bad: dict[TopicPartition, int] = {}
+        """Records on which the transform fails."""
 
     def run(self, cycle: TargetCycle, should_end: ShouldEnd, patience_s: float) -> StoreResult | None:  # noqa: ARG002
-        self.jobs.append(cycle.target.table)
+        table = "" if cycle.sink.name == NullSink.name else cycle.target.table
+        self.jobs.append(table)
+        for partition, taken in cycle.ranges.items():
+            if (offset := self.bad.get(partition)) in range(taken.first, taken.next):
+                raise JobFailed(cycle, in_python(f"ValueError: hunter2 on {offset}"))
         counts = {p.topic: ReadCount(taken.records, 10 * taken.records) for p, taken in cycle.ranges.items()}
-        outcome = self.outcomes.get(cycle.target.table, StoreResult((), counts))
+        outcome = self.outcomes.get(table, StoreResult((), counts))
         if isinstance(outcome, RestowError):
             raise outcome
         return outcome
 
     def aside(self, work: Callable[[], T], should_end: ShouldEnd) -> T:  # noqa: ARG002
         return work()
+
+
+def in_python(last_line: str) -> Exception:
+    return PySparkException(
+        f"An exception was thrown from the Python worker.\nTraceback (most recent call last):\n{last_line}\n"
+    )
 
 
 @dataclass
@@ -85,7 +99,9 @@ class Bench:
     now_s: float = 0.0
 
     def __post_init__(self) -> None:
-        self.runner = CycleRunner(self.engine, self.open, self.plans, patience_s=1.0)
+        self.runner = CycleRunner(
+            self.engine, self.open, self.plans, patience_s=1.0, redact=lambda text: text.replace("hunter2", "***")
+        )
 
     def open(self, uri: str) -> Table:
         return self.tables.setdefault(uri, Table(f"the table {uri}"))
@@ -145,6 +161,63 @@ def test_a_failing_table_waits_longer_each_time_and_is_logged_once(
         "the table lake/orders can't be used: disk full; it is retried with backoff, and other tables continue",
         "the table lake/orders is written again",
     ]
+
+
+SHOP = {"orders": TopicService(table="lake/orders", transform="shop:orders"), "clicks": TOPICS["clicks"]}
+
+
+def test_a_transform_that_fails_on_a_record_is_a_failure_until_its_topic_is_stored(
+    bench: Bench, caplog: pytest.LogCaptureFixture
+) -> None:
+    bench.engine.bad = {ORDERS: 3}
+    says = "the transform shop:orders fails on orders-0 at offset 3: ValueError: *** on 3"
+    for now_s in (0.0, 1.0, 3.0):
+        bench.now_s = now_s
+        assert bench.store(topics=SHOP).stored == {CLICKS: 3}
+        assert bench.runner.failures(SHOP) == (Failure("orders", says),)
+    located = [job for job in bench.engine.jobs if job == ""]
+    assert 0 < len(located) <= 4, "it is located once"
+    bench.engine.bad, bench.now_s = {}, 20.0
+    assert bench.store(topics=SHOP).stored == {CLICKS: 3, ORDERS: 5}
+    assert bench.runner.failures(SHOP) == ()
+    assert caplog.messages == [
+        f"{says}; it is retried with backoff, and other tables continue",
+        "the table lake/orders is written again",
+    ]
+
+
+def test_another_reason_is_logged_again(bench: Bench, caplog: pytest.LogCaptureFixture) -> None:
+    for now_s, reason in ((0.0, "disk full"), (1.0, "disk full"), (3.0, "no such bucket")):
+        bench.now_s, bench.engine.outcomes["lake/orders"] = now_s, RestowError(reason)
+        bench.store()
+        assert bench.runner.failures(TOPICS) == (Failure("orders", reason),)
+    assert [line.partition(";")[0] for line in caplog.messages] == ["disk full", "no such bucket"]
+
+
+def test_a_failed_job_whose_transform_works_without_the_table_names_the_cycle(bench: Bench) -> None:
+    job = TargetCycle(target_of(SHOP["orders"]), {ORDERS: RANGES[ORDERS]}, 0.0, bench.open("lake/orders"))
+    bench.engine.outcomes["lake/orders"] = JobFailed(job, OSError("disk full"))
+    bench.store(topics=SHOP)
+    [failure] = bench.runner.failures(SHOP)
+    assert failure.reason == (
+        "the rows of the transform shop:orders can't be written to the table lake/orders: OSError: disk full; "
+        "the cycle was orders-0 from offset 0 to 4"
+    )
+
+
+def test_locating_ends_when_a_command_waits(bench: Bench) -> None:
+    bench.engine.bad = {ORDERS: 3}
+    result = CycleResult({ORDERS: 0})
+    bench.runner.store({ORDERS: RANGES[ORDERS]}, SHOP, result, lambda: len(bench.engine.jobs) >= 3)
+    [failure] = bench.runner.failures(SHOP)
+    assert failure.reason.startswith("the transform shop:orders fails on orders-0 from offset 0 to 4: ValueError: ***")
+
+
+def test_failures_of_topics_that_are_given_up_are_forgotten(bench: Bench) -> None:
+    bench.engine.outcomes["lake/orders"] = RestowError("disk full")
+    bench.store()
+    bench.runner.keep([target_of(TOPICS["clicks"])])
+    assert bench.runner.failures(TOPICS) == ()
 
 
 @pytest.mark.parametrize("was_stored", [True, False])

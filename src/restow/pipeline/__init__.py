@@ -8,6 +8,9 @@ sinks.py          the interface of sinks
 start_offsets.py  where a newly assigned partition starts
 in_flight.py      the plan of the running cycle, and cycles with unknown outcome
 transforms.py     imports a user's transform by its name
+user_errors.py    an error in a user's code in one line, with its place
+locating.py       finds the record on which a transform fails
+secrets.py        removes secrets from error messages
 run_once.py       `restow consume --once`
 check.py          `restow check`
 audit.py          counts rows of a table with DuckDB

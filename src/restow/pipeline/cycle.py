@@ -7,8 +7,9 @@ while the others continue.
 """
 
 import logging
+import re
 import time
-from collections.abc import Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, field
 from functools import partial
 from typing import Final
@@ -20,15 +21,20 @@ from restow.consumer.planning import Range
 from restow.errors import RestowError
 from restow.model import TopicPartition
 from restow.pipeline.in_flight import InFlight
+from restow.pipeline.locating import named
 from restow.pipeline.sinks import OpenSink, OpenSinks, Sink
-from restow.pipeline.spark.engine import Engine, SparkEnded, StoreResult
+from restow.pipeline.spark.engine import Engine, JobFailed, SparkEnded, StoreResult
 from restow.pipeline.start_offsets import gap_refusal
-from restow.pipeline.targets import Target, TargetCycle, by_target
-from restow.protocol.messages import BrokenTransforms, Gap, TopicService
+from restow.pipeline.targets import Target, TargetCycle, by_target, target_of
+from restow.pipeline.transforms import TransformRaised
+from restow.protocol.messages import BrokenTransforms, Failure, Gap, TopicService
 
 log = logging.getLogger(__name__)
 
 RETRY: Final = Backoff(first_s=0.5, longest_s=30.0)
+OWN_NAMES: Final = re.compile(r"[\w.-]*\d[\w.-]*")
+"""Words with digits in an error: the names of a cycle's own files, offsets and values, which differ from cycle to
+cycle."""
 FIRST_GUESS_BYTES: Final = 1000.0
 """The size of a record, until one of its topic was read."""
 
@@ -48,12 +54,16 @@ class CycleResult:
 
 
 class CycleRunner:
-    def __init__(self, engine: Engine, open_sink: OpenSink, plans: Plans, patience_s: float) -> None:
-        """`patience_s`: how long a waiting command or shutdown lets a Spark job run before the job is cancelled."""
-        self._engine, self._patience_s = engine, patience_s
+    def __init__(
+        self, engine: Engine, open_sink: OpenSink, plans: Plans, patience_s: float, redact: Callable[[str], str]
+    ) -> None:
+        """`patience_s`: how long a waiting command or shutdown lets a Spark job run before the job is cancelled.
+        `redact` removes secrets from a text."""
+        self._engine, self._patience_s, self._redact = engine, patience_s, redact
         self._sinks = OpenSinks(open_sink)
         self._in_flight = InFlight(plans, self._sinks)
         self._retries = Retries(RETRY)
+        self._failures: dict[Target, str] = {}
         self._news = News()
         self._record_bytes: dict[str, float] = {}
         self.missed_records = 0
@@ -80,6 +90,12 @@ class CycleRunner:
         kept = set(targets)
         self._sinks.keep(target.table for target in kept)
         self._retries.keep(kept)
+        self._failures = {target: reason for target, reason in self._failures.items() if target in kept}
+
+    def failures(self, topics: Mapping[str, TopicService]) -> tuple[Failure, ...]:
+        """Of these topics, those that can't be stored now."""
+        reasons = {topic: self._failures.get(target_of(service)) for topic, service in topics.items()}
+        return tuple(Failure(topic, reason) for topic, reason in sorted(reasons.items()) if reason)
 
     def record_bytes(self, topic: str) -> float:
         """The mean size of a record in the last cycle that read the topic."""
@@ -112,7 +128,7 @@ class CycleRunner:
             try:
                 is_stored = self._engine.aside(partial(self._in_flight.settle, cycle), should_end)
             except RestowError as error:
-                self._failed(cycle.target, error)
+                self._failed(cycle, error, should_end)
                 continue
             if is_stored:
                 self._has_stored(cycle.ranges, result)
@@ -139,13 +155,14 @@ class CycleRunner:
         except SparkEnded:
             raise
         except RestowError as error:
-            self._failed(cycle.target, error)
+            self._failed(cycle, error, should_end)
             self._in_flight.mark_uncertain(cycle)
             return
         if done is None:
             log.info("cancelled a cycle for %s before its commit: a command or the shutdown waits", cycle.sink.name)
             self._in_flight.mark_uncertain(cycle)
             return
+        self._failures.pop(cycle.target, None)
         if self._retries.succeeded(cycle.target):
             log.info("%s is written again", cycle.sink.name)
         if done.replaced:
@@ -159,10 +176,19 @@ class CycleRunner:
     def _is_waiting(self, target: Target) -> bool:
         return self._retries.is_waiting(target, time.monotonic())
 
-    def _failed(self, target: Target, error: RestowError) -> None:
-        """Logged once until the target works again. The reason is not compared: it names each cycle's own files."""
-        if self._retries.failed(target, time.monotonic()):
-            log.warning("%s; it is retried with backoff, and other tables continue", error)
+    def _failed(self, cycle: TargetCycle, error: RestowError, should_end: ShouldEnd) -> None:
+        """Explained and logged once until the target works again or fails for another reason."""
+        if self._retries.failed(cycle.target, time.monotonic(), OWN_NAMES.sub("", str(error))):
+            self._failures[cycle.target] = self._redact(self._explained(cycle, error, should_end))
+            log.warning("%s; it is retried with backoff, and other tables continue", self._failures[cycle.target])
+
+    def _explained(self, cycle: TargetCycle, error: RestowError, should_end: ShouldEnd) -> str:
+        """The error, with the record that causes it if it is one."""
+        if not isinstance(error, JobFailed | TransformRaised) or not cycle.target.transform:
+            return str(error)
+        if located := self._engine.locate(cycle, should_end):
+            return f"the transform {cycle.target.transform} fails on {named(located.spans)}: {located.reason}"
+        return f"{error}; the cycle was {named(cycle.spans)}"
 
     def _has_stored(self, ranges: Mapping[TopicPartition, Range], result: CycleResult) -> None:
         stored = {p: taken.next for p, taken in ranges.items() if result.at.get(p) == taken.position}

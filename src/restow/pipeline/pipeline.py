@@ -6,6 +6,7 @@ thread, so that commands are heard during a cycle. Without new records no Spark 
 """
 
 import logging
+import os
 import time
 from collections.abc import Iterable, Mapping
 from typing import Final
@@ -23,6 +24,7 @@ from restow.pipeline.delta.sink import DeltaSink
 from restow.pipeline.delta.staging import Writer
 from restow.pipeline.in_flight import NoPlans
 from restow.pipeline.places import place_of
+from restow.pipeline.secrets import Secrets
 from restow.pipeline.sinks import OpenSink
 from restow.pipeline.spark.engine import Engine
 from restow.pipeline.spark.session import Resources
@@ -76,7 +78,9 @@ class SparkPipeline:
         self._group = GroupOffsets(settings.kafka, settings.group.name)
         self._log_offsets = LogOffsets(settings.kafka)
         self._opener = Opener(settings.kafka, self._group, self._log_offsets)
-        self._runner = CycleRunner(engine, open_sink, plans or NoPlans(), SHARE_OF_GRACE * self._limits.grace_s)
+        self._secrets = Secrets(settings, os.environ)
+        patience_s = SHARE_OF_GRACE * self._limits.grace_s
+        self._runner = CycleRunner(engine, open_sink, plans or NoPlans(), patience_s, self._secrets.redact)
         self._news = News()
         self._pace = Pace.at_first(self._limits.cycle_s, self._limits.cycle_bytes)
         self._at: dict[TopicPartition, int] = {}
@@ -110,9 +114,9 @@ class SparkPipeline:
             try:
                 opened, gaps = self._open(wanted, change.topics[topic])
             except TransformError as error:
-                refused.append(RefusedPartitions(tuple(wanted), "transform", str(error)))
+                refused.append(RefusedPartitions(tuple(wanted), "transform", self._secrets.redact(str(error))))
             except RestowError as error:
-                refused.append(RefusedPartitions(tuple(wanted), "table", str(error)))
+                refused.append(RefusedPartitions(tuple(wanted), "table", self._secrets.redact(str(error))))
             else:
                 started |= opened
                 refused += gaps
@@ -127,14 +131,16 @@ class SparkPipeline:
         waited_s = time.monotonic()
         planned = self._wait_for_data(result.at, cycle.topics, should_end)
         if not planned.ranges:
-            return self._ended(result, is_cut=False, took_s=time.monotonic() - waited_s)
+            return self._ended(result, cycle.topics, is_cut=False, took_s=time.monotonic() - waited_s)
         self._begun_s = begun_s = time.monotonic()
         self._runner.store(planned.ranges, cycle.topics, result, should_end)
         took_s = time.monotonic() - begun_s
         self._pace = self._pace.after(result.bytes, took_s)
-        return self._ended(result, planned.is_cut, took_s)
+        return self._ended(result, cycle.topics, planned.is_cut, took_s)
 
-    def _ended(self, result: CycleResult, is_cut: bool, took_s: float) -> CycleEnded:
+    def _ended(
+        self, result: CycleResult, topics: Mapping[str, TopicService], is_cut: bool, took_s: float
+    ) -> CycleEnded:
         self._group.commit(result.stored)
         self._runner.end()
         dropped = {partition for refused in result.dropped for partition in refused.partitions}
@@ -149,6 +155,7 @@ class SparkPipeline:
             saturated=is_cut,
             dropped=tuple(result.dropped),
             gaps=tuple(result.gaps),
+            failures=self._runner.failures(topics),
         )
 
     def _open(

@@ -53,9 +53,9 @@ def run_once(
             raise RestowError(refused.reason)
         failures = 0 if ended.positions != at else failures + 1
         if failures > MOST_FAILURES:
+            why = ended.failures[0].reason if ended.failures else "for the reasons above"
             raise RestowError(
-                f"{MOST_FAILURES + 1} cycles in a row stored nothing, for the reasons above; what was stored before is "
-                "kept"
+                f"{MOST_FAILURES + 1} cycles in a row stored nothing: {why}; what was stored before is kept"
             )
         at, records, cycles = ended.positions, records + ended.records, cycles + bool(ended.records)
     return Run(records, pipeline.missed_records, cycles, all(at[p] >= end for p, end in ends.items()))

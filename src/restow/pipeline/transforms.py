@@ -7,6 +7,7 @@ from typing import Any
 
 from restow.errors import RestowError
 from restow.model import SortedMapping
+from restow.pipeline.user_errors import described
 from restow.protocol.messages import BrokenTransforms
 
 
@@ -14,14 +15,25 @@ class TransformError(RestowError):
     """The transform can't be imported, fails, or returns something that can't be stored."""
 
 
-def broken_of(names: Iterable[str | None], run: Callable[[str], object]) -> BrokenTransforms:
-    """The transforms for which `run` raises TransformError, each with the error."""
+class TransformRaised(TransformError):
+    """The transform raised an error when it was called."""
+
+    def __init__(self, name: str, reason: str) -> None:
+        super().__init__(f"the transform {name} failed: {reason}")
+        self.reason = reason
+        self.is_users = True
+
+
+def broken_of(
+    names: Iterable[str | None], run: Callable[[str], object], redact: Callable[[str], str]
+) -> BrokenTransforms:
+    """The transforms for which `run` raises TransformError, each with the error. `redact` removes secrets from it."""
     broken = {}
     for name in sorted({name for name in names if name}):
         try:
             run(name)
         except TransformError as error:
-            broken[name] = str(error)
+            broken[name] = redact(str(error))
     return SortedMapping(broken)
 
 
@@ -31,8 +43,7 @@ def imported(name: str, contract: str) -> Callable[..., Any]:
     try:
         found: object = reduce(getattr, path.split("."), importlib.import_module(module))
     except Exception as error:  # noqa: BLE001  importing runs the user's module, which may raise anything
-        reason = " ".join(f"{type(error).__name__}: {error}".split())
-        raise TransformError(f"the transform {name} can't be imported: {reason}") from None
+        raise TransformError(f"the transform {name} can't be imported: {described(error)}") from None
     if not callable(found):
         raise TransformError(f"the transform {name} is no function; it must {contract}")
     return found

@@ -13,7 +13,7 @@ from typing import TypeVar
 
 import pytest
 from confluent_kafka import TopicPartition as Place
-from tests.support.paths import TRANSFORMS
+from tests.support.paths import TRANSFORMS, line_in
 
 from restow.consumer.effects import ChangeAssignment, RunCycle
 from restow.consumer.events import CycleEnded
@@ -23,7 +23,7 @@ from restow.kafka.topics import wait_until_shown
 from restow.model import SortedMapping, TopicPartition
 from restow.pipeline.light import table as light_table
 from restow.pipeline.light.pipeline import LightPipeline
-from restow.protocol.messages import RECOVER, Gap, StartFrom, TopicService
+from restow.protocol.messages import RECOVER, Failure, Gap, StartFrom, TopicService
 from restow.settings import Consumer, Group, Kafka, Settings
 
 CYCLE = Consumer(cycle_s=0.5, cycle_bytes=50_000)
@@ -275,7 +275,13 @@ def test_a_failing_transform_stores_nothing_and_is_retried(
     bench.write({0: 10})
     eventually(lambda: by_number(bench.cycle(pipeline, {0: 0}, service)) == {0: 0} and caplog.messages)
     [line] = caplog.messages
-    assert line.startswith("the transform transforms_for_tests:failing failed: ValueError: ")
+    place = line_in(TRANSFORMS / "transforms_for_tests.py", "too many")
+    reason = (
+        f"the transform transforms_for_tests:failing fails on {bench.topic}-0 at offset 0: ValueError: 1 records are "
+        f"too many ({place}, in failing)"
+    )
+    assert line == f"{reason}; retrying, and the other tables continue"
+    assert bench.cycle(pipeline, {0: 0}, service).failures == (Failure(bench.topic, reason),)
     assert bench.rows() == []
     mended = TopicService(table=str(bench.table), transform="transforms_for_tests:even")
     eventually(lambda: by_number(bench.cycle(pipeline, {0: 0}, mended)) == {0: 10})

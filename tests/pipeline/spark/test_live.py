@@ -8,6 +8,7 @@ from typing import Any
 import duckdb
 from confluent_kafka import TopicPartition as Place
 from deltalake import DeltaTable
+from tests.support.paths import TRANSFORMS, line_in
 from tests.support.spark.live import Lake, of, opened, reading
 
 from restow.consumer.effects import ChangeAssignment
@@ -103,6 +104,12 @@ def test_transforms_that_cannot_be_used_are_refused_when_a_partition_is_opened(l
         "transforms_on_spark:missing": (
             "the transform transforms_on_spark:missing can't be imported: AttributeError: "
             "module 'transforms_on_spark' has no attribute 'missing'"
+        ),
+        "transforms_on_spark:misspelt": (
+            "the transform transforms_on_spark:misspelt failed: AnalysisException: [UNRESOLVED_COLUMN.WITH_SUGGESTION] "
+            "A column, variable, or function parameter with name `valeu` cannot be resolved. Did you mean one of the "
+            "following? [`value`, `key`, `headers`, `offset`, `topic`]. SQLSTATE: 42703 "
+            f"({line_in(TRANSFORMS / 'transforms_on_spark.py', 'valeu')}, in misspelt)"
         ),
         "transforms_on_spark:SECONDS": (
             "the transform transforms_on_spark:SECONDS is no function; it must take a DataFrame and return one"

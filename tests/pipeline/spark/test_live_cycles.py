@@ -8,6 +8,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from tests.support.paths import TRANSFORMS, line_in
 from tests.support.spark.live import CYCLE, Lake, of, reading
 
 from restow.consumer.checkpoint import TableWrite
@@ -18,6 +19,8 @@ from restow.pipeline.delta.sink import DeltaSink
 from restow.pipeline.pipeline import SHARE_OF_GRACE
 from restow.protocol.messages import RECOVER, StartFrom, TopicService
 from restow.settings import Consumer
+
+FILE = TRANSFORMS / "transforms_on_spark.py"
 
 
 def test_a_late_consumer_is_refused_drops_what_it_lost_and_continues_with_the_rest(lake: Lake) -> None:
@@ -201,14 +204,42 @@ def test_a_transform_that_fails_stores_nothing_and_is_logged_once_while_others_c
     lake.write(good, {0: 10})
     eventually(lambda: reader.after_a_cycle() == (0, 10))
     for _ in range(3):
-        reader.cycle()
+        ended = reader.cycle()
     assert lake.rows("*", "bad") == []
-    table = lake.table("bad")
     [line] = lake.logged
     assert line == (
-        f"the rows of the transform transforms_on_spark:never_seven can't be written to the table {table}: "
-        "PythonException: ValueError: a seven; it is retried with backoff, and other tables continue"
+        f"the transform transforms_on_spark:never_seven fails on {bad}-0 at offset 7: ValueError: a seven "
+        f"({line_in(FILE, 'a seven')}, in checked); it is retried with backoff, and other tables continue"
     )
+    [failure] = ended.failures
+    assert (failure.topic, failure.reason) == (bad, line.partition("; it is retried")[0])
+
+
+@pytest.mark.parametrize(
+    ("transform", "reason", "after", "line"),
+    [
+        (
+            "undocumented",
+            "json.decoder.JSONDecodeError: Expecting value: line 1 column 1 (char 0)",
+            ", in parsed)",
+            "json.loads(",
+        ),
+        ("strictly_cast", "NumberFormatException: [CAST_INVALID_INPUT] ", ")", 'text.cast("int")'),
+        ("eagerly", "ZeroDivisionError: integer division or modulo by zero", ", in eagerly)", "1 // ("),
+    ],
+)
+def test_each_way_in_which_a_transform_fails_has_its_reason_its_line_and_its_record(
+    lake: Lake, capfd: pytest.CaptureFixture[str], transform: str, reason: str, after: str, line: str
+) -> None:
+    topic = lake.topic("reasons", 2)
+    service = TopicService(table=lake.table(), transform=f"transforms_on_spark:{transform}")
+    reader = reading(lake.pipeline(), {topic: service}, dict.fromkeys(of(topic, 0, 1), RECOVER))
+    lake.write(topic, {1: 10})
+    [failure] = reader.cycle().failures
+    record = f"the transform transforms_on_spark:{transform} fails on {topic}-1 at offset 7"
+    assert failure.reason.startswith(f"{record}: {reason}")
+    assert failure.reason.endswith(f" ({line_in(FILE, line)}{after}")
+    assert "Aborting task" not in capfd.readouterr().err, "Spark says nothing besides"
 
 
 def test_a_cycle_that_should_end_and_takes_too_long_is_cancelled_and_stores_nothing(lake: Lake) -> None:

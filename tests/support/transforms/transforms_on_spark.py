@@ -1,5 +1,6 @@
 """Transforms of the Spark pipeline's tests."""
 
+import json
 import time
 
 from pyspark.sql import DataFrame, functions
@@ -33,6 +34,28 @@ def never_seven(records: DataFrame) -> DataFrame:
 
     check = functions.udf(lambda text: checked(text), "int")  # noqa: PLW0108  a lambda needs no type hints for Spark
     return records.select(check(functions.col("value").cast("string")).alias("number"))
+
+
+def undocumented(records: DataFrame) -> DataFrame:
+    def parsed(text: str) -> int:
+        return int(json.loads("" if text == "7" else text))
+
+    parse = functions.udf(lambda text: parsed(text), "int")  # noqa: PLW0108
+    return records.select(parse(functions.col("value").cast("string")).alias("number"))
+
+
+def strictly_cast(records: DataFrame) -> DataFrame:
+    text = functions.regexp_replace(functions.col("value").cast("string"), "^7$", "seven")
+    return records.select(text.cast("int").alias("number"))
+
+
+def eagerly(records: DataFrame) -> DataFrame:
+    sevens = records.filter("CAST(value AS string) = '7'").count()
+    return records.select(functions.lit(1 // (1 - sevens)).alias("number"))
+
+
+def misspelt(records: DataFrame) -> DataFrame:
+    return records.select("valeu")
 
 
 def slow(records: DataFrame) -> DataFrame:

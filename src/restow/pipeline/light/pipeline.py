@@ -5,6 +5,7 @@ table. Records for a table that can't be written are read again later; the other
 without a table are only counted, and the group's committed offset is their position.
 """
 
+import os
 import time
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
@@ -20,8 +21,9 @@ from restow.model import SortedMapping, TopicPartition
 from restow.pipeline.light.stores import Stores
 from restow.pipeline.light.table import PartitionRows
 from restow.pipeline.light.transforms import rows_of, transform_of
+from restow.pipeline.secrets import Secrets
 from restow.pipeline.transforms import TransformError, broken_of
-from restow.protocol.messages import RECOVER, BrokenTransforms, StartFrom, TopicService
+from restow.protocol.messages import RECOVER, BrokenTransforms, Failure, StartFrom, TopicService
 from restow.settings import Settings
 
 SLICE_S: Final = 0.05
@@ -43,6 +45,7 @@ class LightPipeline:
         self._limits = settings.consumer
         self._reader = RecordReader(settings.kafka, settings.group.name, settings.consumer.cycle_bytes)
         self._group = GroupOffsets(settings.kafka, settings.group.name)
+        self._secrets = Secrets(settings, os.environ)
         self._stores = Stores(settings)
         self._at: dict[TopicPartition, int] = {}
         self._record_bytes = 1000.0
@@ -55,7 +58,7 @@ class LightPipeline:
 
     def broken_transforms(self, services: Iterable[TopicService], should_end: ShouldEnd) -> BrokenTransforms:
         del should_end  # imports can't be interrupted
-        return broken_of((service.transform for service in services), transform_of)
+        return broken_of((service.transform for service in services), transform_of, self._secrets.redact)
 
     def close(self) -> None:
         self._reader.close()
@@ -72,9 +75,9 @@ class LightPipeline:
             try:
                 started |= self._open(wanted, change.topics[topic])
             except TransformError as error:
-                refused.append(RefusedPartitions(tuple(wanted), "transform", str(error)))
+                refused.append(RefusedPartitions(tuple(wanted), "transform", self._secrets.redact(str(error))))
             except RestowError as error:
-                refused.append(RefusedPartitions(tuple(wanted), "table", str(error)))
+                refused.append(RefusedPartitions(tuple(wanted), "table", self._secrets.redact(str(error))))
         self._at |= started
         self._stores.keep(service.table for service in change.topics.values())
         self._group.commit(started, wait=True)
@@ -99,6 +102,11 @@ class LightPipeline:
             saturated=taken.hit_a_limit and any(lag_records.values()),
             dropped=dropped,
             gaps=self._reader.gaps(),
+            failures=tuple(
+                Failure(topic, reason)
+                for topic, service in cycle.topics.items()
+                if (reason := self._stores.failure(service.table))
+            ),
         )
 
     def _open(self, wanted: Mapping[TopicPartition, StartFrom], service: TopicService) -> dict[TopicPartition, int]:

@@ -1,6 +1,7 @@
 """The open tables of a light pipeline. A table that can't be written is retried with backoff; the others continue."""
 
 import logging
+import os
 import time
 from collections.abc import Callable, Iterable, Mapping
 from typing import Final
@@ -10,6 +11,7 @@ from restow.errors import RestowError
 from restow.model import TopicPartition
 from restow.pipeline.light.table import LightTable, PartitionRows
 from restow.pipeline.places import place_of
+from restow.pipeline.secrets import Secrets
 from restow.settings import Settings
 
 log = logging.getLogger(__name__)
@@ -21,9 +23,10 @@ class Stores:
     """Tables are named as in restow.toml."""
 
     def __init__(self, settings: Settings) -> None:
-        self._settings = settings
+        self._settings, self._secrets = settings, Secrets(settings, os.environ)
         self._open: dict[str, LightTable] = {}
         self._retries = Retries(BACKOFF)
+        self._failures: dict[str, str] = {}
 
     def table(self, file: str) -> LightTable:
         """Opens the table if it is not open. Raises LightTableError or TableElsewhere."""
@@ -43,9 +46,11 @@ class Stores:
         try:
             refused = self._open[file].write(batch())
         except RestowError as error:
-            if self._retries.failed(file, time.monotonic(), str(error)):
-                log.warning("%s; retrying, and the other tables continue", error)
+            reason = self._failures[file] = self._secrets.redact(str(error))
+            if self._retries.failed(file, time.monotonic(), reason):
+                log.warning("%s; retrying, and the other tables continue", reason)
             return None
+        self._failures.pop(file, None)
         if self._retries.succeeded(file):
             log.info("the table %s is written again", file)
         return refused
@@ -56,3 +61,8 @@ class Stores:
         for file in sorted(set(self._open).difference(kept)):
             self._open.pop(file).close()
         self._retries.keep(kept)
+        self._failures = {file: reason for file, reason in self._failures.items() if file in kept}
+
+    def failure(self, file: str | None) -> str | None:
+        """Why nothing can be stored in the table now; None if that is not known to fail."""
+        return None if file is None else self._failures.get(file)

@@ -7,11 +7,19 @@ fewer, more or others. It keeps no state between calls.
         return (record for record in records if record.key != b"test")
 """
 
-from collections.abc import Callable, Iterable
+import time
+from collections.abc import Callable, Iterable, Sequence
+from typing import Final
 
-from restow.errors import RestowError
 from restow.kafka.reading import Record
+from restow.model import TopicPartition
+from restow.pipeline.locating import Spans, locate, named
+from restow.pipeline.sinks import Span
 from restow.pipeline.transforms import TransformError, imported
+from restow.pipeline.user_errors import described
+
+LOCATE_WITHIN_S: Final = 5.0
+"""How long to look for the record on which a transform fails. Commands wait for it."""
 
 Transform = Callable[[Iterable[Record]], Iterable[Record]]
 
@@ -21,10 +29,37 @@ def transform_of(name: str | None) -> Transform:
     return (lambda records: records) if name is None else imported(name, "take and give records")
 
 
-def rows_of(name: str | None, records: Iterable[Record]) -> tuple[Record, ...]:
+def rows_of(name: str | None, records: Sequence[Record]) -> tuple[Record, ...]:
+    """Raises TransformError, which names the record on which the transform fails."""
+    transform = transform_of(name)
     try:
-        return tuple(transform_of(name)(records))
-    except TransformError:
-        raise
+        rows: tuple[object, ...] = tuple(transform(records))
     except Exception as error:  # noqa: BLE001  user code may raise anything
-        raise RestowError(f"the transform {name} failed: {type(error).__name__}: {error}") from None
+        where, first = _located(transform, records, error)
+        raise TransformError(f"the transform {name} fails on {where}: {described(first)}") from None
+    made = tuple(row for row in rows if isinstance(row, Record))
+    if len(made) < len(rows):
+        kind = next(type(row).__name__ for row in rows if not isinstance(row, Record))
+        raise TransformError(f"the transform {name} returned a value of type {kind}; it must return records")
+    return made
+
+
+def _located(transform: Transform, records: Sequence[Record], error: Exception) -> tuple[str, Exception]:
+    """The record on which the transform fails, or the offsets among which it is, and the error it raises there."""
+    deadline_s, last = time.monotonic() + LOCATE_WITHIN_S, error
+
+    def fails(spans: Spans) -> bool | None:
+        nonlocal last
+        if time.monotonic() > deadline_s:
+            return None
+        try:
+            tuple(transform([record for record in records if record.offset in range(*spans[partition])]))
+        except Exception as error:  # noqa: BLE001
+            last = error
+            return True
+        return False
+
+    if not records:
+        return "no records", error
+    partition = TopicPartition(records[0].topic, records[0].partition)
+    return named(locate({partition: Span(records[0].offset, records[-1].offset + 1)}, fails)), last

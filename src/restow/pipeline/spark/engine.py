@@ -4,27 +4,31 @@ cycle.py decides what is read and stored, and calls this. `restow check` calls i
 """
 
 import logging
+import os
 import threading
+import time
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, field
-from typing import Final, TypeVar
+from typing import Final, NamedTuple, TypeVar
 
 from pyspark.sql import DataFrame, SparkSession
 
 from restow.consumer.pipeline import ShouldEnd
-from restow.consumer.planning import tasks
+from restow.consumer.planning import Range, tasks
 from restow.errors import RestowError
 from restow.model import SortedMapping, TopicPartition
-from restow.pipeline.sinks import Batch
+from restow.pipeline.locating import locate
+from restow.pipeline.secrets import Secrets
+from restow.pipeline.sinks import Batch, NullSink, Span
 from restow.pipeline.spark.counting import ReadCount, ReadCounter
-from restow.pipeline.spark.failures import summary
+from restow.pipeline.spark.failures import call_sites, is_python, summary
 from restow.pipeline.spark.reading import RangeReader
 from restow.pipeline.spark.session import Resources, parallelism, start_session
 from restow.pipeline.spark.transforms import transformed
 from restow.pipeline.spark.warm_up import warm_up_cycle
 from restow.pipeline.spark.worker import Worker
 from restow.pipeline.targets import Target, TargetCycle
-from restow.pipeline.transforms import broken_of
+from restow.pipeline.transforms import TransformRaised, broken_of
 from restow.protocol.messages import BrokenTransforms
 from restow.settings import Settings
 from restow.waiting import waiting
@@ -33,12 +37,35 @@ log = logging.getLogger(__name__)
 
 T = TypeVar("T")
 
+LOCATE_WITHIN_S: Final = 15.0
+"""How long to look for the record on which a transform fails. It is done once for each failure, while other tables
+wait; a command or the shutdown ends it."""
 BYTES_PER_TASK: Final = 4_000_000.0
 """Every task has fixed costs and writes a file of its own."""
 
 
 class SparkEnded(RestowError):
     """The session is gone: out of memory, or removed by its cluster. Only a new process starts a new session."""
+
+
+class JobFailed(RestowError):
+    """A Spark job failed: reading, inside the transform, or writing."""
+
+    def __init__(self, cycle: TargetCycle, error: Exception) -> None:
+        reason = summary(error)
+        transform = cycle.target.transform
+        what = f"the rows of the transform {transform}" if transform else "the records"
+        super().__init__(f"{what} can't be written to {cycle.sink.name}: {reason}")
+        self.reason = reason
+        self.is_users = is_python(error)
+        """Whether the user's Python code raised it."""
+
+
+class Located(NamedTuple):
+    """What a transform fails on, and the error that it raises there."""
+
+    spans: Mapping[TopicPartition, Span]
+    reason: str
 
 
 @dataclass(frozen=True, slots=True)
@@ -52,6 +79,7 @@ class StoreResult:
 class Engine:
     def __init__(self, settings: Settings, resources: Resources) -> None:
         self._settings, self._resources = settings, resources
+        self._secrets = Secrets(settings, os.environ)
         self._worker = Worker()
         self._is_cancelled = threading.Event()
         self._session: SparkSession | None = None
@@ -79,7 +107,8 @@ class Engine:
         by_transform = {target.transform: target for target in targets}
 
         def broken() -> BrokenTransforms:
-            return broken_of(by_transform, lambda name: self._rows(self._reader().empty(), by_transform[name]))
+            empty = self._reader().empty
+            return broken_of(by_transform, lambda name: self._rows(empty(), by_transform[name]), self._secrets.redact)
 
         return self._worker.run_until(broken, should_end) or SortedMapping()
 
@@ -95,9 +124,37 @@ class Engine:
             if self._is_cancelled.is_set():
                 return None
             self._check_alive(error)
-            transform = cycle.target.transform
-            what = f"the rows of the transform {transform}" if transform else "the records"
-            raise RestowError(f"{what} can't be written to {cycle.sink.name}: {summary(error)}") from None
+            raise JobFailed(cycle, error) from None
+
+    def locate(self, cycle: TargetCycle, should_end: ShouldEnd) -> Located | None:
+        """Finds the record on which the transform of a failed cycle fails, by running it without a table; if time is
+        short, LOCATE_WITHIN_S and until `should_end`, the offsets among which it is. Returns None if it does not fail
+        so: the table or the brokers are to blame."""
+        deadline_s = time.monotonic() + LOCATE_WITHIN_S
+        errors: list[JobFailed | TransformRaised] = []
+
+        def has_no_time() -> bool:
+            return should_end() or time.monotonic() > deadline_s
+
+        def fails(spans: Mapping[TopicPartition, Span]) -> bool | None:
+            if has_no_time():
+                return None
+            ranges = {partition: Range(span.first, span.first, span.next) for partition, span in spans.items()}
+            try:
+                done = self.run(TargetCycle(cycle.target, ranges, 0.0, NullSink()), has_no_time, patience_s=0.0)
+            except (JobFailed, TransformRaised) as error:
+                errors.append(error)
+                return True
+            return None if done is None else False
+
+        spans = {partition: Span(taken.first, taken.next) for partition, taken in cycle.ranges.items() if taken.records}
+        with call_sites():
+            if not fails(spans):
+                return None
+            found, last = locate(spans, fails), errors[-1]
+        is_one_record = sum(span.next - span.first for span in found.values()) == 1
+        # An error of Spark itself on many records may be one of reading them.
+        return Located(found, last.reason) if is_one_record or last.is_users else None
 
     def aside(self, work: Callable[[], T], should_end: ShouldEnd) -> T:
         """Runs other work in Spark's thread, between two jobs, while this thread polls for commands."""
@@ -162,4 +219,5 @@ class Engine:
         except Exception:  # noqa: BLE001  a call to a dead JVM raises whatever its socket raises
             is_alive = False
         if not is_alive:
-            raise SparkEnded(f"Spark has ended: {summary(error)}; its memory may be too small ([consumer] memory_mb)")
+            reason = self._secrets.redact(summary(error))
+            raise SparkEnded(f"Spark has ended: {reason}; its memory may be too small ([consumer] memory_mb)")

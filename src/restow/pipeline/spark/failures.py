@@ -1,38 +1,56 @@
 """Reduces a Spark error to one line. Its own text is pages of query plans and Java stack traces."""
 
 import re
-from typing import Final
+from collections.abc import Iterator
+from contextlib import contextmanager
+from typing import Any, Final
 
 from py4j.protocol import Py4JError, Py4JJavaError
 from pyspark.errors import PySparkException
+from pyspark.errors import utils as errors
 
-LONGEST: Final = 400
+from restow.pipeline.user_errors import Place, bounded, described, described_traceback, users_place, with_place
+
 JAVA_CAUSE: Final = re.compile(r"^Caused by: (?:[\w.$]+\.)?(\w+(?:: .*)?)$", re.MULTILINE)
-PYTHON_ERROR: Final = re.compile(r"^(\w+(?:Error|Exception|Warning)\b.*)$", re.MULTILINE)
-"""The last line of a Python worker's traceback."""
+CALLED_FROM: Final = re.compile(r"was called from\n(.+\.py):(\d+)\s*$", re.MULTILINE)
+"""In errors of expressions, while `call_sites` runs: the line of Python that made the expression."""
 
 
 def summary(error: BaseException) -> str:
-    """The root cause if Spark names one, else the error's first line."""
+    """The error in the user's Python code if there is one, else the root cause that Spark names, else the error's first
+    line; with the place in the user's file where it is known."""
     match error:
         case Py4JJavaError():
-            return _one_line(_root_cause(str(error.java_exception.toString()) + "\n" + str(error)))
+            return _reduced(f"{error.java_exception.toString()}\n{error}", users_place(error))
         case PySparkException():
-            return _one_line(f"{type(error).__name__}: {_root_cause(str(error))}")
+            return _reduced(f"{type(error).__name__}: {str(error).strip()}", users_place(error))
         case Py4JError():
-            return _one_line(f"Spark doesn't answer: {error}")
+            return bounded(f"Spark doesn't answer: {error}")
         case _:
-            return _one_line(f"{type(error).__name__}: {error}")
+            return described(error)
 
 
-def _root_cause(text: str) -> str:
-    for pattern in (PYTHON_ERROR, JAVA_CAUSE):
-        found = pattern.findall(text)
-        if found:
-            return str(found[-1])
-    return text.partition("\n")[0]
+def is_python(error: BaseException) -> bool:
+    """Whether a Python worker of Spark raised it, which runs the user's code."""
+    return described_traceback(str(error)) is not None
 
 
-def _one_line(text: str) -> str:
-    text = " ".join(text.split())
-    return text if len(text) <= LONGEST else f"{text[:LONGEST]}…"
+@contextmanager
+def call_sites() -> Iterator[None]:
+    """Has errors of expressions name the line of Python that made them. It costs several calls to the JVM for each
+    method of a DataFrame, so that sessions don't do it by default."""
+    switch: Any = errors
+    before, switch._enable_debugging_cache = switch._enable_debugging_cache, True
+    try:
+        yield
+    finally:
+        switch._enable_debugging_cache = before
+
+
+def _reduced(text: str, place: Place | None) -> str:
+    if described_in_python := described_traceback(text):
+        return described_in_python
+    if found := CALLED_FROM.search(text):
+        place = Place(found[1], int(found[2]))
+    causes = JAVA_CAUSE.findall(text)
+    return with_place(causes[-1] if causes else text.partition("\n")[0].rstrip(";"), place)

@@ -14,7 +14,7 @@ from pyspark.sql import DataFrame
 
 from restow.pipeline.spark.failures import summary
 from restow.pipeline.spark.lineage import LineageLost, carried, renamed, with_lineage
-from restow.pipeline.transforms import TransformError, imported
+from restow.pipeline.transforms import TransformError, TransformRaised, imported
 
 Transform = Callable[[DataFrame], DataFrame]
 
@@ -32,7 +32,7 @@ def transformed(records: DataFrame, name: str | None, lineage: bool) -> DataFram
     try:
         rows: object = transform(source)
     except Exception as error:  # noqa: BLE001  the user's code may raise anything
-        raise TransformError(f"the transform {name} failed: {summary(error)}") from None
+        raise TransformRaised(name, summary(error)) from None
     if not isinstance(rows, DataFrame):
         kind = type(rows).__name__
         raise TransformError(f"the transform {name} returned a value of type {kind}; it must return a DataFrame")
