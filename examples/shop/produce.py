@@ -1,4 +1,4 @@
-"""Writes orders and clicks to the Kafka of restow.toml, as a shop would. Creates the topics if needed.
+"""Writes orders and clicks to the Kafka of the restow.toml beside it, as a shop would. Creates the topics if needed.
 
 python produce.py
 python produce.py --orders 5000 --seconds 120
