@@ -208,3 +208,20 @@ def test_a_late_consumer_in_a_roll_that_may_still_write_is_given_up() -> None:
     group.measures()
     assert delete(1) in group.waits(10, silent=[1])
     assert group.phases[1] == "lost"
+
+
+# After a crash.
+
+
+def test_the_group_keeps_its_least_number_when_a_restart_and_the_next_start_are_late(two: Driver) -> None:
+    two.fails(2)
+    two.waits(60, silent=[2])
+    assert two.waits(11, silent=[2])[:2] == (delete(2), create(3))
+    assert two.phases == {1: "ready", 2: "lost", 3: "awaited"}
+    two.goes(2)
+    two.settles()
+    assert two.waits(12) == (two.start(1, 2, a_2="recover"),)
+    two.settles()
+    two.is_ready(3)
+    assert two.waits(20) == ()
+    assert two.phases == {1: "ready", 3: "ready"}

@@ -200,3 +200,19 @@ def test_a_stopped_controller_leaves_its_consumers_running(group: LiveGroup, sig
     assert group.running() == before
     group.produce(orders)
     group.audit()
+
+
+def test_the_least_number_of_consumers_is_kept_though_every_start_takes_too_long(group: LiveGroup) -> None:
+    group.write_settings(ready_within_s=0.7)
+    least = "[controller]\nleast_consumers = 2\ncreate_again_after_s = 1\n"
+    group.config.write_text(group.config.read_text().replace("[controller]\n", least))
+    orders = group.topic("orders", 4)
+    group.produce(orders)
+    group.measure(dict.fromkeys(orders, 0.3))
+    group.start_controller()
+    group.settle(orders, consumers=2)
+    os.kill(list(group.running().values())[-1], signal.SIGKILL)
+    group.produce(orders)
+    group.eventually(lambda: len(group.running()) == 2)
+    group.settle(orders, consumers=2)
+    group.audit()
