@@ -60,6 +60,7 @@ bench: $(JARS_READY) $(PACKER_READY) ## Measure decisions, a large group's simul
 	$(BIN)/restow bench packing
 	$(BIN)/python bench/targets.py
 	$(BIN)/python bench/growth.py
+	$(BIN)/python bench/event_log.py
 	$(BIN)/python bench/cycle.py
 
 lock: $(DEV_READY) ## Resolve pyproject.toml anew into requirements/*.txt

@@ -3,6 +3,7 @@
 import json
 import os
 import signal
+import socket
 import sqlite3
 import subprocess
 import sys
@@ -11,6 +12,7 @@ import uuid
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Iterable, Mapping
 from datetime import UTC, datetime
+from itertools import islice
 from pathlib import Path
 from typing import ClassVar
 
@@ -19,7 +21,7 @@ from confluent_kafka import Producer
 from restow.controller.event_log import Step
 from restow.controller.events import Event
 from restow.controller.history import History
-from restow.controller.log_reader import Entry, entries
+from restow.controller.log_reader import Entry, EntryReader, Origin, entries
 from restow.controller.segments import SegmentLines, segments_in
 from restow.kafka.admin import Admin
 from restow.kafka.channels.publisher import Publisher
@@ -103,8 +105,12 @@ class Group(ABC):
         """The settings of the platform in restow.toml."""
 
     @abstractmethod
-    def log(self, controller: int = -1) -> Path:
-        """The event log of a controller, a directory, by its number; by default the newest one's."""
+    def log(self) -> Path:
+        """The event log of all controllers, a directory."""
+
+    @abstractmethod
+    def segments(self, controller: int = -1) -> list[Path]:
+        """The segments of a controller, by its number; by default the newest one's."""
 
     @abstractmethod
     def controller_output(self, controller: int = -1) -> str:
@@ -213,24 +219,24 @@ class Group(ABC):
         return values[0].decode() if values else None
 
     def log_text(self) -> str:
-        return "".join(line for file in self._segments() for line in SegmentLines(file).read_new())
+        return "".join(line for file in self.all_segments() for line in SegmentLines(file).read_new())
 
     def replayed(self) -> list[Step]:
         """The steps of the newest controller so far."""
-        return [step for step in History(self._segments()).steps() if isinstance(step, Step)]
+        return [step for step in History(self.segments()).steps() if isinstance(step, Step)]
 
     def events(self, kind: str) -> list[Event]:
         """What happened to the newest controller so far, where that kind of thing is mentioned. Quicker than to replay
         it all."""
         return [entry.event for entry in self._logged() if f'"{kind}"' in json.dumps(entry.plain["event"])]
 
-    def _segments(self, controller: int = -1) -> list[Path]:
-        log = self.log(controller)
+    def all_segments(self) -> list[Path]:
+        log = self.log()
         return [segment.path for segment in segments_in(log)] if log.exists() else []
 
     def _logged(self, controller: int = -1) -> list[Entry]:
         """What is in a controller's log, but for a line that is just being written."""
-        return [entry for file in self._segments(controller) for entry in entries(SegmentLines(file).read_new())]
+        return [entry for file in self.segments(controller) for entry in entries(SegmentLines(file).read_new())]
 
     def is_settled(self, partitions: tuple[TopicPartition, ...], consumers: int) -> bool:
         """Whether this many consumers run, hold each partition once, and the controller is in Sentinel."""
@@ -257,11 +263,14 @@ class Group(ABC):
             return [bytes(value).decode() for (value,) in database.execute("SELECT value FROM records")]
 
     def audit(self) -> None:
-        """Asserts that every produced record is stored exactly once."""
+        """Asserts that every produced record is stored exactly once, and that the event log of all controllers, however
+        they ended, is replayed to the same effects."""
         self.eventually(lambda: len(self.stored()) >= len(self.produced), within_s=self.patience_s)
         stored = self.stored()
         assert len(stored) == len(set(stored)), "stored twice"
         assert set(stored) == self.produced
+        for found in History(self.all_segments()).steps():
+            assert found.agrees if isinstance(found, Step) else not found.is_wrong, found
 
     def _publish(self) -> None:
         publisher = Publisher(self.kafka, f"{self.prefix}-monitor", 5)
@@ -274,6 +283,14 @@ class Group(ABC):
                 for partition, speed in self._speeds.items()
             }
             publisher.publish(encode(Measurement(now, 1.0, SortedMapping(speeds))), headers_of("test", self.name))
+
+
+def origin_of(segment: Path) -> Origin | None:
+    """None while its first line is being written."""
+    reader = EntryReader()
+    for line in islice(SegmentLines(segment).read_new(), 1):
+        reader.read(line)
+    return reader.header.origin if reader.header else None
 
 
 class LiveGroup(Group):
@@ -298,15 +315,18 @@ class LiveGroup(Group):
     def start_controller(self, *arguments: str, program: Path | None = None) -> "subprocess.Popen[bytes]":
         module = [str(program)] if program else ["-m", "restow"]
         number = len(self._controllers)
-        command = [sys.executable, *module, "controller", "--config", str(self.config), "--log", str(self.log(number))]
+        command = [sys.executable, *module, "controller", "--config", str(self.config), "--log", str(self.log())]
         with (self.directory / f"controller-{number}.txt").open("wb") as output:
             process = subprocess.Popen([*command, *arguments], stdin=subprocess.DEVNULL, stdout=output, stderr=output)
         self._controllers.append(process)
         return process
 
-    def log(self, controller: int = -1) -> Path:
-        number = controller if controller >= 0 else len(self._controllers) - 1
-        return self.directory / f"events-{number}"
+    def log(self) -> Path:
+        return self.directory / "events"
+
+    def segments(self, controller: int = -1) -> list[Path]:
+        name = f"{socket.gethostname()}-{self._controllers[controller].pid}" if self._controllers else ""
+        return [file for file in self.all_segments() if (origin := origin_of(file)) and origin.controller == name]
 
     def controller_output(self, controller: int = -1) -> str:
         number = controller if controller >= 0 else len(self._controllers) - 1

@@ -8,7 +8,6 @@ import os
 import signal
 from collections.abc import Callable, Iterable
 from functools import partial
-from itertools import islice
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -21,11 +20,9 @@ from lightkube.types import CascadeType, PatchType
 from tests.support.kubernetes.cluster.control_plane import ControlPlane
 from tests.support.kubernetes.cluster.node import Node
 from tests.support.kubernetes.printing import OPERATOR, manifests_of
-from tests.support.live_groups import Eventually, Group
+from tests.support.live_groups import Eventually, Group, origin_of
 
 from restow.controller.events import Received
-from restow.controller.log_reader import EntryReader
-from restow.controller.segments import SegmentLines
 from restow.kafka.admin import Admin
 from restow.kafka.embedded.ports import LOOPBACK
 from restow.model import ConsumerId
@@ -176,22 +173,18 @@ class PodGroup(Group):
             self._volumes[consumer] = self._place.control_plane.volume(claim, self._place.namespace)
         return self._volumes[consumer]
 
-    def log(self, controller: int = -1) -> Path:  # noqa: ARG002  all controllers write one log
-        """The event log of all controllers."""
+    def log(self) -> Path:
         if self._log is None and self._controller is not None:
             claim = self._client.get(PersistentVolumeClaim, f"{self.name}-controller")
             if claim.status and claim.status.phase == "Bound":
                 self._log = self._place.control_plane.volume(name_of(claim), self._place.namespace) / "events"
         return self._log or self.directory / "nothing"
 
-    def _segments(self, controller: int = -1) -> list[Path]:
+    def segments(self, controller: int = -1) -> list[Path]:
         """Of the newest controller; with 0, of the first one."""
         found: list[list[Path]] = []
-        for file in super()._segments():
-            reader = EntryReader()
-            for line in islice(SegmentLines(file).read_new(), 1):
-                reader.read(line)
-            origin = reader.header.origin if reader.header else None
+        for file in self.all_segments():
+            origin = origin_of(file)
             if not found or origin is None or origin.continues is None:
                 found.append([])
             found[-1].append(file)
