@@ -1,5 +1,7 @@
 """The controller's channel on a real broker: fencing, what others read of its writes, and what it reads."""
 
+import itertools
+import threading
 from collections.abc import Callable, Iterator
 
 import pytest
@@ -138,6 +140,34 @@ def test_it_reads_messages_after_its_epoch_and_the_whole_service_topic(
     assert read.message == READY
     assert read.offset > epoch
     eventually(lambda: list(channel.read(0.1)) == [] and channel.is_listening())
+
+
+def test_a_partition_that_is_never_quiet_is_listened_to_while_it_is_read(
+    controller: Callable[[], ControllerChannel],
+    settings: Settings,
+    producer: Producer,
+    eventually: Callable[[Callable[[], object]], None],
+) -> None:
+    """As in a group of a hundred consumers, which report twenty times a second."""
+    ended = threading.Event()
+
+    def report() -> None:
+        while not ended.wait(0.05):
+            put(producer, settings.topics.controller, READY)
+
+    channel, writer = controller(), threading.Thread(target=report)
+    channel.take_over()
+    writer.start()
+    try:
+        reads = (len(list(channel.read(0.1))) for _ in itertools.count())
+        eventually(lambda: next(reads) and channel.is_listening())
+        listened = [channel.is_listening() for _ in range(50) if next(reads)]
+        assert listened.count(True) >= 0.8 * len(listened)  # unless the machine itself pauses for seconds
+        eventually(lambda: not channel.is_listening())  # a controller that reads nothing falls behind
+        eventually(lambda: next(reads) and channel.is_listening())
+    finally:
+        ended.set()
+        writer.join()
 
 
 def test_an_undecodable_record_is_returned_as_such(

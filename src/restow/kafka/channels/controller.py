@@ -37,6 +37,8 @@ log = logging.getLogger(__name__)
 ANSWER_WITHIN_S: Final = 10.0
 ALIVE_EVERY_S: Final = 1.0
 """How often an idle partition 0 is probed: does its leader still answer?"""
+BEHIND_S: Final = 3.0
+"""A partition 0 of which no record is unread for longer is read to its end."""
 AT_ONCE: Final = 500
 BACKOFF: Final = Backoff(first_s=0.2, longest_s=5.0)
 FENCED: Final = frozenset(
@@ -94,6 +96,10 @@ class ControllerChannel:
         )
         self._at_end: set[str] = set()
         self._alive_s = 0.0
+        self._asked_s, self._end = 0.0, 0
+        """When the brokers were last asked for the end of partition 0, and their answer."""
+        self._read_to_end_of_s = -BEHIND_S
+        """When the last such end was asked for that has been read to."""
         self._is_failing = False
 
     def __enter__(self) -> Self:
@@ -156,16 +162,20 @@ class ControllerChannel:
         return self._topics.service in self._at_end
 
     def is_listening(self) -> bool:
-        """Whether partition 0 has been read to its end and its leader answers."""
-        if time.monotonic() - self._alive_s > ALIVE_EVERY_S:
+        """Whether partition 0 has been read to where it ended a moment ago, and its leader answers. Kafka's client
+        reports an end only if nothing arrives for half a second, which never happens in a large group."""
+        place, now_s = KafkaTopicPartition(self._topics.controller, 0), time.monotonic()
+        if place.topic in self._at_end and now_s - self._alive_s <= ALIVE_EVERY_S:
+            return True
+        if now_s - self._asked_s > ALIVE_EVERY_S:
             try:
-                self._consumer.get_watermark_offsets(
-                    KafkaTopicPartition(self._topics.controller, 0), timeout=ALIVE_EVERY_S, cached=False
-                )
+                _, self._end = self._consumer.get_watermark_offsets(place, timeout=ALIVE_EVERY_S, cached=False)
             except KafkaException:
                 return False
-            self._alive_s = time.monotonic()
-        return self._topics.controller in self._at_end
+            self._asked_s = self._alive_s = time.monotonic()
+        if self._consumer.position([place])[0].offset >= self._end:
+            self._read_to_end_of_s = self._asked_s
+        return place.topic in self._at_end or now_s - self._read_to_end_of_s <= BEHIND_S
 
     def acted_on(self, offset: int) -> None:
         """Commits the offset of the last record acted on, for tools that show lag. A controller itself starts at its
