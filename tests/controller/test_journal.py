@@ -232,7 +232,7 @@ def test_each_step_has_the_wall_clock(tmp_path: Path, clock: Clock) -> None:
     for each in steps_of(tmp_path):
         assert each.utc_s == pytest.approx(begun_s + each.after.time_s, abs=0.06)
     [file] = files_in(tmp_path)
-    assert last_utc_s(file) == pytest.approx(clock.utc_s, abs=0.06)
+    assert last_utc_s([file]) == pytest.approx(clock.utc_s, abs=0.06)
 
 
 def test_a_wall_clock_that_is_set_is_followed(tmp_path: Path, clock: Clock) -> None:
@@ -318,17 +318,43 @@ def test_a_segment_that_is_cut_off_anywhere_has_all_lines_before_that(
 def test_the_history_goes_on_after_a_segment_that_is_cut_off(tmp_path: Path, clock: Clock, whole: Whole) -> None:
     (tmp_path / segment_name(1, NOON_S - 60)).write_bytes(whole.content[: whole.flushed[30][0]] + bytes(512))
     (tmp_path / segment_name(2, NOON_S - 30)).write_bytes(b"")
+    (tmp_path / segment_name(3, NOON_S - 20)).write_text(f"{whole.lines[0]}\nwhat is this?\n")
     with Journal(tmp_path, controller="host-2", wall_clock=clock) as journal:
         state = lived(journal, clock, taken_over(journal), 5)
     found = list(History(files_in(tmp_path)).steps())
     assert [each.words for each in found if isinstance(each, Remark)] == [
         "controller  begins",
         "its end is cut off, as by a crash; all lines before that are read",
-        f"{NOT_JSON.format(1)}; the rest of this segment is left out",
+        "it has no whole line, as after a crash",
+        "controller  begins",
+        f"{NOT_JSON.format(2)}; the rest of this segment is left out",
         "controller host-2 begins",
     ]
     assert isinstance(last := found[-1], Step)
     assert last.after == state
+
+
+def test_the_last_time_is_that_of_the_last_segment_that_can_be_read(tmp_path: Path, clock: Clock, whole: Whole) -> None:
+    with Journal(tmp_path, wall_clock=clock) as journal:
+        lived(journal, clock, taken_over(journal), 5)
+    (tmp_path / segment_name(2, NOON_S + 60)).write_bytes(b"")
+    (tmp_path / segment_name(3, NOON_S + 70)).write_text("what is this?\n")
+    assert last_utc_s(files_in(tmp_path)) == pytest.approx(NOON_S + 5, abs=0.06)
+    (tmp_path / segment_name(4, NOON_S + 80)).write_bytes(whole.content[: whole.flushed[30][0]] + bytes(512))
+    assert last_utc_s(files_in(tmp_path)) == pytest.approx(NOON_S + 31, abs=1.1)
+
+
+def test_a_segment_that_is_deleted_while_the_history_is_read_is_reported(tmp_path: Path, clock: Clock) -> None:
+    for controller in ("host-1", "host-2"):
+        with Journal(tmp_path, controller=controller, wall_clock=clock) as journal:
+            taken_over(journal)
+    first, second = files_in(tmp_path)
+    steps = History([first, second]).steps()
+    first.unlink()
+    assert [each.words for each in steps if isinstance(each, Remark)] == [
+        "it was deleted meanwhile, because the log has reached its limit",
+        "controller host-2 begins",
+    ]
 
 
 class FullDisk:

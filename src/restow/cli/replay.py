@@ -112,7 +112,7 @@ def _chosen(log: Path, begin: Moment | None, end: Moment | None) -> tuple[Sequen
         raise InvalidInput("there is no segment of an event log in it; they are called events-….jsonl.gz")
     if begin is None and end is None:
         return files, EVERYTHING
-    last_s = last_utc_s(files[-1])
+    last_s = last_utc_s(files)
     if last_s is None:
         raise InvalidInput("there is no wall clock in it, as version 4 has; leave out --from and --to")
     window = _window(begin, end, datetime.fromtimestamp(last_s, UTC))

@@ -7,17 +7,20 @@ damaged doesn't keep the others from being read.
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
+from typing import Final
 
 from restow.controller.event_log import Replay, Step
 from restow.controller.journal import SEGMENT_S
 from restow.controller.log_reader import EntryReader, Header
-from restow.controller.segments import Segment, SegmentLines
+from restow.controller.segments import Segment, SegmentLines, segment_at
 from restow.controller.state import State
 from restow.errors import InvalidInput
 from restow.text import counted
 
-WRITTEN_WITHIN_S = 1.0
+WRITTEN_WITHIN_S: Final = 1.0
 """The time in a segment's name is in whole seconds."""
+MOST_AT_ONCE: Final = 8
+"""A segment continues one of this many before it, unless more controllers write at once."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -36,8 +39,8 @@ class History:
 
     def __init__(self, files: Sequence[Path]) -> None:
         self._files = files
-        self._ends: dict[str, State] = {}
-        """The state to which the last segment of each controller led."""
+        self._ends: dict[int, State] = {}
+        """The state to which each of the last segments led, by its number. Two controllers may have written at once."""
 
     def steps(self) -> Iterator[Step | Remark]:
         """Raises OSError; and InvalidInput if there is one file, and it is no event log."""
@@ -48,6 +51,10 @@ class History:
                 if len(self._files) == 1:
                     raise
                 yield Remark(file, f"{error}; the rest of this segment is left out", None, is_wrong=True)
+            except FileNotFoundError:
+                if len(self._files) == 1:
+                    raise
+                yield Remark(file, "it was deleted meanwhile, because the log has reached its limit", None)
 
     def _steps_of(self, file: Path) -> Iterator[Step | Remark]:
         replay, lines = Replay(), SegmentLines(file)
@@ -58,17 +65,20 @@ class History:
                 yield from self._begun(file, replay.header)
             if step is not None:
                 yield step
-        if replay.header is None:
+        if replay.header is None and len(self._files) == 1:
             replay.step(lines.rest)  # raises, unless the header alone is there
+        elif replay.header is None:
+            yield Remark(file, "it has no whole line, as after a crash", None)
         elif lines.is_cut_off:
             yield Remark(file, "its end is cut off, as by a crash; all lines before that are read", None)
-        elif replay.header.origin is not None and replay.state is not None:
-            self._ends[replay.header.origin.controller] = replay.state
+        elif (segment := segment_at(file)) is not None and replay.state is not None:
+            self._ends[segment.number] = replay.state
+            self._ends.pop(segment.number - MOST_AT_ONCE, None)
 
     def _begun(self, file: Path, header: Header) -> Iterator[Remark]:
         if (origin := header.origin) is None:
             return
-        end = self._ends.pop(origin.controller, None)
+        end = None if origin.continues is None else self._ends.pop(origin.continues, None)
         if origin.lost:
             words = f"{counted(origin.lost, 'event')} before this could not be written by controller"
             yield Remark(file, f"{words} {origin.controller}", origin.utc_s)
@@ -90,12 +100,19 @@ def overlapping(segments: Sequence[Segment], from_s: float, to_s: float) -> tupl
     )
 
 
-def last_utc_s(file: Path) -> float | None:
-    """The wall clock of a segment's last event; None if it has none, or no wall clock."""
+def last_utc_s(files: Sequence[Path]) -> float | None:
+    """The wall clock of the last event; None if they have no wall clock. Raises OSError."""
+    return next((found for file in reversed(files) if (found := _last_utc_s_in(file)) is not None), None)
+
+
+def _last_utc_s_in(file: Path) -> float | None:
     reader, found = EntryReader(), None
-    for line in SegmentLines(file).read_new():
-        entry = reader.read(line)
-        found = entry.utc_s if entry is not None else _begun_s(reader)
+    try:
+        for line in SegmentLines(file).read_new():
+            entry = reader.read(line)
+            found = entry.utc_s if entry is not None else _begun_s(reader)
+    except InvalidInput:
+        pass  # the replay reports it
     return found
 
 

@@ -39,11 +39,12 @@ def segment_name(number: int, begun_s: float) -> str:
 
 def segments_in(directory: Path) -> tuple[Segment, ...]:
     """In the order in which they were written. Other files are passed over. Raises OSError."""
-    found = map(_segment, directory.iterdir())
+    found = map(segment_at, directory.iterdir())
     return tuple(sorted(segment for segment in found if segment is not None))
 
 
-def _segment(path: Path) -> Segment | None:
+def segment_at(path: Path) -> Segment | None:
+    """Returns None if the file has another name than a segment."""
     name = NAME.fullmatch(path.name)
     try:
         return Segment(int(name["number"]), timegm(strptime(name["time"], TIME)), path) if name else None
