@@ -223,7 +223,9 @@ def test_modules_that_do_not_fit_into_a_config_map_belong_in_the_image(write: Wr
         "prices.py and the files beside it are too large for a ConfigMap (1 MB); put modules in the image"
     )
     (tmp_path / "prices.py").write_text("def (")
-    assert refusal(config).startswith(f"{tmp_path}/prices.py can't be read as a Python module: invalid syntax")
+    assert refusal(config).startswith(
+        f"{tmp_path}/prices.py can't be read as a Python module: SyntaxError: invalid syntax"
+    )
 
 
 def test_a_table_beside_restow_toml_is_refused_because_pods_cannot_write_there(write: Write) -> None:
