@@ -22,7 +22,9 @@ from tests.support import shop_records
 from tests.support.paths import ROOT
 
 from restow.cli.main import main, parser
+from restow.kafka.admin import Admin
 from restow.kafka.embedded.ports import choose_ports
+from restow.kafka.topics import wait_until_shown
 from restow.platform.processes.ending import end_group
 from restow.protocol.messages import TopicService
 from restow.settings import Kafka, read_settings
@@ -197,9 +199,12 @@ def check(reader: Reader, command: Command) -> None:
     [own], [transform] = blocks("toml"), blocks("python")
     settings.write_text(before + own[own.index("[consume.") :])
     (reader.shop / "payments.py").write_text(transform)
-    *_, last = reader.run(command)
-    lineage = "_topic, _partition, _offset, _timestamp"
-    assert last == f"restow.toml: [consume.payments] is right: no records yet; its rows have id, amount, {lineage}"
+    with Admin(reader.kafka) as admin:
+        admin.create_topic("payments", 1)
+        wait_until_shown(admin, {"payments": 1})
+    lines = reader.run(command)
+    rows = "its rows have id, amount, _topic, _partition, _offset, _timestamp"
+    assert f"right    [consume.payments] transform: no records to try; {rows}" in lines
     settings.write_text(before)
 
 

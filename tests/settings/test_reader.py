@@ -2,8 +2,17 @@
 
 import pytest
 
-from restow.errors import InvalidInput
-from restow.settings import ClientProperties, Group, Kafka, Monitor, PassthroughTable, Settings, Topics, read_settings
+from restow.settings import (
+    ClientProperties,
+    Group,
+    InvalidSettings,
+    Kafka,
+    Monitor,
+    PassthroughTable,
+    Settings,
+    Topics,
+    read_settings,
+)
 
 MINIMAL = '[group]\nname = "lake"\n[kafka]\nbootstrap = "localhost:9092"\n'
 
@@ -13,9 +22,10 @@ def read(text: str, **environment: str) -> Settings:
 
 
 def refusal(text: str, **environment: str) -> str:
-    with pytest.raises(InvalidInput) as caught:
+    """The first error."""
+    with pytest.raises(InvalidSettings) as caught:
         read(text, **environment)
-    return str(caught.value)
+    return caught.value.errors[0]
 
 
 def test_the_least_file_names_the_brokers_and_the_group_and_leaves_the_rest_to_the_defaults() -> None:
@@ -275,3 +285,50 @@ def test_a_missing_variable_of_a_passthrough_table_is_reported_with_its_place() 
     assert refusal(f"{MINIMAL}[kubernetes]\npod.spec.nodeName = '${{NODE}}'") == (
         "restow.toml: [kubernetes.pod.spec] nodeName needs the environment variable NODE, which is not set; set it"
     )
+
+
+def test_every_error_of_a_file_is_found_and_the_message_is_the_first_with_their_number() -> None:
+    text = """
+        [kafka]
+        bootstrap = 9092
+        "sasl.password" = "${PASSWORD}"
+        "linger.ms" = [1]
+        [topics]
+        replication_factor = 0
+        most_consumers = "many"
+        [contoller]
+        [consumer]
+        cycle_s = -1
+        cycles = 3
+        [consume.orders]
+        tabel = "lake/orders"
+        start = "erliest"
+        [consume."bad name"]
+    """
+    with pytest.raises(InvalidSettings) as caught:
+        read(text)
+    errors = caught.value.errors
+    expected = [
+        "there is no table [contoller]; did you mean 'controller'?",
+        "[kafka] sasl.password needs the environment variable PASSWORD",
+        "[kafka] linger.ms = [1] can't be used",
+        "[kafka] bootstrap = 9092 can't be used",
+        "[topics] replication_factor = 0 can't be used",
+        '[topics] most_consumers = "many" can\'t be used',
+        "[group] name is missing",
+        "[consumer] cycle_s = -1.0 can't be used",
+        "[consumer] there is no setting 'cycles'",
+        "[consume.orders] there is no setting 'tabel'; did you mean 'table'?",
+        "[consume.orders] start is 'erliest'; it must be earliest",
+        '[consume] = "bad name" can\'t be used',
+    ]
+    assert len(errors) == len(expected)
+    for error, start in zip(sorted(errors), sorted(expected), strict=True):
+        assert error.startswith(f"restow.toml: {start}")
+    assert str(caught.value) == f"{errors[0]} (and 11 more errors: `restow check` lists all)"
+
+
+def test_a_single_error_is_the_message() -> None:
+    with pytest.raises(InvalidSettings) as caught:
+        read(MINIMAL + "[consumer]\ncycle_s = -1")
+    assert caught.value.errors == (str(caught.value),)

@@ -2,7 +2,7 @@
 
 main.py        reads the command line and turns errors into one line and an exit code
 demo.py        `restow demo`: a whole group on this machine, audited
-check.py       `restow check`: restow.toml and its transforms
+check.py       `restow check`: settings, brokers, topics, transforms and tables
 consume.py     `restow consume --once`: the pipeline over what is on the topics now
 monitor.py     `restow monitor`: write speeds of partitions
 controller.py  `restow controller`: the group's size and assignment

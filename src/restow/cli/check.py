@@ -1,7 +1,8 @@
-"""`restow check`: checks restow.toml and tries its transforms on the newest records of their topics."""
+"""`restow check`: finds out before a group runs whether its settings, brokers, transforms and tables are right."""
 
 import argparse
-import re
+import os
+from collections import Counter
 from contextlib import ExitStack
 from typing import TYPE_CHECKING
 
@@ -9,65 +10,88 @@ from restow.cli.support.config import add_config, settings_of
 from restow.cli.support.options import Subparsers
 from restow.cli.support.output import note, print_line
 from restow.cli.support.transforms_path import add_transforms_path
-from restow.errors import InvalidInput, RestowError
-from restow.protocol.topic_names import NamesAndPatterns, topics_of_groups
+from restow.errors import InvalidInput
 from restow.scratch import temporary
-from restow.settings import Settings
+from restow.settings import InvalidSettings, Settings
 
 if TYPE_CHECKING:
-    from restow.model import TopicPartition
+    from restow.pipeline.check import Trial
+
+WRONG = 1
 
 DESCRIPTION = """\
-Reads restow.toml, imports every transform, and runs it on Spark over the newest records of its topics, or over an empty
-DataFrame if there are none or no broker answers. Nothing is stored. Prints one line for each [consume.NAME]: what the
-rows look like, or what is wrong, with file, key and reason. The exit code is 1 if a transform fails, and 2 if
-restow.toml can't be read.
+Finds out what a group with this restow.toml will meet, and changes nothing. Prints one line for each thing:
+
+  right    it is as it must be
+  wrong    it can't work so; the line has the reason and what to do
+  unknown  it can't be told now, such as a topic while no broker answers
+
+What it looks at, in this order:
+
+  restow.toml  every error in it, with key, value and what would be right
+  brokers      can they be reached with these credentials, within 10 s
+  topics       does each topic exist; can restow's own be created
+  group        may its offsets be read
+  transforms   each is imported and runs on the newest records of its topics, 20 of each of up to 10 partitions, or on
+               none; one that fails is reported with its error, the line in your file, and the record
+  tables       do they exist or can they be created, can they be written, do the transform's columns fit
+
+Transforms of light consumers (pipeline = "light") run without Spark.
+"""
+
+EPILOG = """\
+The exit code is 0 if all is right, 1 if something is wrong, and 2 if nothing is wrong but something is unknown.
 """
 
 
 def add(commands: "Subparsers[argparse.ArgumentParser]") -> None:
-    parser = commands.add_parser("check", help="check restow.toml and try its transforms", description=DESCRIPTION)
+    parser = commands.add_parser(
+        "check", help="check settings, brokers, topics, transforms and tables", description=DESCRIPTION, epilog=EPILOG
+    )
     add_config(parser)
     parser.set_defaults(run=run)
 
 
 def run(args: argparse.Namespace) -> int:
-    settings = settings_of(args)
+    try:
+        settings = settings_of(args)
+        if not settings.consume:
+            raise InvalidInput(f"{args.config}: there is no [consume.NAME], so nothing is consumed; write one")
+    except InvalidInput as error:
+        for line in error.errors if isinstance(error, InvalidSettings) else (str(error),):
+            print_line(f"wrong    {line}")
+        return WRONG
+    print_line(f"right    {args.config}")
     add_transforms_path(args.config)
-    if not settings.consume:
-        raise InvalidInput(f"{args.config}: there is no [consume.NAME], so nothing is consumed; write one")
-    from restow.pipeline.check import Checker
+    with ExitStack() as ending:
+        ending.enter_context(temporary("check"))
+        return _check(settings, ending)
+
+
+def _check(settings: Settings, ending: ExitStack) -> int:
+    # Kafka's client takes longer to load than most commands take to run, so only this command loads it.
+    from restow.pipeline.check import Verdict, check, exit_code
+    from restow.pipeline.secrets import Secrets
+
+    seen: Counter[Verdict] = Counter()
+    for finding in check(settings, lambda: _trial(settings, ending), Secrets(settings, os.environ).redact):
+        seen[finding.verdict] += 1
+        print_line(str(finding))
+    if seen[Verdict.WRONG] or seen[Verdict.UNKNOWN]:
+        note(f"{seen[Verdict.WRONG]} wrong, {seen[Verdict.UNKNOWN]} unknown")
+    return exit_code(seen)
+
+
+def _trial(settings: Settings, ending: ExitStack) -> "Trial":
+    """Raises RestowError if Spark can't be used."""
+    if settings.consumer.pipeline == "light":
+        from restow.pipeline.light.check import LightTrial
+
+        return LightTrial(settings)
+    from restow.pipeline.spark.check import SparkTrial
     from restow.pipeline.spark.prepare import prepare_spark
 
     prepare_spark()
-    topics = topics_of(settings)
-    restows = topics_of_groups(partition.topic for partition in topics).union(settings.topics.names)
-    with ExitStack() as ending:
-        ending.enter_context(temporary("check"))
-        checker, wrong = Checker(settings), 0
-        ending.callback(checker.close)
-        for name, service in settings.consume.items():
-            key = name if re.fullmatch(r"[A-Za-z0-9_-]+", name) else f'"{name}"'
-            place = f"{args.config}: [consume.{key}]"
-            wanted = NamesAndPatterns([name])
-            partitions = [each for each in topics if wanted.entry_for(each.topic, is_restows=each.topic in restows)]
-            try:
-                sample = checker.run(service, partitions)
-            except RestowError as error:
-                wrong += 1
-                print_line(f"{place} {error}")
-            else:
-                print_line(f"{place} is right: {sample}")
-    return 1 if wrong else 0
-
-
-def topics_of(settings: Settings) -> "list[TopicPartition]":
-    from restow.kafka.admin import Admin
-
-    try:
-        with Admin(settings.kafka) as admin:
-            cluster = admin.cluster()
-            return cluster.partitions_of(cluster.leaders)
-    except RestowError as error:
-        note(f"{error}; transforms are tried without records")
-        return []
+    trial = SparkTrial(settings)
+    ending.callback(trial.close)
+    return trial

@@ -11,6 +11,7 @@ sampler.py       the monitor's samples of a cluster
 topics.py        restow's own topics: created when missing, grown when needed
 offsets.py       first and last stable offsets of logs, committed offsets of the group
 reading.py       records, for the light pipeline
+newest.py        the newest records of topics, for `restow check`
 acls.py          the rights that each role needs
 channels/        how each role uses restow's topics
 embedded/        a real Kafka cluster as child processes, for tests and the demo

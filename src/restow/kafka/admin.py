@@ -138,6 +138,18 @@ class Admin:
         doing, right = f"create the topic {name}", f"Create on the topic {name}"
         return self._do(asked[name], doing, right, unless=KafkaError.TOPIC_ALREADY_EXISTS)
 
+    def check_creation(
+        self, name: str, partitions: int, replication_factor: int | None, settings: Mapping[str, str]
+    ) -> None:
+        """Has the brokers check the creation of a topic without creating it. Raises the error that it would meet."""
+        topic = NewTopic(name, partitions, replication_factor or -1, config=dict(settings))
+        within_s = self._within_s
+        asked = self._client.create_topics(
+            [topic], validate_only=True, operation_timeout=within_s, request_timeout=within_s
+        )
+        doing, right = f"create the topic {name}", f"Create on the topic {name}"
+        self._do(asked[name], doing, right, unless=KafkaError.TOPIC_ALREADY_EXISTS)
+
     def grow_topic(self, name: str, partitions: int) -> bool:
         """Returns False if it has as many partitions already."""
         asked = self._client.create_partitions(

@@ -96,7 +96,7 @@ class RecordReader:
             elif offset >= self._next[partition]:
                 self._next[partition] = offset + 1
                 self._ended.discard(partition)
-                taken.append(_record(partition, offset, message))
+                taken.append(record_of(partition, offset, message))
         return taken, len(messages) == most
 
     def lag(self, partition: TopicPartition, position: int) -> int:
@@ -148,7 +148,7 @@ class RecordReader:
         return gap.next if gap and gap.first <= position < gap.next else position
 
 
-def _record(partition: TopicPartition, offset: int, message: Message) -> Record:
+def record_of(partition: TopicPartition, offset: int, message: Message) -> Record:
     kind, timestamp = message.timestamp()
     return Record(
         *partition,

@@ -1,22 +1,48 @@
-"""`restow check`: runs the transforms of restow.toml on a sample of the newest records, and stores nothing."""
+"""`restow check`: finds out what a group will meet, and changes nothing.
 
-from collections.abc import Iterable
+It asks the brokers for the topics, runs each transform on the newest records, and looks at each table. Every answer is
+a `Finding`: right, wrong, or unknown because something that it depends on doesn't answer. spark/check.py and
+light/check.py have what is particular to a pipeline. The command line calls it.
+"""
+
+import tempfile
+from collections.abc import Callable, Iterator, Mapping
+from contextlib import closing
 from dataclasses import dataclass
-from typing import Final
+from enum import StrEnum
+from pathlib import Path
+from typing import Final, NamedTuple, Protocol
 
-from restow.consumer.planning import Range
-from restow.kafka.offsets import LogOffsets
+from restow.errors import RestowError
+from restow.kafka.admin import Admin, Cluster
+from restow.kafka.errors import NoAnswer
+from restow.kafka.offsets import GroupOffsets
+from restow.kafka.topics import wanted_topics
 from restow.model import TopicPartition
-from restow.pipeline.sinks import Batch, NullSink
-from restow.pipeline.spark.engine import Engine
-from restow.pipeline.spark.session import Resources
-from restow.pipeline.targets import TargetCycle, target_of
+from restow.pipeline.transforms import TransformError
 from restow.protocol.messages import TopicService
+from restow.protocol.topic_names import NamesAndPatterns, topics_of_groups
 from restow.settings import Settings
-from restow.text import counted
+from restow.text import counted, listed
 
-RECORDS_OF_A_PARTITION: Final = 20
-PARTITIONS_OF_A_TOPIC: Final = 10
+BROKERS_WITHIN_S: Final = 10.0
+
+
+class Verdict(StrEnum):
+    RIGHT = "right"
+    WRONG = "wrong"
+    UNKNOWN = "unknown"
+    """It can't be told now."""
+
+
+@dataclass(frozen=True, slots=True)
+class Finding:
+    verdict: Verdict
+    subject: str
+    words: str
+
+    def __str__(self) -> str:
+        return f"{self.verdict:<8} {self.subject}: {self.words}"
 
 
 @dataclass(frozen=True, slots=True)
@@ -26,51 +52,186 @@ class TransformSample:
     records: int
     rows: int
     columns: tuple[str, ...]
+    schema: str | None = None
+    """The schema of its rows, if the pipeline has one."""
 
     def __str__(self) -> str:
         columns = ", ".join(self.columns)
         if not self.records:
-            return f"no records yet; its rows have {columns}"
+            return f"no records to try; its rows have {columns}"
         return f"{counted(self.records, 'record')} became {counted(self.rows, 'row')} of {columns}"
 
 
-class CollectingSink(NullSink):
-    """Computes all rows and counts them."""
+class FoundTopics(NamedTuple):
+    """What the brokers have for one [consume.NAME]."""
 
-    name = "the check"
-
-    def __init__(self) -> None:
-        self.rows = 0
-        self.columns: tuple[str, ...] = ()
-
-    def store(self, batch: Batch) -> tuple[TopicPartition, ...]:
-        self.columns = tuple(batch.rows.columns)
-        self.rows = len(batch.rows.collect())
-        return ()
+    name: str
+    finding: Finding
+    partitions: tuple[TopicPartition, ...] = ()
 
 
-class Checker:
-    def __init__(self, settings: Settings) -> None:
-        self._log_offsets = LogOffsets(settings.kafka)
-        self._engine = Engine(settings, Resources("restow-check", cores=1.0))
+class Trial(Protocol):
+    """How one pipeline tries a topic's definition. Methods raise RestowError if the definition can't be used."""
 
-    def close(self) -> None:
-        self._engine.close()
+    def transform(self, service: TopicService, partitions: tuple[TopicPartition, ...]) -> TransformSample:
+        """Runs the transform on the newest records of some of the partitions, or on none if there are none."""
 
-    def run(self, service: TopicService, partitions: Iterable[TopicPartition]) -> TransformSample:
-        """Runs the transform on the newest records of some partitions, or on an empty frame if there are none. Raises
-        RestowError."""
-        sink = CollectingSink()
-        cycle = TargetCycle(target_of(service), self._newest(partitions), 0.0, sink)
-        done = self._engine.run(cycle, lambda: False, patience_s=0.0)
-        records = sum(read.records for read in done.read.values()) if done else 0
-        return TransformSample(records, sink.rows, sink.columns)
+    def table(
+        self, service: TopicService, partitions: tuple[TopicPartition, ...], sample: TransformSample | None
+    ) -> str:
+        """What becomes of the table, in words. Without a sample its columns are not compared."""
 
-    def _newest(self, partitions: Iterable[TopicPartition]) -> dict[TopicPartition, Range]:
-        wanted = sorted(partitions)[:PARTITIONS_OF_A_TOPIC]
-        firsts, first_error = self._log_offsets.first(wanted)
-        ends, end_error = self._log_offsets.last_stable(wanted)
-        if error := first_error or end_error:
-            raise error
-        starts = {p: max(firsts[p], ends[p] - RECORDS_OF_A_PARTITION) for p in wanted}
-        return {p: Range(starts[p], starts[p], ends[p]) for p in wanted}
+
+def check(settings: Settings, open_trial: Callable[[], Trial], redact: Callable[[str], str]) -> Iterator[Finding]:
+    """Everything. `open_trial` may raise RestowError; `redact` removes secrets from a text."""
+    cluster: Cluster | None = None
+    for found in check_brokers(settings):
+        if isinstance(found, Finding):
+            yield found
+        else:
+            cluster = found
+    topics = list(check_topics(settings, cluster))
+    if partitions := tuple(sorted(each for topic in topics for each in topic.partitions)):
+        yield check_group(settings, partitions)
+    try:
+        trial = open_trial()
+    except RestowError as error:
+        yield _failed(settings.consumer.pipeline, error, redact)
+        yield from (topic.finding for topic in topics)
+        return
+    for topic in topics:
+        yield topic.finding
+        yield from check_definition(topic.name, settings.consume[topic.name], topic.partitions, trial, redact)
+
+
+def check_brokers(settings: Settings) -> Iterator[Finding | Cluster]:
+    """Yields findings, and the cluster as soon as it is known."""
+    bootstrap = settings.kafka.bootstrap
+    try:
+        with Admin(settings.kafka, BROKERS_WITHIN_S) as admin:
+            cluster = admin.cluster()
+            yield cluster
+            yield Finding(Verdict.RIGHT, "brokers", f"{bootstrap} answers, {counted(len(cluster.nodes), 'broker')}")
+            yield _own_topics(settings, admin, cluster)
+    except RestowError as error:
+        yield _failed("brokers", error)
+
+
+def _own_topics(settings: Settings, admin: Admin, cluster: Cluster) -> Finding:
+    subject, topics = "topics of restow", settings.topics
+    wanted = wanted_topics(topics, topics.most_consumers)
+    missing = {name: topic for name, topic in wanted.items() if name not in cluster.leaders}
+    if not missing:
+        return Finding(Verdict.RIGHT, subject, f"{listed(list(wanted), 'topic')}, named {topics.prefix}-…, exist")
+    try:
+        for name, topic in missing.items():
+            admin.check_creation(name, topic.partitions, topics.replication_factor, topic.settings)
+    except RestowError as error:
+        return _failed(subject, error)
+    names = ", ".join(missing)
+    return Finding(Verdict.RIGHT, subject, f"{names} will be created by the first role that starts")
+
+
+def check_topics(settings: Settings, cluster: Cluster | None) -> Iterator[FoundTopics]:
+    """For each [consume.NAME] whether there is such a topic, and its partitions."""
+    wanted = NamesAndPatterns(settings.consume)
+    restows = topics_of_groups(cluster.leaders if cluster else ()).union(settings.topics.names)
+    topics: dict[str, list[str]] = {name: [] for name in settings.consume}
+    for topic in cluster.leaders if cluster else ():
+        if entry := wanted.entry_for(topic, is_restows=topic in restows):
+            topics[entry].append(topic)
+    for name, found in topics.items():
+        subject = f"{_place(name)} topic"
+        if cluster is None:
+            yield FoundTopics(name, Finding(Verdict.UNKNOWN, subject, "the brokers can't be asked"))
+            continue
+        partitions = tuple(cluster.partitions_of(found))
+        finding = _topic(name, subject, found, len(partitions), settings.kafka.bootstrap)
+        yield FoundTopics(name, finding, partitions)
+
+
+def _topic(name: str, subject: str, topics: list[str], partitions: int, bootstrap: str) -> Finding:
+    if name.startswith("^"):
+        if not topics:
+            return Finding(
+                Verdict.RIGHT, subject, f"no topic on {bootstrap} matches it yet; one that does will be read"
+            )
+        matches = f"matches {listed(topics, 'topic')} with {counted(partitions, 'partition')}"
+        return Finding(Verdict.RIGHT, subject, matches)
+    if not topics:
+        words = f"there is no topic {name} on {bootstrap}, or the right Describe on it is missing"
+        return Finding(Verdict.WRONG, subject, f"{words}; create it, or correct the name")
+    return Finding(Verdict.RIGHT, subject, f"{name} has {counted(partitions, 'partition')}")
+
+
+def check_group(settings: Settings, partitions: tuple[TopicPartition, ...]) -> Finding:
+    """Whether the group's offsets can be read, which needs a right of their own."""
+    name = settings.group.name
+    try:
+        with closing(GroupOffsets(settings.kafka, name)) as group:
+            committed = group.committed(partitions)
+    except RestowError as error:
+        return _failed("group", error)
+    known = f"has offsets of {counted(len(committed), 'partition')}" if committed else "has no offsets yet"
+    return Finding(Verdict.RIGHT, "group", f"{name} {known}")
+
+
+def check_definition(
+    name: str,
+    service: TopicService,
+    partitions: tuple[TopicPartition, ...],
+    trial: Trial,
+    redact: Callable[[str], str],
+) -> Iterator[Finding]:
+    """The transform and the table of one [consume.NAME]."""
+    sample: TransformSample | None = None
+    subject = f"{_place(name)} transform"
+    try:
+        sample = trial.transform(service, partitions)
+    except RestowError as error:
+        yield _failed(subject, error, redact)
+    else:
+        words = str(sample) if service.transform else f"none, records are stored as they are: {sample}"
+        yield Finding(Verdict.RIGHT, subject, words)
+    subject = f"{_place(name)} table"
+    if service.table is None:
+        yield Finding(Verdict.RIGHT, subject, "none, so that records are only counted")
+        return
+    try:
+        yield Finding(Verdict.RIGHT, subject, trial.table(service, partitions, sample))
+    except RestowError as error:
+        yield _failed(subject, error, redact)
+
+
+def exit_code(findings: Mapping[Verdict, int]) -> int:
+    """0 right, 1 wrong, 2 can't tell."""
+    if findings.get(Verdict.WRONG):
+        return 1
+    return 2 if findings.get(Verdict.UNKNOWN) else 0
+
+
+def probe(directory: Path) -> str | None:
+    """Why no file can be created in this directory, or in the nearest one above it that exists; None if one can. The
+    file that it tries with has no name and is gone at once."""
+    nearest = directory
+    while not nearest.exists() and nearest != nearest.parent:
+        nearest = nearest.parent
+    if not nearest.is_dir():
+        return f"{nearest} is no directory"
+    try:
+        with tempfile.TemporaryFile(dir=nearest) as file:
+            file.write(b"restow")
+            file.flush()
+    except OSError as error:
+        return f"{nearest}: {error.strerror}"
+    return None
+
+
+def _place(name: str) -> str:
+    is_bare = name.replace("-", "").replace("_", "").isalnum() and name.isascii()
+    return f"[consume.{name}]" if is_bare else f'[consume."{name}"]'
+
+
+def _failed(subject: str, error: RestowError, redact: Callable[[str], str] = str) -> Finding:
+    is_unknown = isinstance(error, NoAnswer) and not isinstance(error, TransformError)
+    return Finding(Verdict.UNKNOWN if is_unknown else Verdict.WRONG, subject, redact(str(error)))

@@ -21,12 +21,10 @@ from restow.consumer.planning import Range
 from restow.errors import RestowError
 from restow.model import TopicPartition
 from restow.pipeline.in_flight import InFlight
-from restow.pipeline.locating import named
 from restow.pipeline.sinks import OpenSink, OpenSinks, Sink
-from restow.pipeline.spark.engine import Engine, JobFailed, SparkEnded, StoreResult
+from restow.pipeline.spark.engine import Engine, SparkEnded, StoreResult
 from restow.pipeline.start_offsets import gap_refusal
 from restow.pipeline.targets import Target, TargetCycle, by_target, target_of
-from restow.pipeline.transforms import TransformRaised
 from restow.protocol.messages import BrokenTransforms, Failure, Gap, TopicService
 
 log = logging.getLogger(__name__)
@@ -179,16 +177,8 @@ class CycleRunner:
     def _failed(self, cycle: TargetCycle, error: RestowError, should_end: ShouldEnd) -> None:
         """Explained and logged once until the target works again or fails for another reason."""
         if self._retries.failed(cycle.target, time.monotonic(), OWN_NAMES.sub("", str(error))):
-            self._failures[cycle.target] = self._redact(self._explained(cycle, error, should_end))
+            self._failures[cycle.target] = self._redact(self._engine.explain(cycle, error, should_end))
             log.warning("%s; it is retried with backoff, and other tables continue", self._failures[cycle.target])
-
-    def _explained(self, cycle: TargetCycle, error: RestowError, should_end: ShouldEnd) -> str:
-        """The error, with the record that causes it if it is one."""
-        if not isinstance(error, JobFailed | TransformRaised) or not cycle.target.transform:
-            return str(error)
-        if located := self._engine.locate(cycle, should_end):
-            return f"the transform {cycle.target.transform} fails on {named(located.spans)}: {located.reason}"
-        return f"{error}; the cycle was {named(cycle.spans)}"
 
     def _has_stored(self, ranges: Mapping[TopicPartition, Range], result: CycleResult) -> None:
         stored = {p: taken.next for p, taken in ranges.items() if result.at.get(p) == taken.position}

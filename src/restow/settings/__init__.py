@@ -12,7 +12,7 @@ reference.py    docs/settings.md, from the code
 
 from restow.settings.passthrough import PassthroughTable
 from restow.settings.properties import ClientProperties
-from restow.settings.reader import read_settings
+from restow.settings.reader import InvalidSettings, read_settings
 from restow.settings.schema import (
     Consumer,
     Controller,
@@ -35,6 +35,7 @@ __all__ = [
     "Controller",
     "EventLog",
     "Group",
+    "InvalidSettings",
     "Kafka",
     "Kubernetes",
     "Log",

@@ -1,6 +1,7 @@
 """Parses restow.toml into `Settings`. The dataclasses of schema.py define the known keys, their types and constraints.
 
-For an invalid file it raises InvalidInput with one line: the file, the key, the value and what would be right.
+For an invalid file it raises InvalidSettings, which has a line for each error: the file, the key, the value and what
+would be right. `restow check` prints all of them, the other commands the first.
 
 The command line calls it with the file's text and the environment; this module reads neither.
 """
@@ -9,9 +10,9 @@ import difflib
 import math
 import re
 import tomllib
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import MISSING, Field, dataclass, fields, is_dataclass
-from types import NoneType, UnionType
+from types import NoneType, TracebackType, UnionType
 from typing import Annotated, Any, Union, get_args, get_origin, get_type_hints
 
 from restow.errors import InvalidInput
@@ -21,6 +22,7 @@ from restow.settings.passthrough import PassthroughTable
 from restow.settings.properties import REDACTED, ClientProperties, is_secret
 from restow.settings.schema import Settings
 from restow.settings.schema import tables as tables_of_file
+from restow.text import counted
 
 VARIABLE = re.compile(r"\$\{([A-Za-z_][A-Za-z0-9_]*)\}")
 
@@ -58,22 +60,65 @@ class Place:
         return Place(self.file, self.environment, self.table, key)
 
 
+class InvalidSettings(InvalidInput):
+    """All errors of a file, in its order. Its own message is the first of them."""
+
+    def __init__(self, errors: Sequence[str]) -> None:
+        more = len(errors) - 1
+        super().__init__(
+            errors[0] + (f" (and {counted(more, 'more error')}: `restow check` lists all)" if more else "")
+        )
+        self.errors = tuple(errors)
+
+
+class Findings:
+    """Collects the errors of a file. As a context it collects what is raised inside, so that reading continues."""
+
+    def __init__(self) -> None:
+        self._errors: list[str] = []
+
+    def add(self, error: InvalidInput) -> None:
+        self._errors += error.errors if isinstance(error, InvalidSettings) else [str(error)]
+
+    def raise_if_any(self) -> None:
+        if self._errors:
+            raise InvalidSettings(self._errors)
+
+    def __enter__(self) -> None:
+        pass
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> bool:
+        if isinstance(error, InvalidInput):
+            self.add(error)
+            return True
+        return False
+
+
 def read_settings(text: str, file: str, environment: Mapping[str, str]) -> Settings:
     """`file` is named in error messages. `${NAME}` in a value is replaced by that variable of `environment`."""
     try:
         tables = tomllib.loads(text)
     except tomllib.TOMLDecodeError as error:
-        raise InvalidInput(f"{file}: this is not TOML: {error}") from None
+        raise InvalidSettings([f"{file}: this is not TOML: {error}"]) from None
     known, hints = tables_of_file(), get_type_hints(Settings, include_extras=True)
+    found, place = Findings(), Place(file, environment)
     for name, table in tables.items():
         if name not in known:
-            raise InvalidInput(f"{file}: there is no table [{name}]; {_nearest(name, known)}")
-        if not isinstance(table, dict):
-            raise InvalidInput(f"{file}: {name} = {_as_toml(table)} can't be used; it must be a table, [{name}]")
-    # A required table that is missing is read as an empty one, so that the error names the missing key.
-    given = {name: tables.get(name, {}) for name in known if name in tables or _is_required(known[name])}
-    place = Place(file, environment)
-    return Settings(**{name: _read_table(hints[name], table, place.of(name)) for name, table in given.items()})
+            found.add(InvalidInput(f"{file}: there is no table [{name}]; {_nearest(name, known)}"))
+        elif not isinstance(table, dict):
+            words = f"{file}: {name} = {_as_toml(table)} can't be used; it must be a table, [{name}]"
+            found.add(InvalidInput(words))
+    values: dict[str, Any] = {}
+    for name, setting in known.items():
+        # A required table that is missing is read as an empty one, so that the error names the missing key.
+        table = tables.get(name, {} if _is_required(setting) else None)
+        if isinstance(table, dict):
+            with found:
+                values[name] = _read_table(hints[name], table, place.of(name))
+    found.raise_if_any()
+    return Settings(**values)
 
 
 def _read_table(hint: Any, table: Table, place: Place) -> Any:
@@ -81,11 +126,16 @@ def _read_table(hint: Any, table: Table, place: Place) -> Any:
     if get_origin(hint) is not SortedMapping:
         return _read_dataclass(hint, table, place)
     key, kind = get_args(hint)
+    found = Findings()
+    values: dict[str, Any] = {}
     for name, inner in table.items():
-        _read(key, name, place)
-        if not isinstance(inner, dict):
-            raise place.at(name).wrong(inner, f"a table, [{place.table}.{name}]")
-    return SortedMapping({name: _read_dataclass(kind, inner, place.of(name)) for name, inner in table.items()})
+        with found:
+            _read(key, name, place)
+            if not isinstance(inner, dict):
+                raise place.at(name).wrong(inner, f"a table, [{place.table}.{name}]")
+            values[name] = _read_dataclass(kind, inner, place.of(name))
+    found.raise_if_any()
+    return SortedMapping(values)
 
 
 def _read_dataclass(kind: type, table: Table, place: Place) -> Any:
@@ -93,22 +143,32 @@ def _read_dataclass(kind: type, table: Table, place: Place) -> Any:
     known = _by_name(kind)
     rest = next((name for name in known if hints[name] is ClientProperties), None)
     values: dict[str, Any] = {}
+    found = Findings()
     if rest:
         known = {name: known[name] for name in known if name != rest}
         others = _flat({key: value for key, value in table.items() if key not in known})
-        values[rest] = ClientProperties({key: _property(value, place.at(key)) for key, value in others.items()})
+        properties: dict[str, str | int | float | bool] = {}
+        for key, value in others.items():
+            with found:
+                properties[key] = _property(value, place.at(key))
+        values[rest] = ClientProperties(properties)
     for key, value in table.items():
-        if key in known:
-            values[key] = _read(hints[key], value, place.at(key))
-        elif not rest:
-            raise InvalidInput(f"{place} there is no setting '{key}'; {_nearest(key, known)}")
+        with found:
+            if key in known:
+                values[key] = _read(hints[key], value, place.at(key))
+            elif not rest:
+                raise InvalidInput(f"{place} there is no setting '{key}'; {_nearest(key, known)}")
     for name, setting in known.items():
-        if name not in values and _is_required(setting):
-            raise InvalidInput(f"{place.at(name)} is missing; {_advice(hints[name])}")
-    try:
-        return kind(**values)
-    except InvalidInput as error:  # the dataclass itself finds settings that contradict each other
-        raise InvalidInput(f"{place} {error}") from None
+        if name not in table and _is_required(setting):
+            found.add(InvalidInput(f"{place.at(name)} is missing; {_advice(hints[name])}"))
+    made = None
+    if all(name in values or not (name in table or _is_required(setting)) for name, setting in known.items()):
+        try:
+            made = kind(**values)
+        except InvalidInput as error:  # the dataclass itself finds settings that contradict each other
+            found.add(InvalidInput(f"{place} {error}"))
+    found.raise_if_any()
+    return made
 
 
 def _read(hint: Any, value: Any, place: Place) -> Any:

@@ -75,26 +75,34 @@ def test_a_consumer_gets_ready_stores_its_partitions_and_ends_on_sigterm(
 def test_consume_once_stores_the_backlog_and_check_reports_mistakes(project: Project) -> None:
     project.configure(
         f'[consume.{project.topic}]\ntable = "lake/doubled"\ntransform = "shop:doubled"\n'
-        '[consume.a-missing]\ntransform = "shop:nothing"\n[consume.b-counted]\ntransform = "shop:counted"\n'
+        '[consume."^a-.*"]\ntransform = "shop:nothing"\n[consume."^b-.*"]\ntransform = "shop:counted"\n'
     )
     project.write(10)
     checked = project.restow("check")
     assert checked.returncode == 1
-    assert checked.stdout.splitlines() == [
+    lines = checked.stdout.splitlines()
+    assert [line for line in lines if line.startswith("wrong")] == [
         (
-            "restow.toml: [consume.a-missing] the transform shop:nothing can't be imported: AttributeError: module "
-            "'shop' has no attribute 'nothing'"
+            'wrong    [consume."^a-.*"] transform: the transform shop:nothing can\'t be imported: AttributeError: '
+            "module 'shop' has no attribute 'nothing'"
         ),
         (
-            "restow.toml: [consume.b-counted] the transform shop:counted can't be used: its rows have no _topic, "
+            'wrong    [consume."^b-.*"] transform: the transform shop:counted can\'t be used: its rows have no _topic, '
             "_partition, _offset, _timestamp, which can't be carried through a join or an aggregate; keep them (… "
             ".select(…, '_topic', '_partition', '_offset', '_timestamp')), or write lineage = false"
         ),
+    ]
+    table = project.directory / "lake" / "doubled"
+    assert lines[-3:] == [
+        f"right    [consume.{project.topic}] topic: {project.topic} has 2 partitions",
         (
-            f"restow.toml: [consume.{project.topic}] is right: 10 records became 10 rows of number, copy, _topic, "
+            f"right    [consume.{project.topic}] transform: 10 records became 10 rows of number, copy, _topic, "
             "_partition, _offset, _timestamp"
         ),
+        f"right    [consume.{project.topic}] table: {table} doesn't exist and will be created",
     ]
+    assert not table.exists()
+    assert checked.stderr.splitlines()[-1] == "restow: 2 wrong, 0 unknown"
     once = project.restow("consume", "--topics", project.topic, "--once", "--json")
     assert once.returncode == 0, once.stderr
     assert json.loads(once.stdout) == {"records": 10, "missed_records": 0, "whole": True}

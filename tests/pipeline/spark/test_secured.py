@@ -75,6 +75,13 @@ def test_a_secured_broker_is_read_and_no_secret_is_printed(project: Project) -> 
     project.write(10)
     failed = project.restow("consume", "--topics", TOPIC, "--once")
     assert failed.returncode == 1
-    for output in (checked, once, failed):
+    assert "fails on orders-1 at offset 8: ValueError: a seven" in failed.stderr
+    wrong = Kafka(project.kafka.bootstrap, ClientProperties({**project.kafka.properties, "sasl.password": "a guess"}))
+    Project(wrong, TOPIC, project.directory).configure(f'[consumer]\npipeline = "light"\n[consume.{TOPIC}]\n')
+    rejected = project.restow("check")
+    assert rejected.returncode == 1
+    assert "wrong    brokers: " in rejected.stdout
+    assert "rejects our credentials" in rejected.stdout
+    for output in (checked, once, failed, rejected):
         assert PASSWORD not in output.stdout + output.stderr
         assert "PRIVATE KEY" not in output.stdout + output.stderr

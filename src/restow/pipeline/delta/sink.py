@@ -93,6 +93,22 @@ class DeltaSink:
 
         self._retry(attempt)
 
+    def preview(self, partitions: Iterable[TopicPartition], schema: str | None) -> tuple[str, ...] | None:
+        """What `register` would do, without doing it: returns the columns that it would add, or None if it would create
+        the table. Raises what it would raise. Without a schema columns are not compared."""
+
+        def attempt() -> tuple[str, ...] | None:
+            ledger = self._open()
+            if ledger is None:
+                self._look_elsewhere(partitions)
+                if schema:
+                    schemas.table_columns(schema)
+                return None
+            missing = schemas.missing_columns(ledger.table.schema().to_json(), schema) if schema else []
+            return tuple(field["name"] for field in missing)
+
+        return self._retry(attempt)
+
     def staging(self) -> str:
         self._last_stamp = max(self._last_stamp + 1, time.time_ns() // 1_000_000)
         return self._writer.directory(self._last_stamp)

@@ -32,6 +32,10 @@ CREATE TABLE IF NOT EXISTS positions (
     PRIMARY KEY (consumer_group, topic, partition)
 ) WITHOUT ROWID;
 """
+COLUMNS: Final = {
+    "records": ("topic", "partition", "offset", "timestamp", "key", "value"),
+    "positions": ("consumer_group", "topic", "partition", "next_offset"),
+}
 POSITION: Final = "SELECT next_offset FROM positions WHERE consumer_group = ? AND topic = ? AND partition = ?"
 MOVE: Final = "UPDATE positions SET next_offset = ? WHERE consumer_group = ? AND topic = ? AND partition = ?"
 GROUPS: Final = "SELECT DISTINCT consumer_group FROM positions"
@@ -57,8 +61,7 @@ class LightTable:
         """`former` is where older versions had the file, if that is another place. Raises LightTableError, or
         TableElsewhere."""
         self._file, self._group = file, group
-        if former and not Path(file).exists() and self._is_ours(former):
-            raise TableElsewhere(file, former)
+        _look_elsewhere(file, group, former)
         self._database = self._opened()
 
     def positions(self, partitions: Iterable[TopicPartition]) -> dict[TopicPartition, int]:
@@ -100,15 +103,6 @@ class LightTable:
         row = self._database.execute(POSITION, (self._group, *partition)).fetchone()
         return None if row is None else int(row[0])
 
-    def _is_ours(self, former: Path) -> bool:
-        """Whether the file has positions of this group, or of none. A file that only other groups write is theirs."""
-        try:
-            with closing(sqlite3.connect(f"{former.as_uri()}?mode=ro", uri=True)) as database:
-                groups = {group for (group,) in database.execute(GROUPS)}
-        except sqlite3.Error:
-            return False  # there is none, or it is no table of restow's
-        return not groups or self._group in groups
-
     def _opened(self) -> sqlite3.Connection:
         """Opens the file, and retries while another consumer is creating it."""
         deadline_s = time.monotonic() + OPEN_WITHIN_S
@@ -139,3 +133,44 @@ class LightTable:
 
     def _failed(self, error: sqlite3.Error) -> LightTableError:
         return LightTableError(f"the table {self._file} can't be used: {error}")
+
+
+def preview(file: str, group: str, former: Path | None = None) -> bool:
+    """Whether the file exists and can be written; False if it would be created. Changes nothing in it. Raises
+    LightTableError or TableElsewhere, as opening it would."""
+    _look_elsewhere(file, group, former)
+    if not Path(file).exists():
+        return False
+    try:
+        with closing(
+            sqlite3.connect(f"{Path(file).absolute().as_uri()}?mode=rw", uri=True, isolation_level=None)
+        ) as found:
+            found.execute("BEGIN IMMEDIATE")
+            for table, columns in COLUMNS.items():
+                others = tuple(row[1] for row in found.execute(f"PRAGMA table_info({table})"))
+                if others not in ((), columns):
+                    raise LightTableError(
+                        f"the file {file} has a table {table} with the columns {', '.join(others)}, which is not "
+                        "restow's; name another file"
+                    )
+            found.execute("ROLLBACK")
+    except sqlite3.Error as error:
+        raise LightTableError(
+            f"the table {file} can't be used: {error}; name another file, or correct its rights"
+        ) from None
+    return True
+
+
+def _look_elsewhere(file: str, group: str, former: Path | None) -> None:
+    if former and not Path(file).exists() and _is_ours(former, group):
+        raise TableElsewhere(file, former)
+
+
+def _is_ours(former: Path, group: str) -> bool:
+    """Whether the file has positions of this group, or of none. A file that only other groups write is theirs."""
+    try:
+        with closing(sqlite3.connect(f"{former.as_uri()}?mode=ro", uri=True)) as database:
+            groups = {found for (found,) in database.execute(GROUPS)}
+    except sqlite3.Error:
+        return False  # there is none, or it is no table of restow's
+    return not groups or group in groups

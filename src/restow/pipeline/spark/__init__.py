@@ -1,6 +1,7 @@
 """Spark: the session and its JVM, reading exact offset ranges, running transforms, writing Parquet files.
 
 engine.py         runs target cycles, each as one Spark job
+check.py          `restow check`
 worker.py         the thread that makes all calls to Spark
 session.py        starts the session
 warm_up.py        a small first cycle, so that the next ones are fast

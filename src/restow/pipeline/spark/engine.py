@@ -17,7 +17,7 @@ from restow.consumer.pipeline import ShouldEnd
 from restow.consumer.planning import Range, tasks
 from restow.errors import RestowError
 from restow.model import SortedMapping, TopicPartition
-from restow.pipeline.locating import locate
+from restow.pipeline.locating import locate, named
 from restow.pipeline.secrets import Secrets
 from restow.pipeline.sinks import Batch, NullSink, Span
 from restow.pipeline.spark.counting import ReadCount, ReadCounter
@@ -126,6 +126,18 @@ class Engine:
             self._check_alive(error)
             raise JobFailed(cycle, error) from None
 
+    def explain(self, cycle: TargetCycle, error: RestowError, should_end: ShouldEnd) -> str:
+        """Why a cycle failed, with the record that causes it if it is one."""
+        if not isinstance(error, JobFailed | TransformRaised) or not cycle.target.transform:
+            return str(error)
+        if located := self.locate(cycle, should_end):
+            return f"the transform {cycle.target.transform} fails on {named(located.spans)}: {located.reason}"
+        return (
+            f"{error}; the cycle was {named(cycle.spans)}"
+            if any(r.records for r in cycle.ranges.values())
+            else str(error)
+        )
+
     def locate(self, cycle: TargetCycle, should_end: ShouldEnd) -> Located | None:
         """Finds the record on which the transform of a failed cycle fails, by running it without a table; if time is
         short, LOCATE_WITHIN_S and until `should_end`, the offsets among which it is. Returns None if it does not fail
@@ -149,7 +161,7 @@ class Engine:
 
         spans = {partition: Span(taken.first, taken.next) for partition, taken in cycle.ranges.items() if taken.records}
         with call_sites():
-            if not fails(spans):
+            if not spans or not fails(spans):
                 return None
             found, last = locate(spans, fails), errors[-1]
         is_one_record = sum(span.next - span.first for span in found.values()) == 1

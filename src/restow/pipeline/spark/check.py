@@ -1,0 +1,104 @@
+"""`restow check` with Spark: runs transforms on a sample of records without storing, and looks at Delta tables."""
+
+from pathlib import Path
+
+from restow.consumer.planning import Range
+from restow.errors import RestowError
+from restow.kafka.newest import newest_offsets
+from restow.model import ConsumerId, TopicPartition
+from restow.pipeline.check import TransformSample, probe
+from restow.pipeline.delta.errors import DeltaTableError
+from restow.pipeline.delta.sink import DeltaSink
+from restow.pipeline.delta.staging import Writer
+from restow.pipeline.places import place_of
+from restow.pipeline.sinks import Batch, NullSink
+from restow.pipeline.spark.engine import Engine, JobFailed
+from restow.pipeline.spark.session import Resources
+from restow.pipeline.spark.writing import write_files
+from restow.pipeline.targets import TargetCycle, target_of
+from restow.pipeline.transforms import TransformError, TransformRaised
+from restow.protocol.messages import TopicService
+from restow.settings import Settings
+from restow.text import counted
+
+
+class CollectingSink(NullSink):
+    """Computes all rows and counts them."""
+
+    name = "the check"
+
+    def __init__(self) -> None:
+        self.rows = 0
+        self.columns: tuple[str, ...] = ()
+        self.schema = ""
+
+    def store(self, batch: Batch) -> tuple[TopicPartition, ...]:
+        self.columns, self.schema = tuple(batch.rows.columns), batch.rows.schema.json()
+        self.rows = len(batch.rows.collect())
+        return ()
+
+
+class SparkTrial:
+    """Implements Trial."""
+
+    def __init__(self, settings: Settings) -> None:
+        self._settings = settings
+        self._engine = Engine(settings, Resources("restow-check", cores=1.0))
+
+    def close(self) -> None:
+        self._engine.close()
+
+    def transform(self, service: TopicService, partitions: tuple[TopicPartition, ...]) -> TransformSample:
+        sink = CollectingSink()
+        offsets = newest_offsets(self._settings.kafka, partitions) if partitions else {}
+        ranges = {partition: Range(each.start, each.start, each.stop) for partition, each in offsets.items()}
+        cycle = TargetCycle(target_of(service), ranges, 0.0, sink)
+        try:
+            done = self._engine.run(cycle, lambda: False, patience_s=0.0)
+        except (JobFailed, TransformRaised) as error:
+            raise TransformError(self._engine.explain(cycle, error, lambda: False)) from None
+        records = sum(read.records for read in done.read.values()) if done else 0
+        return TransformSample(records, sink.rows, sink.columns, sink.schema)
+
+    def table(
+        self, service: TopicService, partitions: tuple[TopicPartition, ...], sample: TransformSample | None
+    ) -> str:
+        place = place_of(service.table or "", self._settings)
+        writer = Writer(self._settings.group.name, ConsumerId(0), 0)
+        sink = DeltaSink(place.uri, writer, self._settings.table, write_files, place.former)
+        is_local = "://" not in place.uri
+        if is_local:
+            _refuse_other_files(Path(place.uri))
+        try:
+            added = sink.preview(partitions, sample.schema if sample else None)
+        finally:
+            sink.close()
+        if is_local and (reason := probe(Path(place.uri, "" if added is None else "_delta_log"))):
+            raise DeltaTableError(f"{sink.name} can't be written: {reason}; correct the rights, or name another place")
+        untried = "" if is_local else "; whether it can be written shows with the first cycle"
+        return f"{_words(place.uri, added, has_sample=sample is not None)}{untried}"
+
+
+def _words(uri: str, added: tuple[str, ...] | None, *, has_sample: bool) -> str:
+    if added is None:
+        return f"{uri} doesn't exist and will be created"
+    if not has_sample:
+        return f"{uri} exists; its columns are not compared, because the transform fails"
+    if added:
+        return f"{uri} exists, and {counted(len(added), 'column')} will be added: {', '.join(added)}"
+    return f"{uri} exists and has all columns"
+
+
+def _refuse_other_files(path: Path) -> None:
+    if not path.exists() or Path(path, "_delta_log").exists():
+        return
+    if not path.is_dir():
+        raise DeltaTableError(f"{path} is a file, and no Delta table; name another place")
+    try:
+        other = min((file.name for file in path.iterdir()), default=None)
+    except OSError as error:
+        raise RestowError(
+            f"{path} can't be read: {error.strerror}; correct the rights, or name another place"
+        ) from None
+    if other is not None:
+        raise DeltaTableError(f"{path} is no Delta table, but has other files, such as {other}; name another place")
