@@ -85,7 +85,7 @@ def test_changed_code_is_rolled_out_and_broken_code_costs_one_consumer(
     group.eventually(lambda: sorted(group.saved().get(second, ())) == list(shop.partitions))
     group.eventually(lambda: group.running() == {second: before[second]})
     said = group.controller_output()
-    error = "ModuleNotFoundError: No module named 'no_such_module'"
+    error = f"ModuleNotFoundError: No module named 'no_such_module' ({group.directory / 'shop.py'}, line 2"
     for line in ("consumer 1: can't run its code", "broken code: "):
         found = next((each for each in said.splitlines() if line in each), "")
         assert error in found, said

@@ -20,7 +20,7 @@ after the other, so that only one consumer's partitions pause; nothing is lost o
 costs one consumer: the restarts stop there, and the others continue with the code that they have loaded.
 
 It prints which consumers are to be restarted. The controller's log tells how it goes. `restow check` tries the code
-before. A controller that starts does the same by itself.
+before. A controller that starts does the same by itself. After a change of restow.toml itself, restart the controller.
 """
 
 EPILOG = """\
