@@ -43,6 +43,44 @@ def test_the_next_controller_repairs_what_a_killed_one_left(
     group.audit()
 
 
+def test_a_second_controller_waits_until_the_first_ends_and_a_killed_one_is_succeeded_at_once(
+    group: LiveGroup, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    orders = group.topic("orders", 4)
+    group.produce(orders)
+    group.measure(dict.fromkeys(orders, 0.1))
+    first = group.start_controller()
+    group.settle(orders, consumers=1)
+    signs = group.directory / "signs"
+    signs.mkdir()
+    monkeypatch.setenv("RESTOW_SIGNS", str(signs))
+    second = group.start_controller()
+    monkeypatch.delenv("RESTOW_SIGNS")
+    group.eventually(lambda: "standby: " in group.controller_output())
+    assert f"-{first.pid} is in charge of this group" in group.controller_output()
+    assert (signs / "ready").exists()
+    steps = group.steps(controller=0)
+    group.eventually(lambda: group.steps(controller=0) > steps)
+    assert first.poll() is None
+    assert group.steps(controller=1) == 0, "a standby has no events"
+    first.terminate()
+    assert first.wait(90) == 0
+    group.settle(orders, consumers=1)
+    assert f"took over group {group.name}: " in group.controller_output()
+    assert f"-{first.pid} has ended" in group.controller_output()
+    second.kill()
+    second.wait(90)
+    third = group.start_controller()
+    group.settle(orders, consumers=1)
+    assert f"-{second.pid} is dead" in group.controller_output()
+    forced = group.start_controller("--take-over")
+    assert third.wait(90) == 1
+    assert f"-{forced.pid} has taken over this group" in group.controller_output(controller=2)
+    group.settle(orders, consumers=1)
+    group.produce(orders)
+    group.audit()
+
+
 def test_a_stopped_and_replaced_controller_sends_nothing_deletes_nothing_and_exits(
     group: LiveGroup,
 ) -> None:
@@ -57,8 +95,9 @@ def test_a_stopped_and_replaced_controller_sends_nothing_deletes_nothing_and_exi
     group.eventually(lambda: len(group.running()) == 2 and group.stage() == "Manage")
     os.kill(first.pid, signal.SIGSTOP)
     os.kill(consumer, signal.SIGCONT)
-    group.start_controller()
+    second = group.start_controller()
     group.settle(orders, consumers=2)
+    assert f"-{first.pid} has been silent for 1" in group.controller_output()
     consumers, records = group.running(), _ends(group)
     os.kill(first.pid, signal.SIGCONT)
     assert first.wait(90) == 1
@@ -68,6 +107,11 @@ def test_a_stopped_and_replaced_controller_sends_nothing_deletes_nothing_and_exi
     group.produce(orders)
     group.audit()
     assert group.stage() == "Sentinel"
+    again = group.start_controller()  # as a supervisor would
+    group.eventually(lambda: f"-{second.pid} is in charge of this group" in group.controller_output())
+    again.terminate()
+    assert again.wait(90) == 0
+    assert second.poll() is None
 
 
 def _ends(group: LiveGroup) -> list[int]:

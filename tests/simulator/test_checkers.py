@@ -16,6 +16,7 @@ from restow.platform.interface import DeleteConsumer, RestartConsumer
 from restow.protocol.measurement import Measurement
 from restow.protocol.messages import (
     ConsumerSettings,
+    ControllerAlive,
     PlatformChangeIntended,
     ServiceUpdate,
     StartConsumingCommand,
@@ -25,7 +26,9 @@ from restow.protocol.messages import (
     TopicService,
 )
 from restow.simulator.checkers import (
+    LATE_S,
     NothingLost,
+    OneInCharge,
     OneReader,
     OnlyIntended,
     OnlyMeasured,
@@ -57,7 +60,7 @@ def world() -> World:
 
 @pytest.fixture
 def controller(world: World) -> ControllerProcess:
-    return ControllerProcess(world, random.Random(1))
+    return ControllerProcess(world, random.Random(1), "one")
 
 
 class Said(list[int]):
@@ -315,7 +318,7 @@ class TestOneRolls:
     @pytest.fixture
     def rolls(self, world: World, controller: ControllerProcess, checker: OneRolls) -> Callable[..., Pod]:
         """The controller in charge restarts a consumer with new settings, and the platform has taken that."""
-        world.controllers.append(controller)
+        world.kafka.take_over(controller)
 
         def roll(
             number: ConsumerId,
@@ -439,3 +442,51 @@ def test_a_late_consumer_that_is_needed_may_not_be_deleted(
     found = Said()
     LeastKept(found).requested(controller, DeleteConsumer(TWO))
     assert found == said
+
+
+class TestOneInCharge:
+    @pytest.fixture
+    def said(self) -> Said:
+        return Said()
+
+    @pytest.fixture
+    def checker(self, said: Said) -> OneInCharge:
+        return OneInCharge(said)
+
+    @pytest.fixture
+    def second(self, world: World, controller: ControllerProcess) -> ControllerProcess:
+        """A second controller, five seconds after a sign of life of the first."""
+        world.kafka.take_over(controller)
+        controller.epoch = 0
+        world.kafka.commit(controller, [(Topic.CONTROLLER, 0, world.wire.seal(ControllerAlive(0, "one")))])
+        world.agenda.run_until(5.0)
+        return ControllerProcess(world, random.Random(2), "two")
+
+    def test_a_controller_that_gives_signs_of_life_must_not_be_fenced(
+        self, checker: OneInCharge, said: Said, second: ControllerProcess
+    ) -> None:
+        checker.taking_over(second)
+        assert said == [4]
+
+    def test_a_dead_or_silent_one_may_be_and_a_person_may_force_it(
+        self, checker: OneInCharge, said: Said, controller: ControllerProcess, second: ControllerProcess
+    ) -> None:
+        second.is_forced = True
+        checker.taking_over(second)
+        second.is_forced = False
+        controller.is_alive = False
+        checker.taking_over(second)
+        controller.is_alive = True
+        second.world.agenda.run_until(30.0)
+        checker.taking_over(second)
+        assert said == []
+
+    def test_after_the_faults_none_takes_over(
+        self, checker: OneInCharge, said: Said, world: World, controller: ControllerProcess
+    ) -> None:
+        world.agenda.run_until(world.scenario.duration_s - world.scenario.quiet_s + LATE_S - 1)
+        checker.taking_over(controller)
+        assert said == []
+        world.agenda.run_until(world.agenda.now_s + 2)
+        checker.taking_over(controller)
+        assert said == [4]

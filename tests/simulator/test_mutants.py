@@ -30,6 +30,8 @@ MUTANTS: list[Mutant] = [
     mutants.a_late_consumer_is_deleted_although_too_few_are_left,
     mutants.broken_code_is_rolled_out_all_the_same,
     mutants.changed_code_counts_only_at_the_start,
+    mutants.a_second_controller_does_not_wait,
+    mutants.a_standby_counts_the_time_in_which_it_could_hear_nothing,
 ]
 
 

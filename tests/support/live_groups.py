@@ -221,6 +221,10 @@ class Group(ABC):
     def log_text(self) -> str:
         return "".join(line for file in self.all_segments() for line in SegmentLines(file).read_new())
 
+    def steps(self, controller: int = -1) -> int:
+        """How many events a controller has logged so far."""
+        return len(self._logged(controller))
+
     def replayed(self) -> list[Step]:
         """The steps of the newest controller so far."""
         return [step for step in History(self.segments()).steps() if isinstance(step, Step)]

@@ -7,7 +7,7 @@ import socket
 import sys
 import tempfile
 from collections.abc import Sequence
-from contextlib import ExitStack
+from contextlib import AbstractContextManager, ExitStack, nullcontext
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -28,6 +28,7 @@ from restow.waiting import waiting
 
 if TYPE_CHECKING:
     from restow.platform.interface import Platform
+    from restow.platform.processes.controllers import ControllerLock
     from restow.platform.processes.platform import LocalProcesses
     from restow.roles.controller import Code
 
@@ -39,8 +40,9 @@ consumers as can carry them, starts and stops consumers, moves partitions betwee
 reason.
 
 Consumers are processes on this machine or pods of a cluster. They outlive the controller; the next one finds them, and
-restarts those that were started with other settings or other modules of transforms, one after the other. A
-second controller of the same group takes over, and the first one ends. `restow down` ends a group on this machine.
+restarts those that were started with other settings or other modules of transforms, one after the other. A second
+controller of the same group waits as a standby: it takes over when the first one ends, or has been silent for 10 s.
+`restow down` ends a group on this machine.
 
 It refuses to start if another group uses its topics, and says which line to write into restow.toml.
 """
@@ -79,6 +81,12 @@ def add(commands: "Subparsers[argparse.ArgumentParser]") -> None:
         help="the event log (default: GROUP-controller/events in the directory of [processes], or in the temporary "
         "directory where consumers are pods); controllers that follow each other continue it",
     )
+    parser.add_argument(
+        "--take-over",
+        action="store_true",
+        help="take over at once from a controller that is in charge; it ends. For a person, not for a service that "
+        "restarts by itself",
+    )
     parser.set_defaults(run=run)
 
 
@@ -96,6 +104,7 @@ def run(args: argparse.Namespace) -> int:
     with ExitStack() as ending:
         should_stop = recorded("controller", settings, stop.wait, ending)
         platform = platform_of(settings, args.config, ending)
+        lock = ending.enter_context(_lock(settings))
         process = f"{socket.gethostname()}-{os.getpid()}"
         journal = ending.enter_context(Journal(event_log, settings.event_log, process))
         log.info("the controller of group %s starts; its event log is %s", group, event_log)
@@ -103,11 +112,22 @@ def run(args: argparse.Namespace) -> int:
         with waiting("the packer"):
             load_packer()
         code = code_of(settings, args.config)
+        controller = ControllerProcess(settings, platform, journal, health, code, lock)
         try:
-            ControllerProcess(settings, platform, journal, health, code).run(should_stop)
+            controller.run(should_stop, take_over=args.take_over)
         except TopicsInUse as error:
             raise InvalidInput(f"{args.config}: {error}") from None
     return 0
+
+
+def _lock(settings: Settings) -> "AbstractContextManager[ControllerLock | None]":
+    """Where consumers are pods, controllers have no file in common."""
+    if settings.group.platform == "kubernetes":
+        return nullcontext()
+    from restow.platform.processes.controllers import ControllerLock
+    from restow.platform.processes.location import directory_of
+
+    return ControllerLock(settings.group.name, directory_of(settings))
 
 
 def prepare_consumers(settings: Settings) -> None:

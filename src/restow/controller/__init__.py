@@ -7,6 +7,7 @@ state.py            what is known; what a consumer may hold is derived from comm
 transitions.py      stages, phases and the moves between them, as data
 transition.py       one step in progress: the state and the effects so far
 
+standby.py          before it is in charge: waits while another controller is
 synchronize.py      on every start: which consumers exist, and what each holds
 sentinel.py         watches speeds and loads, and finds the cause for a new plan
 reassign.py         plans the assignment, with the packer

@@ -14,7 +14,7 @@ from typing import ClassVar, Literal, Protocol, assert_never
 
 from restow.errors import RestowError
 from restow.model import ConsumerId
-from restow.protocol.messages import ConsumerSettings
+from restow.protocol.messages import ConsumerSettings, PlatformIdentity
 
 PlatformAction = Literal["create", "delete", "restart"]
 
@@ -99,6 +99,10 @@ class RefusedRequest:
 
 
 class Platform(Protocol):
+    @property
+    def identity(self) -> PlatformIdentity | None:
+        """Where its consumers run, the same for every controller and consumer of it; None if it can't be known."""
+
     @property
     def at_once(self) -> int:
         """How many requests take about as long as one. A caller with more passes them in parts of this size, and can

@@ -15,7 +15,9 @@ from restow.protocol.messages import (
     ConsumerReady,
     ConsumerReport,
     ConsumingRefused,
+    ControllerAlive,
     ControllerStarted,
+    ControllerStopped,
     Message,
     PlatformChangeIntended,
     ServiceUpdate,
@@ -74,7 +76,12 @@ CONTROLLER: Final = Channel(
     partitions=PER_CONSUMER,
     content="commands to consumer i on partition i; events of consumers and the controller's own records on 0",
     lanes=(
-        Lane("0", "the controller", "the controller", (ControllerStarted, PlatformChangeIntended)),
+        Lane(
+            "0",
+            "the controller",
+            "the controller and its standbys",
+            (ControllerStarted, ControllerAlive, PlatformChangeIntended, ControllerStopped),
+        ),
         Lane(
             "0",
             "the consumers",

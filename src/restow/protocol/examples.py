@@ -10,9 +10,12 @@ from restow.protocol.messages import (
     ConsumerReport,
     ConsumerSettings,
     ConsumingRefused,
+    ControllerAlive,
     ControllerStarted,
+    ControllerStopped,
     Message,
     PlatformChangeIntended,
+    PlatformIdentity,
     ServiceUpdate,
     StartConsumingCommand,
     StartConsumingEvent,
@@ -35,6 +38,13 @@ STARTS: Final[dict[TopicPartition, StartFrom]] = {CLICKS_2: RECOVER, ORDERS_0: 8
 
 EXAMPLES: Final[tuple[Message, ...]] = (
     ControllerStarted(controller="host-a, process 4711"),
+    ControllerAlive(
+        epoch=812,
+        controller="host-a-4711",
+        platform=PlatformIdentity("processes-5d0b1f6a93ce", "host-a:/srv/lake/restow-data"),
+        lock="controller-4711-9f86d081",
+    ),
+    ControllerStopped(epoch=812, controller="host-a-4711"),
     PlatformChangeIntended(epoch=812, create=(ConsumerId(3), ConsumerId(4)), delete=(ConsumerId(2),)),
     StartConsumingCommand(
         epoch=812,

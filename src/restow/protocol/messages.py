@@ -126,11 +126,54 @@ class ConsumerSettings:
 
 
 @dataclass(frozen=True, slots=True)
+class PlatformIdentity:
+    """Where consumers run: a machine and a directory on it, or a cluster and a namespace in it."""
+
+    id: str
+    """Differs between any two platforms."""
+    name: str
+    """The same in words, for people: `host-a:/srv/lake/restow-data`."""
+
+
+@dataclass(frozen=True, slots=True)
 class ControllerStarted:
     """A controller took over. The offset of this record is the epoch of all its commands."""
 
     controller: str
     """The controller's host and process, for people."""
+    platform: PlatformIdentity | None = field(default=None, metadata=ADDED)
+    """The platform of its consumers."""
+    lock: str | None = field(default=None, metadata=ADDED)
+    """The name of the lock that it holds on its platform as long as it lives. If the lock is free, it is dead."""
+
+
+@dataclass(frozen=True, slots=True)
+class ControllerAlive:
+    """A sign of life of the controller in charge, every few seconds. Other controllers of the group wait as standbys
+    while it comes."""
+
+    epoch: int
+    controller: str
+    """The controller's host and process, for people."""
+    platform: PlatformIdentity | None = None
+    """The platform of its consumers."""
+    lock: str | None = None
+    """The name of the lock that it holds on its platform as long as it lives. If the lock is free, it is dead."""
+
+    def __post_init__(self) -> None:
+        checks.at_least(0, epoch=self.epoch)
+
+
+@dataclass(frozen=True, slots=True)
+class ControllerStopped:
+    """The controller in charge ended cleanly: the next one takes over without waiting."""
+
+    epoch: int
+    controller: str
+    """The controller's host and process, for people."""
+
+    def __post_init__(self) -> None:
+        checks.at_least(0, epoch=self.epoch)
 
 
 @dataclass(frozen=True, slots=True)
@@ -436,4 +479,6 @@ Command = StartConsumingCommand | StopConsumingCommand
 FromConsumer = (
     StartConsumingEvent | StopConsumingEvent | ConsumingRefused | ConsumerReady | StateQueryResponse | ConsumerReport
 )
-Message = ControllerStarted | PlatformChangeIntended | Command | FromConsumer | StateQuery | ServiceUpdate
+OfController = ControllerStarted | ControllerAlive | ControllerStopped | PlatformChangeIntended
+"""The controller's own records, on partition 0. Each is a sign of life, but for ControllerStopped."""
+Message = OfController | Command | FromConsumer | StateQuery | ServiceUpdate

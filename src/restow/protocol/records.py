@@ -91,6 +91,12 @@ def encode(
     return tuple((name, text.encode(errors="replace")) for name, text in headers), as_json(value)
 
 
+def type_in(headers: Headers) -> str | None:
+    """The type of a message, by its headers alone; None if they don't have it, as in records written by hand."""
+    value = next((value for name, value in headers or () if name == TAG), None)
+    return value.decode(errors="replace") if isinstance(value, bytes) else None
+
+
 def key_of(message: Message) -> bytes | None:
     if not isinstance(message, ServiceUpdate):
         return None

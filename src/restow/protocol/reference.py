@@ -14,14 +14,22 @@ from restow.protocol.channels import CHANNELS, Lane
 from restow.protocol.codec import form_of, to_plain
 from restow.protocol.examples import CONSUMERS_UPDATE, EXAMPLES, MEASUREMENT
 from restow.protocol.measurement import Measurement, PartitionSpeed
-from restow.protocol.messages import ConsumerSettings, Failure, Gap, Message, ServiceUpdate, TopicService
+from restow.protocol.messages import (
+    ConsumerSettings,
+    Failure,
+    Gap,
+    Message,
+    PlatformIdentity,
+    ServiceUpdate,
+    TopicService,
+)
 from restow.protocol.pages import Docs, docs_of, table
 from restow.protocol.records import CONSUMERS_KEY, VERSIONS, encode
 
 EXAMPLE_GROUP: Final = "data-engineering"
 """The page shows the topics of a group of this name."""
 
-PARTS: Final[tuple[type, ...]] = (TopicService, ConsumerSettings, Gap, Failure)
+PARTS: Final[tuple[type, ...]] = (TopicService, ConsumerSettings, Gap, Failure, PlatformIdentity)
 """Dataclasses inside messages, each described once."""
 
 REPEATED: Final = {

@@ -2,6 +2,7 @@
 
 monitor.py      samples the brokers and publishes speeds
 controller.py   drives the controller's machine with Kafka, the platform and the clock
+standby.py      waits while another controller is in charge
 status.py       publishes the group's picture beside the controller's machine
 consumer.py     drives the consumer's machine with its mailbox, its volume and a pipeline
 """

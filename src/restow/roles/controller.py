@@ -1,5 +1,8 @@
 """The process behind `restow controller`: the machine, wired to Kafka and a platform. One loop, every wait is bounded.
 
+A controller that starts while another is in charge waits as a standby (roles/standby.py). In charge, it gives a sign of
+life every few seconds, and says when it ends.
+
 A round reads what has arrived, steps the machine, commits the messages together with the intention to change the
 platform, and then changes the platform. A crash at any point leaves a state that the next controller's Synchronize
 repairs: the process keeps nothing that it can't ask for again.
@@ -30,6 +33,7 @@ from restow.controller.events import (
 )
 from restow.controller.journal import Journal
 from restow.controller.machine import begin, step
+from restow.controller.standby import ALIVE_EVERY_S, Standby
 from restow.controller.state import Rules, State
 from restow.health import Health
 from restow.kafka.admin import Admin
@@ -49,13 +53,16 @@ from restow.platform.interface import (
 )
 from restow.protocol.measurement import Measurement
 from restow.protocol.messages import (
+    ControllerAlive,
     ControllerStarted,
+    ControllerStopped,
     FromConsumer,
     PlatformChangeIntended,
     ServiceUpdate,
     StateQuery,
 )
 from restow.protocol.records import SkippedRecords, Undecodable, common_version
+from restow.roles.standby import Lock, wait_for_charge
 from restow.roles.status import GroupStatus
 from restow.settings import Settings
 from restow.waiting import waiting
@@ -83,6 +90,7 @@ MOST_FAILURES: Final = 3
 SPEEDS_WITHIN_S: Final = 5.0
 """A running monitor publishes every second."""
 SPEEDS: Final = "speeds"
+TAKE_OVER: Final = "as --take-over says"
 LISTING: Final = "the platform's list"
 
 
@@ -101,14 +109,21 @@ class Code(NamedTuple):
 
 class ControllerProcess:
     def __init__(
-        self, settings: Settings, platform: Platform, journal: Journal, health: Health, code: Code | None = None
+        self,
+        settings: Settings,
+        platform: Platform,
+        journal: Journal,
+        health: Health,
+        code: Code | None = None,
+        lock: Lock | None = None,
     ) -> None:
+        """`lock` proves to later controllers on the same machine that this one is dead."""
         self._settings, self._platform, self._journal, self._health = settings, platform, journal, health
-        self._code = code
+        self._code, self._lock = code, lock
+        self._name = f"{socket.gethostname()}-{os.getpid()}"
         self._admin = Admin(settings.kafka, ANSWER_WITHIN_S)
-        name = f"{socket.gethostname()}-{os.getpid()}"
-        self._channel = ControllerChannel(settings, name, self._pause)
-        self._status = GroupStatus(settings, name)
+        self._channel = ControllerChannel(settings, self._name, self._pause)
+        self._status = GroupStatus(settings, self._name)
         self._outages = Outages(lambda seconds, _: self._pause(seconds))
         self._should_stop: Callable[[float], bool] = lambda _: False
         self._state: State = begin(
@@ -119,39 +134,84 @@ class ControllerProcess:
         self._waiting: deque[Event] = deque()
         self._grown_to = 0
         self._committed_s = 0.0
+        self._sign_due_s = 0.0
+        self._is_listening = True
         self._speeds_due_s: float | None = None
         """When the first speeds are overdue; None as soon as some have come."""
 
-    def run(self, should_stop: Callable[[float], bool]) -> None:
-        """Runs until `should_stop(0.0)` returns True. Raises TopicsInUse if another group uses this group's topics,
-        NotAllowed if the brokers reject its credentials or a right is missing at the start, and Replaced when another
-        controller takes over."""
+    def run(self, should_stop: Callable[[float], bool], *, take_over: bool = False) -> None:
+        """Runs until `should_stop(0.0)` returns True. Waits while another controller is in charge, unless it should
+        `take_over`. Raises TopicsInUse if another group uses this group's topics, NotAllowed if the brokers reject its
+        credentials or a right is missing at the start, and Replaced when another controller takes over."""
         self._should_stop = should_stop
         warm_up()
         with self._channel, self._admin, closing(self._status):
             try:
-                self._begin()
-                while not should_stop(0.0):
-                    self._health.alive()
-                    self.round()
+                self._check_topics()
+                if self._is_stopping():
+                    return
+                self._make_topics()
+                cause = TAKE_OVER if take_over else self._wait_for_charge()
+                if cause is not None:
+                    self._take_over(cause)
+                    self._control()
+                    self._say_stopped()
             except StopRequested:
                 log.info("ended while the brokers didn't answer")
 
-    def _begin(self) -> None:
-        """Waits for the brokers, however long they are away, and takes over the group."""
-        self._check_topics()
-        if self._is_stopping():
-            return
+    def _make_topics(self) -> None:
+        """Waits for the brokers, however long they are away."""
         with waiting(f"the brokers at {self._settings.kafka.bootstrap}"):
             self._outages.until_answered(lambda: ensure_topics(self._admin, self._settings.topics), final=(NotAllowed,))
-            self._waiting.append(TookOver(self._channel.take_over()))
-        log.info("took over group %s", self._settings.group.name)
+
+    def _wait_for_charge(self) -> str | None:
+        after_s = self._settings.controller.take_over_after_s
+        return wait_for_charge(self._channel, after_s, self._is_dead, self._health, self._should_stop)
+
+    def _is_dead(self, standby: Standby) -> bool:
+        """Whether the controller in charge ran on this platform and its lock is free."""
+        platform = self._platform.identity
+        if self._lock is None or platform is None or standby.lock is None:
+            return False
+        where, name = standby.lock
+        return where == platform.id and self._lock.is_free(name)
+
+    def _take_over(self, cause: str) -> None:
+        lock = None if self._lock is None else self._lock.name
+        with waiting(f"the brokers at {self._settings.kafka.bootstrap}"):
+            self._epoch = self._channel.take_over(ControllerStarted(self._name, self._platform.identity, lock))
+        self._sign_due_s = time.monotonic() + ALIVE_EVERY_S
+        self._waiting.append(TookOver(self._epoch))
+        log.info("took over group %s: %s", self._settings.group.name, cause)
+        if self._lock is not None:
+            self._lock.remove_free()
+
+    def _control(self) -> None:
         if self._code is not None:
             self._waiting.append(CodeChanged(self._code.read()))
         with waiting(f"the records of {self._settings.topics.service}"):
             self._read_services()
         self._health.ready()
         self._speeds_due_s = time.monotonic() + SPEEDS_WITHIN_S
+        while not self._should_stop(0.0):
+            self._health.alive()
+            self._give_sign()
+            self.round()
+
+    def _give_sign(self) -> None:
+        """Says that this controller is in charge, if it is time. Raises Replaced if it no longer is."""
+        if time.monotonic() < self._sign_due_s or not self._is_listening:
+            return  # without brokers it would wait for them, and other work with it
+        lock = None if self._lock is None else self._lock.name
+        self._channel.send((), ControllerAlive(self._epoch, self._name, self._platform.identity, lock))
+        self._committed_s = time.monotonic()
+        self._sign_due_s = self._committed_s + ALIVE_EVERY_S
+
+    def _say_stopped(self) -> None:
+        """A standby, or the next controller, then need not wait."""
+        self._health.ending()
+        if not self._channel.say_last(ControllerStopped(self._epoch, self._name)):
+            log.warning("the brokers don't answer: the next controller waits until this one has been silent for long")
 
     def _check_topics(self) -> None:
         """Looks for other groups on this group's topics, before it creates them or takes over. Raises TopicsInUse."""
@@ -211,6 +271,7 @@ class ControllerProcess:
         """Reads the whole service topic, so that the first decision knows what the group consumes."""
         while not self._channel.has_read_services and not self._should_stop(0.0):
             self._health.alive()
+            self._give_sign()
             self._waiting += self._events(self._channel.read(ROUND_S))
 
     def _pause(self, seconds: float) -> None:
@@ -222,7 +283,8 @@ class ControllerProcess:
     def _gathered(self) -> tuple[list[Event], int | None]:
         """The events since the last round, the clock first, and the last offset of partition 0 among them."""
         arrived = self._events(self._channel.read(0.0 if self._waiting else ROUND_S))
-        events: list[Event] = [ClockTicked(round(time.monotonic(), MILLISECONDS), self._channel.is_listening())]
+        self._is_listening = self._channel.is_listening()
+        events: list[Event] = [ClockTicked(round(time.monotonic(), MILLISECONDS), self._is_listening)]
         events += self._waiting
         self._waiting.clear()
         last = max((event.heard[-1].offset for event in arrived if isinstance(event, Received)), default=None)
@@ -259,7 +321,7 @@ class ControllerProcess:
                 return ServiceChanged(message)
             case ControllerStarted(controller):
                 raise Replaced(f"{controller} has taken over this group; this controller ends and changes nothing more")
-            case PlatformChangeIntended():
+            case ControllerAlive() | PlatformChangeIntended() | ControllerStopped():
                 pass  # written by this controller
             case _ if isinstance(message, FromConsumer):
                 return Heard(offset, message)
@@ -276,6 +338,7 @@ class ControllerProcess:
             if time.monotonic() - self._committed_s > IN_CHARGE_FOR_S:
                 self._commit((), some)
             self._change(some)
+            self._give_sign()  # requests to a slow platform take seconds
         if any(isinstance(effect, ListConsumers) for effect in effects):
             self._list()
 

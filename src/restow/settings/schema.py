@@ -199,6 +199,11 @@ class Controller:
     list_every_s: Annotated[float, ABOVE_0] = 30.0
     """Seconds between two listings of the platform's consumers, in case one of its notifications was lost."""
 
+    take_over_after_s: Annotated[float, Check("6 or more", lambda s: s >= 6)] = 10.0
+    """Seconds without a sign of life of the controller in charge after which a second one, which waits as a standby,
+    takes over. A controller gives a sign every 3 s; below 6 s one late sign would cost it the group. One that ends
+    cleanly, or whose process is dead on the same machine, is succeeded at once."""
+
     def __post_init__(self) -> None:
         _ = self.margins  # raises InvalidInput if they contradict each other
         if self.most_consumers is not None and self.most_consumers < self.least_consumers:

@@ -7,6 +7,7 @@ Progress           4     the group does not recover after the faults
 Bounded            4     unanswered commands pile up
 LeastKept          4     a late consumer is deleted, and the group then has too few (group_size.py)
 OneRolls           4     a roll pauses or loses more than one consumer, or leaves one with outdated settings (rolls.py)
+OneInCharge        4     a controller that gives signs of life is fenced, or controllers alternate
 OnlyValidCommands  5     a stale or repeated command changes what is read, or a consumer reads what it has lost
 OnlyIntended       5     a controller changes the platform without a committed intention
 OnlyMeasured       5     a bad measurement is believed
@@ -25,6 +26,7 @@ from restow.model import ConsumerId, TopicPartition
 from restow.platform.interface import PlatformRequest
 from restow.protocol.messages import (
     Command,
+    OfController,
     PlatformChangeIntended,
     StartConsumingCommand,
     StateQuery,
@@ -32,6 +34,7 @@ from restow.protocol.messages import (
 )
 from restow.simulator.group_size import LeastKept
 from restow.simulator.rolls import OneRolls
+from restow.simulator.topics import MARKER, Topic
 from restow.simulator.wire import Intruder, Measured
 
 if TYPE_CHECKING:
@@ -44,6 +47,8 @@ Report = Callable[[int, str], None]
 MOST_UNANSWERED: Final = 100
 LATE_S: Final = 90.0
 """Whatever takes longer is no longer merely in progress."""
+ONE_LOOK_S: Final = 2.5
+"""A standby looks every second, or as soon as its own pause is over."""
 
 
 class Runaway(Exception):
@@ -250,6 +255,36 @@ class OnlyOurs:
             self._report(5, f"a {type(read).__name__} of another group is read as this group's")
 
 
+class OneInCharge:
+    """A person may force it; and two that start at the same moment may not see each other."""
+
+    def __init__(self, report: Report) -> None:
+        self._report = report
+
+    def taking_over(self, controller: "ControllerProcess") -> None:
+        world, now_s = controller.world, controller.now_s
+        quiet_s = world.scenario.duration_s - world.scenario.quiet_s
+        if now_s > quiet_s + LATE_S:
+            self._report(4, f"{controller.name} takes over {now_s - quiet_s:.0f} s after the last fault")
+        before = world.controller_in_charge()
+        if before is None or controller.is_forced:
+            return
+        heard_s = self._last_sign_s(before, now_s - ONE_LOOK_S)
+        silent_s, limit_s = now_s - heard_s, world.rules.controller.take_over_after_s
+        if silent_s < limit_s - ONE_LOOK_S:
+            self._report(4, f"{controller.name} fences {before.name}, which gave a sign of life {silent_s:.1f} s ago")
+
+    def _last_sign_s(self, controller: "ControllerProcess", until_s: float) -> float:
+        """When its last sign of life that could be read by then could be read."""
+        wire, log = controller.world.wire, controller.world.kafka.log(Topic.CONTROLLER, 0)
+        for offset in range(log.end - 1, (controller.epoch or 0) - 1, -1):
+            if log.visible_s[offset] <= until_s and log.records[offset] is not MARKER:
+                sign = wire.open(Topic.CONTROLLER, 0, offset, log.records[offset])
+                if isinstance(sign, OfController):
+                    return log.visible_s[offset]
+        return -LATE_S
+
+
 class Bounded:
     def __init__(self, report: Report) -> None:
         self._report = report
@@ -333,6 +368,7 @@ class Watch:
         self.only_ours = OnlyOurs(report)
         self.progress, self.bounded, self.one_rolls = Progress(report), Bounded(report), OneRolls(report)
         self.least_kept = LeastKept(report)
+        self.one_in_charge = OneInCharge(report)
 
     def readers(self, partition: TopicPartition) -> "list[ConsumerProcess]":
         return self.one_reader.readers.get(partition, [])
@@ -378,6 +414,9 @@ class Watch:
     ) -> None:
         self.taken_once.stored(process, partition, service, first, following)
         self.nothing_lost.stored(process, partition, service, first, following)
+
+    def taking_over(self, controller: "ControllerProcess") -> None:
+        self.one_in_charge.taking_over(controller)
 
     def started(self, controller: "ControllerProcess", consumer: ConsumerId, command: StartConsumingCommand) -> None:
         self.one_reader.started(controller, consumer, command)

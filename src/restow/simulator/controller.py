@@ -1,5 +1,7 @@
 """A controller process: the real machine with a simulated Kafka and platform.
 
+It waits as a standby while another controller is in charge. In charge, it gives signs of life.
+
 A step's messages are committed in one transaction with the intention to change the platform; then the platform is
 changed; then it is asked for its consumers. The process may crash or hang between any two of these, and a newer one may
 be in charge when it comes back.
@@ -24,12 +26,16 @@ from restow.controller.events import (
     ServiceChanged,
     TookOver,
 )
+from restow.controller.standby import ALIVE_EVERY_S, Standby
 from restow.controller.transitions import Stage
 from restow.model import ConsumerId
 from restow.platform.interface import CreateConsumer, DeleteConsumer, PlatformRequest, RestartConsumer
 from restow.protocol.messages import (
+    ControllerAlive,
     ControllerStarted,
+    ControllerStopped,
     FromConsumer,
+    OfController,
     PlatformChangeIntended,
     ServiceUpdate,
     StartConsumingCommand,
@@ -46,34 +52,79 @@ if TYPE_CHECKING:
 Todo = tuple[bool, Callable[[], None]]
 """Whether it needs the brokers, and the action."""
 
+LOCKED: Final = 0.5
+"""How often a controller has a lock by which the next one sees that it is dead: where both are on one machine."""
 LOOP_S: Final = 0.4
 """The shortest time between two rounds of its loop."""
 TICK_S: Final = 2.5
 """The longest."""
+LOOK_BACK: Final = 500
+"""How many records of partition 0 a starting controller reads."""
+STANDBY_LOOK_S: Final = 1.0
+"""Between two looks of a standby."""
 BEHIND_S: Final = 2.0
 """With an unread record older than this, it is not listening."""
 
 
 class ControllerProcess(SimulatedProcess):
-    def __init__(self, world: "World", rng: random.Random) -> None:
+    def __init__(self, world: "World", rng: random.Random, name: str, is_forced: bool = False) -> None:
+        """`is_forced`: a person said `--take-over`."""
         super().__init__(world, rng)
+        self.name, self.is_forced = name, is_forced
+        self.lock = f"lock of {name}" if rng.random() < LOCKED else None
         self.state = machine.begin(world.rules)
         self.platform = PlatformClient(world.platform)
         self.epoch: int | None = None
         self.reload_requested = False
+        self.should_stop = False
         self._todo: deque[Todo] = deque()
         self._due_s: float | None = None
         self._last_s = -LOOP_S
+        self._sign_due_s = 0.0
 
     def begin(self) -> None:
-        """Takes over: fences every other producer with its transactional id."""
+        """Looks for a controller in charge before it fences anybody."""
         kafka = self.world.kafka
         if not kafka.is_up:
             self.at(kafka.down_until_s + self.rng.random(), self.begin)
             return
+        log = kafka.log(Topic.CONTROLLER, 0)
+        start = max(0, log.end - LOOK_BACK)
+        self.signs = TopicReader(kafka, log, start, lambda _: None)
+        self.standby = Standby(self.world.rules.controller.take_over_after_s, from_beginning=start == 0)
+        self._stand_by()
+
+    def _stand_by(self) -> None:
+        if self.should_stop:
+            self.die()
+            return
+        kafka, now_s = self.world.kafka, self.now_s
+        for offset, record in self.signs.read(now_s):
+            sign = self.world.open(Topic.CONTROLLER, 0, offset, record)
+            if isinstance(sign, OfController):
+                self.standby = self.standby.heard(sign)
+        self.standby = self.standby.ticked(now_s, kafka.is_up and not self.signs.is_behind(now_s, BEHIND_S))
+        if kafka.is_up and (self.is_forced or self.standby.cause(self._is_dead()) is not None):
+            self._take_over()
+        else:
+            self.at(now_s + STANDBY_LOOK_S, self._stand_by)
+
+    def _is_dead(self) -> bool:
+        """Whether the controller in charge, by its lock, is dead."""
+        lock = self.standby.lock
+        holders = [each for each in self.world.controllers if lock is not None and each.lock == lock[1]]
+        return any(not each.is_alive for each in holders)
+
+    def _take_over(self) -> None:
+        """Fences every other producer with its transactional id."""
+        kafka = self.world.kafka
+        self.signs.close()
+        self.world.watch.taking_over(self)
         kafka.take_over(self)
-        started = self.world.wire.seal(ControllerStarted(f"simulated-{self.rng.randrange(10**6)}"))
+        started = self.world.wire.seal(ControllerStarted(self.name, self.platform.identity, self.lock))
         [self.epoch] = kafka.commit(self, [(Topic.CONTROLLER, 0, started)])
+        self._sign_due_s = self.now_s + ALIVE_EVERY_S
+        self.world.trace("took over", self.name, self.epoch)
         if not self.passes():
             if self.is_alive:
                 self.at(self.frozen_until_s, self.begin_to_read)
@@ -101,9 +152,9 @@ class ControllerProcess(SimulatedProcess):
     def die(self) -> None:
         if self.is_alive:
             self.is_alive = False
-            for reader in self.readers():
+            for reader in (*self.readers(), *([self.signs] if hasattr(self, "signs") else [])):
                 reader.close()
-            self.world.controller_ended(self)
+            self.world.controller_ended()
 
     # Its loop: reads what has arrived, then acts on it in order.
 
@@ -119,10 +170,28 @@ class ControllerProcess(SimulatedProcess):
         if self._due_s is None or now_s < self._due_s:
             return  # rescheduled
         self._due_s, self._last_s = None, now_s
-        if not self._todo:
+        if not self._todo and self._stays():
             self._read(now_s)
             self._go_on()
-        self._wake(now_s + TICK_S)
+        self._wake(min(now_s + TICK_S, max(self._sign_due_s, now_s + LOOP_S)))
+
+    def _stays(self) -> bool:
+        """Gives a sign of life if it is time, or the last one if it should stop. Returns whether it is in charge."""
+        assert self.epoch is not None
+        sign: OfController = ControllerAlive(self.epoch, self.name, self.platform.identity, self.lock)
+        if self.should_stop:
+            sign = ControllerStopped(self.epoch, self.name)
+        elif self.now_s < self._sign_due_s:
+            return True
+        if self.world.kafka.is_up:
+            self._sign_due_s = self.now_s + ALIVE_EVERY_S
+            try:
+                self.world.kafka.commit(self, [(Topic.CONTROLLER, 0, self.world.wire.seal(sign))])
+            except Fenced:
+                self.should_stop = True
+        if self.should_stop:
+            self.die()
+        return self.passes()
 
     def _read(self, now_s: float) -> None:
         received = self.commands.read(now_s)

@@ -61,6 +61,9 @@ class Fault(StrEnum):
     MONITOR_GAP = "no speeds are published"
     NONSENSE = "nonsense is published"
     TWO_CONTROLLERS = "a controller is replaced while it hangs"
+    STANDBY = "a second controller is started and waits"
+    CONTROLLER_STOPS = "a controller gets SIGTERM"
+    BOTH_CONTROLLERS_CRASH = "the controller and its standby crash"
     NEW_PARTITIONS = "a topic gets more partitions"
     TOPIC_REMOVED = "a topic is removed, and added again"
     TOPIC_CHANGED = "a topic's table is changed"
@@ -225,13 +228,48 @@ class Faults:
         controller = self.world.controller_in_charge()
         if controller is None:
             return False
-        until_s = self._until(10, 90)
+        until_s = self._until(4, 90)  # shorter than the silence limit, and longer
+        is_forced = self.rng.random() < 0.3
 
         def replace_it() -> None:
             controller.freeze(until_s)
-            self.world.start_controller()
+            self.world.start_controller(is_forced)
 
         controller.inject(replace_it, self._steps())
+        return True
+
+    def _standby(self) -> bool:
+        """A supervisor keeps two controllers running from now on; one of them may hang for a while."""
+        if len(self.world.standbys()) > 1:
+            return False
+        self.world.wanted_controllers = 2
+        self.world.start_controller()
+        if self.rng.random() < 0.5:
+            until_s = self._until(5, 60)
+            self._later(self._until(1, 30), lambda: self._freeze_standbys(until_s))
+        return True
+
+    def _freeze_standbys(self, until_s: float) -> None:
+        for standby in self.world.standbys():
+            standby.freeze(until_s)
+
+    def _controller_stops(self) -> bool:
+        running = [each for each in self.world.controllers if each.is_alive]
+        if not running:
+            return False
+        self.rng.choice(running).should_stop = True
+        return True
+
+    def _both_controllers_crash(self) -> bool:
+        controller, standbys = self.world.controller_in_charge(), self.world.standbys()
+        if controller is None or not standbys:
+            return False
+
+        def crash() -> None:
+            for each in (controller, *standbys):
+                each.die()
+
+        controller.inject(crash, self._steps())
         return True
 
     def _monitor_crashes(self) -> None:

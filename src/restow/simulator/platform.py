@@ -21,7 +21,7 @@ from restow.platform.interface import (
     PlatformChange,
     PlatformRefusal,
 )
-from restow.protocol.messages import ConsumerSettings
+from restow.protocol.messages import ConsumerSettings, PlatformIdentity
 from restow.simulator.agenda import Agenda
 
 FAILURES_REPORTED: Final = 3
@@ -29,6 +29,7 @@ FAILURES_REPORTED: Final = 3
 BACKOFF: Final = Backoff(first_s=1.0, longest_s=20.0)
 BROKEN_IMAGE: Final = "broken"
 """No process starts from an image whose name begins with this."""
+FIRST_PLATFORM: Final = PlatformIdentity("simulated-1", "the first platform")
 STEADY_AFTER_S: Final = 60.0
 """A process that has run this long resets the failures."""
 
@@ -77,7 +78,9 @@ class SimulatedPlatform:
         remove_volume: Callable[[ConsumerId], None],
         grace_s: float,
         start_s: tuple[float, float] = (2.0, 8.0),
+        identity: PlatformIdentity = FIRST_PLATFORM,
     ) -> None:
+        self.identity = identity
         self._agenda, self._rng, self._grace_s, self._start_s = agenda, rng, grace_s, start_s
         self._spawn, self._remove_volume = spawn, remove_volume
         self.pods: dict[ConsumerId, Pod] = {}
@@ -224,6 +227,7 @@ class PlatformClient(OneByOne):
 
     def __init__(self, platform: SimulatedPlatform) -> None:
         self._platform = platform
+        self.identity = platform.identity
         self._seen = len(platform.reported)
 
     def list(self) -> tuple[Listed, ...]:

@@ -133,6 +133,7 @@ def _controller(rng: random.Random, large: bool, least: int) -> Controller:
         create_again_after_s=5.0,
         refused_again_after_s=3.0,
         list_every_s=rng.uniform(10, 20),
+        take_over_after_s=rng.uniform(6, 14),
     )
 
 

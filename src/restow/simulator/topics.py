@@ -66,7 +66,8 @@ class Kafka:
     def __init__(self, agenda: Agenda, rng: random.Random) -> None:
         self._agenda, self._rng = agenda, rng
         self._logs: dict[Place, PartitionLog] = {}
-        self._in_charge: object = None
+        self.in_charge: object = None
+        """The producer that took over last."""
         self.down_until_s = 0.0
         self.repeats_until_s = 0.0
         """Until then a record outside a transaction may be appended twice: its acknowledgement was lost, and the
@@ -96,11 +97,11 @@ class Kafka:
 
     def take_over(self, producer: object) -> None:
         """Fences all other producers."""
-        self._in_charge = producer
+        self.in_charge = producer
 
     def commit(self, producer: object, records: Iterable[tuple[Topic, int, object]]) -> list[int]:
         """Commits the records in one transaction. Returns their offsets; raises Fenced."""
-        if producer is not self._in_charge:
+        if producer is not self.in_charge:
             raise Fenced
         logs: dict[Place, PartitionLog] = {}
         offsets = []

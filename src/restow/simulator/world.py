@@ -75,6 +75,8 @@ class World:
         self.code = "code:0"
         """The digest of the transforms' modules on disk. A process loads them when it begins."""
         self.controllers: list[ControllerProcess] = []
+        self.wanted_controllers = 1
+        """How many their supervisor keeps running: with 2, one of them is a standby."""
         self.monitor = MonitorProcess(self, scenario.random("monitor"))
         self._tracer = tracer
         self._started = 0
@@ -101,23 +103,26 @@ class World:
 
     # Processes.
 
-    def start_controller(self) -> None:
+    def start_controller(self, is_forced: bool = False) -> None:
         self._started += 1
-        controller = ControllerProcess(self, self.scenario.random(f"controller/{self._started}"))
+        rng = self.scenario.random(f"controller/{self._started}")
+        controller = ControllerProcess(self, rng, f"controller {self._started}", is_forced)
         self.controllers.append(controller)
         controller.at(self.agenda.now_s, controller.begin)
 
     def controller_in_charge(self) -> ControllerProcess | None:
-        """The controller that started last; None if it has ended."""
-        newest = self.controllers[-1] if self.controllers else None
-        return newest if newest is not None and newest.is_alive else None
+        """The controller that took over last; None if it has ended."""
+        newest = self.kafka.in_charge
+        return newest if isinstance(newest, ControllerProcess) and newest.is_alive else None
 
-    def controller_ended(self, controller: ControllerProcess) -> None:
-        if controller is self.controllers[-1]:
-            self.agenda.after(self._rng.uniform(1, 20), self._succeed)
+    def standbys(self) -> list[ControllerProcess]:
+        return [each for each in self.controllers if each.is_alive and each.epoch is None]
 
-    def _succeed(self) -> None:
-        if self.controller_in_charge() is None:
+    def controller_ended(self) -> None:
+        self.agenda.after(self._rng.uniform(1, 20), self._restart_controller)
+
+    def _restart_controller(self) -> None:
+        if sum(controller.is_alive for controller in self.controllers) < self.wanted_controllers:
             self.start_controller()
 
     def monitor_ended(self) -> None:

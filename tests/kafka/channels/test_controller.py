@@ -16,8 +16,13 @@ from restow.model import ConsumerId, SortedMapping, TopicPartition
 from restow.protocol.measurement import Measurement
 from restow.protocol.messages import (
     ConsumerReady,
+    ControllerAlive,
+    ControllerStarted,
+    ControllerStopped,
     Message,
+    OfController,
     PlatformChangeIntended,
+    PlatformIdentity,
     ServiceUpdate,
     StateQuery,
     StopConsumingCommand,
@@ -27,6 +32,7 @@ from restow.protocol.records import Undecodable, decode, encode, key_of
 from restow.settings import Group, Kafka, Settings, Topics
 
 ONE = ConsumerId(1)
+HERE = PlatformIdentity("processes-1", "host-a:/srv/restow-data")
 STOP = StopConsumingCommand(epoch=3, sequence=1, incarnation=7, partitions=(TopicPartition("orders", 0),))
 READY = ConsumerReady(ONE, clean=True, partitions=(), definitions=SortedMapping(), versions=SortedMapping())
 
@@ -120,6 +126,53 @@ def test_a_fenced_controller_can_send_nothing(controller: Callable[[], Controlle
         older.send([Addressed(ONE, STOP)], None)
     newer.send([Addressed(ONE, STOP)], None)
     assert committed(settings.kafka, settings.topics.controller, 1) == [STOP]
+
+
+def test_one_that_only_watches_fences_nobody_and_hears_who_is_in_charge(
+    controller: Callable[[], ControllerChannel],
+    settings: Settings,
+    producer: Producer,
+    eventually: Callable[[Callable[[], object]], None],
+) -> None:
+    in_charge, standby = controller(), controller()
+    started, alive = ControllerStarted("controller-0", HERE, "lock"), ControllerAlive(0, "controller-0", HERE, "lock")
+    assert standby.watch(), "the partition is read from its beginning"
+    eventually(lambda: standby.signs(0.1) == [] and standby.is_listening())
+    in_charge.take_over(started)
+    put(producer, settings.topics.controller, READY)
+    in_charge.send((), alive)
+    found: list[OfController] = []
+
+    def heard_signs(count: int) -> bool:
+        found.extend(standby.signs(0.1))
+        return len(found) == count
+
+    eventually(lambda: heard_signs(2))
+    in_charge.send([Addressed(ONE, STOP)], None)
+    assert in_charge.say_last(ControllerStopped(0, "controller-0"))
+    eventually(lambda: heard_signs(3))
+    assert found == [started, alive, ControllerStopped(0, "controller-0")]
+    epoch = standby.take_over()
+    assert not in_charge.say_last(ControllerStopped(0, "controller-0")), "it is fenced now"
+    eventually(lambda: list(standby.read(0.1)) == [] and standby.is_listening())
+    assert controller().watch()
+    assert epoch > 0
+
+
+def test_one_that_watches_looks_back_only_so_far(
+    controller: Callable[[], ControllerChannel],
+    settings: Settings,
+    producer: Producer,
+    eventually: Callable[[Callable[[], object]], None],
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.setattr("restow.kafka.channels.controller.LOOK_BACK", 5)
+    controller().take_over()
+    for _ in range(10):
+        put(producer, settings.topics.controller, READY)
+    standby = controller()
+    assert not standby.watch()
+    eventually(lambda: standby.signs(0.1) == [] and standby.is_listening())
 
 
 def test_it_reads_messages_after_its_epoch_and_the_whole_service_topic(

@@ -14,6 +14,7 @@ from restow.controller import broken_code, failures, manage, roll, sentinel, sta
 from restow.controller import machine as controller
 from restow.controller.effects import Effect, Send
 from restow.controller.events import Event, SpeedsMeasured
+from restow.controller.standby import Standby
 from restow.controller.state import Sent, State, View
 from restow.controller.transition import Transition
 from restow.controller.transitions import Phase
@@ -169,3 +170,15 @@ def a_failure_is_never_forgotten(patch: pytest.MonkeyPatch) -> None:
         transition.set(failing=SortedMapping({**before, **transition.state.failing}))
 
     patch.setattr(failures, "learn", remembering)
+
+
+def a_second_controller_does_not_wait(patch: pytest.MonkeyPatch) -> None:
+    patch.setattr(Standby, "cause", lambda standby, _: "it has started" if standby.has_looked else None)
+
+
+def a_standby_counts_the_time_in_which_it_could_hear_nothing(patch: pytest.MonkeyPatch) -> None:
+    def ticked(standby: Standby, now_s: float, _: bool) -> Standby:
+        passed_s = 0.0 if standby.now_s is None else now_s - standby.now_s
+        return replace(standby, now_s=now_s, silent_s=standby.silent_s + passed_s, has_looked=True)
+
+    patch.setattr(Standby, "ticked", ticked)

@@ -6,7 +6,8 @@ The controller writes in transactions under one transactional id per group: comm
 then ends without another change. The offset of a controller's ControllerStarted record is its epoch.
 
 It reads partition 0 of <prefix>-controller from its epoch on, <prefix>-service from the beginning, and <prefix>-monitor
-from its present end.
+from its present end. Before it is in charge (`watch`) it has no producer and fences nobody: it reads the end of
+partition 0 for the records of the controller that is.
 """
 
 import logging
@@ -15,7 +16,7 @@ from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from functools import partial
 from types import TracebackType
-from typing import Any, Final, Self
+from typing import Any, Final, Self, get_args
 
 from confluent_kafka import OFFSET_BEGINNING, Consumer, KafkaError, KafkaException, Message, Producer
 from confluent_kafka import TopicPartition as KafkaTopicPartition
@@ -27,9 +28,9 @@ from restow.kafka.errors import cause, explained
 from restow.model import ConsumerId
 from restow.protocol.channels import CONTROLLER, SERVICE, decode_measurement, decode_on
 from restow.protocol.measurement import Measurement
-from restow.protocol.messages import Command, ControllerStarted, PlatformChangeIntended, StateQuery
+from restow.protocol.messages import Command, ControllerStarted, ControllerStopped, OfController, StateQuery
 from restow.protocol.messages import Message as ProtocolMessage
-from restow.protocol.records import Undecodable, encode, key_of
+from restow.protocol.records import Undecodable, encode, key_of, type_in
 from restow.settings import Settings
 
 log = logging.getLogger(__name__)
@@ -40,6 +41,12 @@ ALIVE_EVERY_S: Final = 1.0
 BEHIND_S: Final = 3.0
 """A partition 0 of which no record is unread for longer is read to its end."""
 AT_ONCE: Final = 500
+LOOK_BACK: Final = 10_000
+"""How many records of partition 0 a starting controller reads. It finds the last controller among them unless consumers
+have reported for long without one; then it waits, as it does for a controller that is silent."""
+STOPPED_WITHIN_S: Final = 5.0
+"""How long a controller that ends waits for brokers that don't answer."""
+SIGNS: Final = frozenset(kind.__name__ for kind in get_args(OfController))
 BACKOFF: Final = Backoff(first_s=0.2, longest_s=5.0)
 FENCED: Final = frozenset(
     [
@@ -79,10 +86,7 @@ class ControllerChannel:
         self._settings, self._topics, self._name = settings, settings.topics, name
         self._group, self._pause = settings.group.name, pause
         self._transactional_id = own = f"{self._group}-controller"
-        self._producer: Producer = make_producer(
-            settings.kafka,
-            {"transactional.id": own, "transaction.timeout.ms": 30_000, "linger.ms": 0, "acks": "all"},
-        )
+        self._made: Producer | None = None
         self._consumer: Consumer = make_consumer(
             settings.kafka,
             {
@@ -110,27 +114,49 @@ class ControllerChannel:
     ) -> None:
         self._consumer.close()
 
-    def take_over(self) -> int:
+    def watch(self) -> bool:
+        """Starts to read the records of the controller in charge, from the last `LOOK_BACK` records on. Returns whether
+        these are all that the partition has."""
+        first, end = self._ends_of(self._topics.controller)
+        start = max(first, end - LOOK_BACK)
+        self._begin_to_read()
+        self._consumer.assign([KafkaTopicPartition(self._topics.controller, 0, start)])
+        return start == first
+
+    def signs(self, within_s: float) -> list[OfController]:
+        """The records of controllers that have arrived since `watch`, in order; waits at most `within_s` for them. The
+        many records of consumers are skipped by their headers. Raises NotAllowed if it may not read the topic: it would
+        wait for ever."""
+        found = []
+        for record in self._arrived(within_s, self._raise_if_not_allowed):
+            headers: Any = record.headers()
+            if type_in(headers) in SIGNS:
+                sign = self._decoded(record)
+                found += [sign] if isinstance(sign, OfController) else []
+        return found
+
+    def take_over(self, started: ControllerStarted | None = None) -> int:
         """Fences every older controller of the group and returns the epoch. Raises RestowError."""
-        doing = "take over the group"
+        doing, started = "take over the group", started or ControllerStarted(self._name)
         try:
             self._until_done(lambda: self._producer.init_transactions(ANSWER_WITHIN_S), doing)
         except KafkaException as exception:
             right = f"Write on the transactional id {self._transactional_id}"
             raise explained(cause(exception), doing, right, self._bootstrap) from None
-        epoch = self._transact([(self._topics.controller, 0, None, ControllerStarted(self._name))])[0]
+        epoch = self._transact([(self._topics.controller, 0, None, started)])[0]
+        self._begin_to_read()
         self._consumer.assign(
             [
                 KafkaTopicPartition(self._topics.controller, 0, epoch + 1),
                 KafkaTopicPartition(self._topics.service, 0, OFFSET_BEGINNING),
-                KafkaTopicPartition(self._topics.monitor, 0, self._end_of(self._topics.monitor)),
+                KafkaTopicPartition(self._topics.monitor, 0, self._ends_of(self._topics.monitor)[1]),
             ]
         )
         return epoch
 
-    def send(self, messages: Sequence[Addressed], intention: PlatformChangeIntended | None) -> None:
-        """Sends all in one transaction and returns when it is committed. Raises Replaced if another controller fenced
-        this one."""
+    def send(self, messages: Sequence[Addressed], own: OfController | None) -> None:
+        """Sends all in one transaction, with a record of the controller itself, and returns when it is committed.
+        Raises Replaced if another controller fenced this one."""
         records: list[tuple[str, int, int | None, ProtocolMessage]] = [
             (
                 self._topics.query if isinstance(each.message, StateQuery) else self._topics.controller,
@@ -140,21 +166,47 @@ class ControllerChannel:
             )
             for each in messages
         ]
-        if intention is not None:
-            records.append((self._topics.controller, 0, None, intention))
+        if own is not None:
+            records.append((self._topics.controller, 0, None, own))
         self._transact(records)
+
+    def say_last(self, stopped: ControllerStopped) -> bool:
+        """Sends the last record of a controller that ends, if the brokers answer in time. Returns whether they did."""
+        try:
+            self._producer.begin_transaction()
+            self._produce(self._topics.controller, 0, None, stopped, [])
+            self._producer.commit_transaction(STOPPED_WITHIN_S)
+        except KafkaException:
+            return False
+        return True
 
     def read(self, within_s: float) -> Iterator[Read]:
         """Yields the records that have arrived, in order within each partition; waits at most `within_s` for them."""
+        for record in self._arrived(within_s):
+            yield Read(record.offset() or 0, self._decoded(record))
+
+    def _begin_to_read(self) -> None:
+        """Nothing is known of the ends of the partitions that are assigned next."""
+        self._at_end.clear()
+        self._asked_s, self._read_to_end_of_s = 0.0, -BEHIND_S
+
+    def _raise_if_not_allowed(self, error: KafkaError) -> None:
+        if error.code() == KafkaError.TOPIC_AUTHORIZATION_FAILED:
+            right = f"Read on the topic {self._topics.controller}"
+            raise explained(error, "see which controller is in charge", right, self._bootstrap)
+
+    def _arrived(self, within_s: float, on_error: Callable[[KafkaError], None] = lambda _: None) -> Iterator[Message]:
         for record in self._consumer.consume(AT_ONCE, within_s):
             error = record.error()
             if error is None:
                 self._at_end.discard(record.topic() or "")
                 self._alive_s = time.monotonic()
-                yield Read(record.offset() or 0, self._decoded(record))
+                yield record
             elif error.code() == KafkaError._PARTITION_EOF:
                 self._at_end.add(record.topic() or "")
                 self._alive_s = time.monotonic()
+            else:
+                on_error(error)
 
     @property
     def has_read_services(self) -> bool:
@@ -189,15 +241,31 @@ class ControllerChannel:
             ask = partial(self._producer.list_topics, topic, timeout=ANSWER_WITHIN_S)
             self._until_done(ask, f"read how many partitions {topic} has", harmless=True)
 
-    def _end_of(self, topic: str) -> int:
-        ends: list[int] = []
+    @property
+    def _producer(self) -> Producer:
+        """Made when it is first needed: a standby has none."""
+        if self._made is None:
+            self._made = make_producer(
+                self._settings.kafka,
+                {
+                    "transactional.id": self._transactional_id,
+                    "transaction.timeout.ms": 30_000,
+                    "linger.ms": 0,
+                    "acks": "all",
+                },
+            )
+        return self._made
+
+    def _ends_of(self, topic: str) -> tuple[int, int]:
+        """The first offset of partition 0, and the one after its last."""
+        found: list[tuple[int, int]] = []
 
         def ask() -> None:
-            _, end = self._consumer.get_watermark_offsets(KafkaTopicPartition(topic, 0), ANSWER_WITHIN_S, cached=False)
-            ends.append(end)
+            place = KafkaTopicPartition(topic, 0)
+            found.append(self._consumer.get_watermark_offsets(place, ANSWER_WITHIN_S, cached=False))
 
         self._until_done(ask, f"read the end of {topic}", harmless=True)
-        return ends[-1]
+        return found[-1]
 
     def _decoded(self, record: Message) -> ProtocolMessage | Measurement | Undecodable:
         topic, partition, offset = record.topic() or "", record.partition() or 0, record.offset() or 0

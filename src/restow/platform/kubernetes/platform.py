@@ -38,7 +38,7 @@ from restow.platform.kubernetes.requests import Requests
 from restow.platform.kubernetes.retry import RETRY_FOR_S, retrying
 from restow.platform.kubernetes.status import deployment_status, pod_status
 from restow.platform.kubernetes.watching import QUEUE_SIZE, Watcher
-from restow.protocol.messages import ConsumerSettings
+from restow.protocol.messages import ConsumerSettings, PlatformIdentity
 from restow.settings import Settings
 
 log = logging.getLogger(__name__)
@@ -58,6 +58,7 @@ class KubernetesPlatform:
         """Raises InvalidInput or PlatformRefusal if the cluster can't be used."""
         self._settings, self._group = settings, settings.group.name
         self.at_once = settings.kubernetes.requests_at_once
+        self.identity: PlatformIdentity | None = None
         cluster = cluster_of(settings.kubernetes)
         self.namespace = settings.kubernetes.namespace or cluster.namespace
         self._digest = objects.digest(settings)

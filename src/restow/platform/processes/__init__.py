@@ -22,6 +22,8 @@ spawning.py      starts supervisors
 supervisors.py   the controller's side: writes desired state, starts supervisors, removes what is gone
 platform.py      `LocalProcesses`, the Platform for the controller
 location.py      finds the directory of a group's processes, relative to restow.toml
+identity.py      the platform's identity: the machine and the directory
+controllers.py   locks of controllers, by which the next one knows that a controller is dead
 roles.py         which controllers and monitors run, so that `restow down` can end them
 reloading.py     asks the controller to read the transforms' modules again, for `restow reload`
 ending.py        ends a whole group, for `restow down`

@@ -37,7 +37,7 @@ def need_linux() -> None:
 
 
 @cache
-def _boot() -> str:
+def boot_id() -> str:
     return (PROC / "sys/kernel/random/boot_id").read_text().strip()
 
 
@@ -53,7 +53,7 @@ def _fields(pid: int) -> list[str] | None:
 def process(pid: int) -> Process | None:
     """The living process that has this pid now."""
     fields = _fields(pid)
-    return Process(pid, int(fields[STARTED]), _boot()) if fields else None
+    return Process(pid, int(fields[STARTED]), boot_id()) if fields else None
 
 
 def this_process() -> Process:

@@ -20,6 +20,7 @@ from restow.platform.interface import (
     PlatformRefusal,
 )
 from restow.platform.processes.files import DesiredState
+from restow.platform.processes.identity import identity_of
 from restow.platform.processes.supervisors import LocalConsumer, Supervisors
 from restow.protocol.messages import ConsumerSettings
 
@@ -36,6 +37,7 @@ class LocalProcesses(OneByOne):
         self, group: str, directory: Path, command: CommandOf, grace_s: float, *, keep_volumes: bool = True
     ) -> None:
         self._supervisors = Supervisors(group, directory, keep_volumes)
+        self.identity = identity_of(directory)
         self._command = command
         self._grace_s = grace_s
         self._last = self._supervisors.consumers()
