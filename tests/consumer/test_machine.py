@@ -1,5 +1,7 @@
 """The consumer's machine, case by case: an event, and all effects that follow."""
 
+from dataclasses import replace
+
 import pytest
 from tests.support.consumer_machines import (
     A0,
@@ -24,6 +26,7 @@ from tests.support.consumer_machines import (
     stopped,
 )
 
+from restow.consumer import outgoing
 from restow.consumer.checkpoint import Checkpoint
 from restow.consumer.effects import ChangeAssignment, Effect, End, RunCycle, Save, Send
 from restow.consumer.events import (
@@ -38,8 +41,8 @@ from restow.consumer.events import (
     ReadySent,
     RefusedPartitions,
 )
-from restow.consumer.machine import begin
-from restow.model import SortedMapping
+from restow.consumer.machine import begin, step
+from restow.model import ConsumerId, SortedMapping
 from restow.protocol.messages import (
     RECOVER,
     ConsumerReady,
@@ -47,6 +50,7 @@ from restow.protocol.messages import (
     ConsumingRefused,
     Failure,
     Gap,
+    PlatformIdentity,
     StateQuery,
     StateQueryResponse,
     TopicService,
@@ -550,3 +554,14 @@ def test_an_event_that_was_not_requested_is_a_bug(fresh: World) -> None:
     with pytest.raises(AssertionError, match="no cycle was run"):
         fresh.happens(CycleEnded(NOTHING, NOTHING))
     assert fresh.happens(CommandRead(99, stop(2, A0))) == ()
+
+
+def test_it_says_where_it_runs_in_what_a_controller_learns_its_holdings_from() -> None:
+    platform = PlatformIdentity("processes-1", "host-a:/srv/restow-data")
+    state, (send,) = begin(ConsumerId(1), None, 5.0, platform=platform)
+    assert isinstance(send, Send)
+    assert isinstance(send.message, ConsumerReady)
+    assert send.message.platform == platform
+    state, _ = step(state, ReadySent(7))
+    query = replace(state, query=QueryRead(StateQuery(epoch=3, query=1), 0))
+    assert (outgoing.report(state, 1.0).platform, outgoing.response(query).platform) == (platform, platform)

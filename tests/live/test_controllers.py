@@ -2,6 +2,7 @@
 
 import os
 import signal
+import socket
 
 import pytest
 from confluent_kafka import TopicPartition as KafkaTopicPartition
@@ -9,6 +10,7 @@ from tests.support.live_groups import LiveGroup
 from tests.support.paths import ROOT
 
 from restow.kafka.clients import make_consumer
+from restow.platform.processes.ending import end_group
 
 CRASHING = ROOT / "tests" / "support" / "crashing_controller.py"
 POINTS = (
@@ -77,6 +79,32 @@ def test_a_second_controller_waits_until_the_first_ends_and_a_killed_one_is_succ
     assert third.wait(90) == 1
     assert f"-{forced.pid} has taken over this group" in group.controller_output(controller=2)
     group.settle(orders, consumers=1)
+    group.produce(orders)
+    group.audit()
+
+
+def test_a_second_controller_in_another_directory_starts_no_second_set_of_consumers(group: LiveGroup) -> None:
+    orders = group.topic("orders", 4)
+    group.produce(orders)
+    group.measure(dict.fromkeys(orders, 0.1))
+    first = group.start_controller()
+    group.settle(orders, consumers=1)
+    consumers, here, there = group.running(), group.processes, group.directory / "elsewhere"
+    group.processes = there
+    group.write_settings()
+    # A consumer that is short of CPU for a second or two is not silent.
+    group.config.write_text(group.config.read_text().replace("report_every_s = 0.5", "report_every_s = 4"))
+    group.start_controller()
+    group.eventually(lambda: "standby: " in group.controller_output())
+    first.terminate()
+    assert first.wait(90) == 0
+    group.eventually(lambda: f"this group has consumer 1 on {socket.gethostname()}:{here}" in group.controller_output())
+    group.eventually(lambda: len(group.events("SpeedsMeasured")) > 10)
+    assert group.stage() == "Synchronize"
+    assert group.running() == consumers
+    end_group(group.name, here, 10, lambda line: None)  # noqa: ARG005  nobody listens
+    group.settle(orders, consumers=1)
+    assert "consumers elsewhere: resolved" in group.controller_output()
     group.produce(orders)
     group.audit()
 

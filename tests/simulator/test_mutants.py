@@ -32,6 +32,8 @@ MUTANTS: list[Mutant] = [
     mutants.changed_code_counts_only_at_the_start,
     mutants.a_second_controller_does_not_wait,
     mutants.a_standby_counts_the_time_in_which_it_could_hear_nothing,
+    mutants.consumers_elsewhere_hold_nothing_up,
+    mutants.consumers_elsewhere_are_taken_for_ours,
 ]
 
 

@@ -20,6 +20,7 @@ from restow.settings import Settings
 
 if TYPE_CHECKING:
     from restow.consumer.pipeline import Pipeline, Plans
+    from restow.protocol.messages import PlatformIdentity
 
 log = logging.getLogger(__name__)
 
@@ -91,10 +92,22 @@ def run(args: argparse.Namespace) -> int:
         take(scratch_of(args.name, args.volume))  # the volume's lock keeps other processes of this consumer away
         pipeline = pipeline_of(settings, args, volume)
         try:
-            ConsumerProcess(settings, consumer, volume, pipeline, mailbox, health, stop.wait).run()
+            platform = platform_of(settings, args.volume)
+            ConsumerProcess(settings, consumer, volume, pipeline, mailbox, health, stop.wait, platform).run()
         finally:
             pipeline.close()
     return 0
+
+
+def platform_of(settings: Settings, volume: Path) -> "PlatformIdentity | None":
+    """Where it runs: the directory of the volumes on this machine, or what the controller wrote into the pod."""
+    if settings.group.platform == "kubernetes":
+        from restow.platform.kubernetes.names import platform_in
+
+        return platform_in(os.environ)
+    from restow.platform.processes.identity import identity_of
+
+    return identity_of(volume.absolute().parent)
 
 
 def pipeline_of(settings: Settings, args: argparse.Namespace, plans: "Plans") -> "Pipeline":

@@ -84,8 +84,8 @@ def add(commands: "Subparsers[argparse.ArgumentParser]") -> None:
     parser.add_argument(
         "--take-over",
         action="store_true",
-        help="take over at once from a controller that is in charge; it ends. For a person, not for a service that "
-        "restarts by itself",
+        help="take over at once from a controller that is in charge, which ends, and start consumers even if others of "
+        "this group run elsewhere. For a person, not for a service that restarts by itself",
     )
     parser.set_defaults(run=run)
 

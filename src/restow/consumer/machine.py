@@ -34,6 +34,7 @@ from restow.protocol.messages import (
     BrokenTransforms,
     Command,
     Offsets,
+    PlatformIdentity,
     StartConsumingCommand,
     StartFrom,
     StopConsumingCommand,
@@ -45,7 +46,11 @@ Step = tuple[State, tuple[Effect, ...]]
 
 
 def begin(
-    consumer: ConsumerId, checkpoint: Checkpoint | None, report_every_s: float, broken: BrokenTransforms = NONE_BROKEN
+    consumer: ConsumerId,
+    checkpoint: Checkpoint | None,
+    report_every_s: float,
+    broken: BrokenTransforms = NONE_BROKEN,
+    platform: PlatformIdentity | None = None,
 ) -> Step:
     """`checkpoint` is None if the volume has none that can be read."""
     checkpoint = checkpoint or Checkpoint(consumer)
@@ -54,6 +59,7 @@ def begin(
         consumer,
         report_every_s,
         checkpoint,
+        platform,
         epoch=checkpoint.epoch,
         positions=checkpoint.positions,
         topics=checkpoint.topics,

@@ -18,7 +18,13 @@ Stopped = SortedMapping[TopicPartition, int | None]
 
 def ready(state: State, broken: BrokenTransforms) -> ConsumerReady:
     return ConsumerReady(
-        state.consumer, state.checkpoint.clean, tuple(state.positions), state.definitions, known_versions(), broken
+        state.consumer,
+        state.checkpoint.clean,
+        tuple(state.positions),
+        state.definitions,
+        known_versions(),
+        broken,
+        platform=state.platform,
     )
 
 
@@ -43,6 +49,7 @@ def response(state: State) -> StateQueryResponse:
         state.positions,
         state.definitions,
         state.last_sequence,
+        platform=state.platform,
     )
 
 
@@ -62,6 +69,7 @@ def report(state: State, now_s: float) -> ConsumerReport:
         gaps=window.gaps,
         next_offsets=state.positions,
         failures=tuple(failure for failure in state.failures if failure.topic in state.topics),
+        platform=state.platform,
     )
 
 

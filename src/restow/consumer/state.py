@@ -9,7 +9,7 @@ from restow.consumer.commands import CommandBatch
 from restow.consumer.events import QueryRead
 from restow.consumer.report_window import ReportWindow
 from restow.model import ConsumerId, SortedMapping
-from restow.protocol.messages import Command, Digests, Failure, Offsets, TopicService
+from restow.protocol.messages import Command, Digests, Failure, Offsets, PlatformIdentity, TopicService
 
 
 class Activity(Enum):
@@ -27,6 +27,8 @@ class State:
     report_every_s: float
     checkpoint: Checkpoint
     """As it is on the volume."""
+    platform: PlatformIdentity | None = None
+    """Where it runs, for the controller; None if unknown."""
     activity: Activity = Activity.ANNOUNCING
     incarnation: int | None = None
     """None until our ConsumerReady has its offset."""

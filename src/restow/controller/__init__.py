@@ -14,6 +14,7 @@ reassign.py         plans the assignment, with the packer
 manage.py           works towards the plan, by Stop and Start commands
 reconcile.py        what each consumer holds, compared with the plan
 
+foreign.py          consumers of the group on another platform: none is started beside them
 consumer_events.py  messages of consumers
 failures.py         topics that consumers can't store
 platform_events.py  reports of the platform: up, failing, gone, refused

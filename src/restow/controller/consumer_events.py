@@ -9,7 +9,7 @@ from collections.abc import Mapping
 from dataclasses import replace
 from typing import assert_never
 
-from restow.controller import broken_code, failures, starts
+from restow.controller import broken_code, failures, foreign, starts
 from restow.controller.state import Pause, Sent, View
 from restow.controller.transition import Transition
 from restow.controller.transitions import Cause, Phase
@@ -28,6 +28,9 @@ from restow.text import counted
 
 
 def receive(transition: Transition, offset: int, message: FromConsumer) -> None:
+    if (platform := foreign.platform_of(transition.state, message)) is not None:
+        foreign.hear(transition, message.consumer, platform)
+        return
     view = transition.view(message.consumer)
     if view is None:
         return  # unknown; the platform's next list shows whether it belongs to the group

@@ -7,7 +7,15 @@ from dataclasses import dataclass, field
 from restow.model import ConsumerId, SortedMapping, Speeds, TopicPartition
 from restow.platform.interface import ConsumerFailing, ConsumerGone, ConsumerUp, Listed, PlatformAction
 from restow.protocol.measurement import Measurement
-from restow.protocol.messages import FromConsumer, ServiceUpdate
+from restow.protocol.messages import ADDED, FromConsumer, PlatformIdentity, ServiceUpdate
+
+
+@dataclass(frozen=True, slots=True)
+class ConsumerElsewhere:
+    """A consumer of this group that has reported from another platform."""
+
+    consumer: ConsumerId
+    platform: PlatformIdentity
 
 
 @dataclass(frozen=True, slots=True)
@@ -15,6 +23,12 @@ class TookOver:
     """This controller's ControllerStarted is on partition 0; everything it reads there from now on comes after it."""
 
     epoch: int
+    platform: PlatformIdentity | None = field(default=None, metadata=ADDED)
+    """Where this controller's consumers run; None if unknown."""
+    elsewhere: tuple[ConsumerElsewhere, ...] = field(default=(), metadata=ADDED)
+    """Consumers on other platforms that have reported shortly before."""
+    is_forced: bool = field(default=False, metadata=ADDED)
+    """Whether a person said `--take-over`: consumers on other platforms hold nothing up."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -6,7 +6,17 @@ effects.
 
 from typing import assert_never
 
-from restow.controller import manage, platform_events, reassign, roll, sentinel, services, synchronize, timeouts
+from restow.controller import (
+    foreign,
+    manage,
+    platform_events,
+    reassign,
+    roll,
+    sentinel,
+    services,
+    synchronize,
+    timeouts,
+)
 from restow.controller.consumer_events import receive
 from restow.controller.effects import Effect
 from restow.controller.events import (
@@ -35,9 +45,10 @@ def step(state: State, event: Event) -> tuple[State, tuple[Effect, ...]]:
     match event:
         case ClockTicked():
             timeouts.tick(transition, event)
+            foreign.tick(transition)
             sentinel.check_staleness(transition)
-        case TookOver(epoch):
-            synchronize.take_over(transition, epoch)
+        case TookOver():
+            synchronize.take_over(transition, event)
         case SpeedsMeasured():
             sentinel.measure(transition, event)
         case Received(heard):

@@ -20,6 +20,7 @@ from restow.protocol.messages import (
     ConsumerReport,
     ConsumerSettings,
     Offsets,
+    PlatformIdentity,
     StartConsumingCommand,
     TopicService,
 )
@@ -163,10 +164,27 @@ class Pause:
 
 
 @dataclass(frozen=True, slots=True)
+class ForeignConsumers:
+    """Consumers of this group that report from another platform."""
+
+    name: str
+    """The platform, in words."""
+    consumers: frozenset[ConsumerId]
+    heard_s: float
+    """When one of them was last heard, in listened seconds."""
+
+
+@dataclass(frozen=True, slots=True)
 class State:
     rules: Rules
     stage: Stage = Stage.SYNCHRONIZE
     epoch: int | None = None
+    platform: PlatformIdentity | None = None
+    """Where this controller's consumers run; None if unknown."""
+    is_forced: bool = False
+    """A person said `--take-over`: consumers on other platforms hold nothing up."""
+    foreign: SortedMapping[str, ForeignConsumers] = field(default_factory=SortedMapping)
+    """Consumers on other platforms that have reported lately, by the platform's id."""
     now_s: float | None = None
     listened_s: float = 0.0
     """Seconds in which messages could reach this controller. Timeouts count them, so that an outage of the brokers, or

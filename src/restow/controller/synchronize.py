@@ -3,9 +3,14 @@
 Every consumer that the platform lists gets a query; its messages before the answer are ignored. A consumer that starts
 in the meantime reports the same with its ConsumerReady, and obeys no earlier command. Later lists are compared with
 what is known, and a consumer that is unknown (a former controller's last request) is queried in the same way.
+
+While consumers of the group report from another platform (foreign.py), it does not end: no second set of consumers
+reads beside the first.
 """
 
+from restow.controller import foreign
 from restow.controller.effects import ListConsumers
+from restow.controller.events import TookOver
 from restow.controller.platform_events import gone
 from restow.controller.state import State
 from restow.controller.transition import Transition
@@ -13,9 +18,13 @@ from restow.controller.transitions import Phase
 from restow.platform.interface import Listed
 
 
-def take_over(transition: Transition, epoch: int) -> None:
+def take_over(transition: Transition, event: TookOver) -> None:
     assert transition.state.epoch is None, "a controller takes over once"
-    transition.set(epoch=epoch, listed_s=transition.state.time_s)
+    transition.set(
+        epoch=event.epoch, platform=event.platform, is_forced=event.is_forced, listed_s=transition.state.time_s
+    )
+    for seen in event.elsewhere:
+        foreign.hear(transition, seen.consumer, seen.platform)
     transition.do(ListConsumers())
 
 
@@ -47,4 +56,4 @@ def _learn_settings(transition: Transition, listed: Listed) -> None:
 def is_done(state: State) -> bool:
     waiting = (Phase.ASKED, Phase.RESTARTED)
     unanswered = (v for v in state.consumers.values() if v.phase in waiting and not v.has_reported_holdings)
-    return state.listed and next(unanswered, None) is None
+    return state.listed and next(unanswered, None) is None and not foreign.must_wait(state)

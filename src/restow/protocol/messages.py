@@ -318,6 +318,8 @@ class ConsumerReady:
     """The highest version of each message that it can read."""
     broken: BrokenTransforms = field(default_factory=SortedMapping, metadata=ADDED)
     """The transforms of restow.toml that it can't run, each with the error."""
+    platform: PlatformIdentity | None = field(default=None, metadata=ADDED)
+    """Where the consumer runs: a controller on another platform starts none beside it."""
 
     def __post_init__(self) -> None:
         checks.at_least(FIRST_CONSUMER, consumer=self.consumer)
@@ -356,6 +358,8 @@ class StateQueryResponse:
     """The digest of the definition that it runs, for each topic among the partitions."""
     last_sequence: int
     """The last command of this epoch that it applied; 0 if none."""
+    platform: PlatformIdentity | None = field(default=None, metadata=ADDED)
+    """Where the consumer runs: a controller on another platform starts none beside it."""
 
     def __post_init__(self) -> None:
         checks.at_least(FIRST_CONSUMER, consumer=self.consumer)
@@ -428,6 +432,8 @@ class ConsumerReport:
     """The topics that it can't store now."""
     next_offsets: Offsets = field(default=NO_OFFSETS, metadata=ADDED)
     """The next offset of each partition that it holds: all records before it are stored."""
+    platform: PlatformIdentity | None = field(default=None, metadata=ADDED)
+    """Where the consumer runs: a controller on another platform starts none beside it."""
 
     def __post_init__(self) -> None:
         checks.at_least(FIRST_CONSUMER, consumer=self.consumer)

@@ -91,9 +91,9 @@ def encode(
     return tuple((name, text.encode(errors="replace")) for name, text in headers), as_json(value)
 
 
-def type_in(headers: Headers) -> str | None:
-    """The type of a message, by its headers alone; None if they don't have it, as in records written by hand."""
-    value = next((value for name, value in headers or () if name == TAG), None)
+def header_in(headers: Headers, wanted: str) -> str | None:
+    """The value of one header; None if it is missing, as in records written by hand. It decodes nothing else."""
+    value = next((value for name, value in headers or () if name == wanted), None)
     return value.decode(errors="replace") if isinstance(value, bytes) else None
 
 

@@ -31,6 +31,7 @@ from restow.protocol.messages import (
     ConsumerReady,
     ConsumingRefused,
     FromConsumer,
+    PlatformIdentity,
     StartConsumingEvent,
     StopConsumingEvent,
 )
@@ -63,8 +64,9 @@ class ConsumerProcess:
         mailbox: Mailbox,
         health: Health,
         wait_for_stop: WaitForStop,
+        platform: PlatformIdentity | None = None,
     ) -> None:
-        self._settings, self._consumer = settings, consumer
+        self._settings, self._consumer, self._platform = settings, consumer, platform
         self._volume, self._pipeline, self._mailbox = volume, pipeline, mailbox
         self._health, self._wait_for_stop = health, wait_for_stop
         self._outages = Outages(self._pause)
@@ -93,7 +95,7 @@ class ConsumerProcess:
     def _begin(self, checkpoint: Checkpoint | None, broken: BrokenTransforms) -> tuple[Effect, ...]:
         """Called once more when the transforms have been tried, which takes a session of Spark."""
         every_s = self._settings.consumer.report_every_s
-        self._state, effects = begin(self._consumer, checkpoint, every_s, broken)
+        self._state, effects = begin(self._consumer, checkpoint, every_s, broken, self._platform)
         if self._end_requested_s is not None:
             self._step(EndRequested())
         return effects

@@ -22,6 +22,7 @@ from restow.controller.effects import Effect, ListConsumers, Moved, Noted, NoteK
 from restow.controller.events import (
     ClockTicked,
     CodeChanged,
+    ConsumerElsewhere,
     ConsumersListed,
     Event,
     Heard,
@@ -31,6 +32,7 @@ from restow.controller.events import (
     SpeedsMeasured,
     TookOver,
 )
+from restow.controller.foreign import REPORTS_MISSED
 from restow.controller.journal import Journal
 from restow.controller.machine import begin, step
 from restow.controller.standby import ALIVE_EVERY_S, Standby
@@ -153,7 +155,7 @@ class ControllerProcess:
                 self._make_topics()
                 cause = TAKE_OVER if take_over else self._wait_for_charge()
                 if cause is not None:
-                    self._take_over(cause)
+                    self._take_over(cause, take_over)
                     self._control()
                     self._say_stopped()
             except StopRequested:
@@ -176,15 +178,26 @@ class ControllerProcess:
         where, name = standby.lock
         return where == platform.id and self._lock.is_free(name)
 
-    def _take_over(self, cause: str) -> None:
-        lock = None if self._lock is None else self._lock.name
+    def _take_over(self, cause: str, is_forced: bool) -> None:
+        lock, platform = None if self._lock is None else self._lock.name, self._platform.identity
+        elsewhere = self._elsewhere()
         with waiting(f"the brokers at {self._settings.kafka.bootstrap}"):
-            self._epoch = self._channel.take_over(ControllerStarted(self._name, self._platform.identity, lock))
+            self._epoch = self._channel.take_over(ControllerStarted(self._name, platform, lock))
         self._sign_due_s = time.monotonic() + ALIVE_EVERY_S
-        self._waiting.append(TookOver(self._epoch))
+        self._waiting.append(TookOver(self._epoch, platform, elsewhere, is_forced))
         log.info("took over group %s: %s", self._settings.group.name, cause)
         if self._lock is not None:
             self._lock.remove_free()
+
+    def _elsewhere(self) -> tuple[ConsumerElsewhere, ...]:
+        """The consumers that reported from other platforms while this controller waited or looked."""
+        here = self._platform.identity
+        within_s = REPORTS_MISSED * self._settings.consumer.report_every_s
+        return tuple(
+            ConsumerElsewhere(report.consumer, report.platform)
+            for report in self._channel.reporting(within_s)
+            if here is not None and report.platform is not None and report.platform.id != here.id
+        )
 
     def _control(self) -> None:
         if self._code is not None:

@@ -56,8 +56,9 @@ class Runaway(Exception):
 
 
 class OneReader:
-    """Two consumers are excused: one that was given up by forced handover, because its table refuses its writes; and
-    one that the platform has reported gone, because then the platform was wrong."""
+    """Three consumers are excused: one that was given up by forced handover, because its table refuses its writes; one
+    that the platform has reported gone, because then the platform was wrong; and one that hung where the group was
+    before it moved, and counts as ended."""
 
     def __init__(self, report: Report) -> None:
         self._report = report
@@ -96,6 +97,8 @@ class OneReader:
             self._given_up.discard((process.number, partition))
 
     def _is_excused(self, process: "ConsumerProcess", partition: TopicPartition) -> bool:
+        if process.is_foreign and process.has_seemed_ended:
+            return True
         return process.is_disowned or (process.number, partition) in self._given_up
 
 

@@ -25,6 +25,7 @@ from restow.consumer.events import (
     RefusedPartitions,
 )
 from restow.consumer.state import State
+from restow.controller.foreign import REPORTS_MISSED
 from restow.model import ConsumerId, SortedMapping, TopicPartition
 from restow.protocol.messages import (
     BrokenTransforms,
@@ -38,6 +39,7 @@ from restow.protocol.messages import (
     TopicService,
 )
 from restow.simulator.data import RECORD_BYTES
+from restow.simulator.platform import SimulatedPlatform
 from restow.simulator.processes import SimulatedProcess
 from restow.simulator.topics import Topic, TopicReader
 
@@ -71,9 +73,18 @@ class PendingRange:
 
 class ConsumerProcess(SimulatedProcess):
     def __init__(
-        self, world: "World", number: ConsumerId, volume: Volume, settings: ConsumerSettings, rng: random.Random
+        self,
+        world: "World",
+        number: ConsumerId,
+        volume: Volume,
+        settings: ConsumerSettings,
+        rng: random.Random,
+        platform: SimulatedPlatform | None = None,
     ) -> None:
         super().__init__(world, rng)
+        self.platform = platform or world.platform
+        self._sent_s = self.now_s
+        self._was_silent = False
         self.number, self.volume, self.settings = number, volume, settings
         self.code = ""
         """What was on disk when it began; empty before."""
@@ -112,9 +123,22 @@ class ConsumerProcess(SimulatedProcess):
         if self.code.startswith(BROKEN_CODE):
             named = {service.transform for service in self.world.rules.consume.values() if service.transform}
             self.broken = SortedMapping(dict.fromkeys(sorted(named), f"{self.code} can't be imported"))
-        self.state, effects = machine.begin(self.number, self.volume.saved, settings.report_every_s, self.broken)
+        self.state, effects = machine.begin(
+            self.number, self.volume.saved, settings.report_every_s, self.broken, self.platform.identity
+        )
         self._effects.extend(effects)
         self._go_on()
+
+    @property
+    def is_foreign(self) -> bool:
+        """It runs where the group was before it moved."""
+        return self.platform is not self.world.platform
+
+    @property
+    def has_seemed_ended(self) -> bool:
+        """It hangs, or has once sent nothing for so long that a controller on another platform took it for ended."""
+        silent_after_s = REPORTS_MISSED * self.world.scenario.consumer.report_every_s
+        return self._was_silent or self.is_frozen or self.now_s - self._sent_s >= silent_after_s
 
     # Its end.
 
@@ -136,7 +160,7 @@ class ConsumerProcess(SimulatedProcess):
                 self.queries.close()
             for partition in sorted(self.positions):
                 self._release(partition)
-            self.world.platform.exited(self)
+            self.platform.exited(self)
 
     def exit(self) -> None:
         self.die()
@@ -169,6 +193,7 @@ class ConsumerProcess(SimulatedProcess):
         match effect:
             case Send(message):
                 offset = self.world.kafka.append(Topic.CONTROLLER, 0, self.world.wire.seal(message))
+                self._was_silent, self._sent_s = self.has_seemed_ended, self.now_s
                 self.world.trace("send", self.number, message)
                 if isinstance(message, ConsumerReady):
                     self.incarnation = offset

@@ -18,6 +18,7 @@ from restow.controller.effects import Effect, ListConsumers, Moved, Send
 from restow.controller.events import (
     ClockTicked,
     CodeChanged,
+    ConsumerElsewhere,
     ConsumersListed,
     Event,
     Heard,
@@ -26,17 +27,21 @@ from restow.controller.events import (
     ServiceChanged,
     TookOver,
 )
+from restow.controller.foreign import REPORTS_MISSED
 from restow.controller.standby import ALIVE_EVERY_S, Standby
 from restow.controller.transitions import Stage
 from restow.model import ConsumerId
 from restow.platform.interface import CreateConsumer, DeleteConsumer, PlatformRequest, RestartConsumer
 from restow.protocol.messages import (
+    ConsumerReady,
+    ConsumerReport,
     ControllerAlive,
     ControllerStarted,
     ControllerStopped,
     FromConsumer,
     OfController,
     PlatformChangeIntended,
+    PlatformIdentity,
     ServiceUpdate,
     StartConsumingCommand,
     StateQuery,
@@ -81,6 +86,8 @@ class ControllerProcess(SimulatedProcess):
         self._due_s: float | None = None
         self._last_s = -LOOP_S
         self._sign_due_s = 0.0
+        self._reports: dict[tuple[ConsumerId, PlatformIdentity], float] = {}
+        """When a standby has last read a report of each consumer."""
 
     def begin(self) -> None:
         """Looks for a controller in charge before it fences anybody."""
@@ -103,6 +110,8 @@ class ControllerProcess(SimulatedProcess):
             sign = self.world.open(Topic.CONTROLLER, 0, offset, record)
             if isinstance(sign, OfController):
                 self.standby = self.standby.heard(sign)
+            elif isinstance(sign, ConsumerReady | ConsumerReport) and sign.platform is not None:
+                self._reports[sign.consumer, sign.platform] = now_s
         self.standby = self.standby.ticked(now_s, kafka.is_up and not self.signs.is_behind(now_s, BEHIND_S))
         if kafka.is_up and (self.is_forced or self.standby.cause(self._is_dead()) is not None):
             self._take_over()
@@ -142,9 +151,17 @@ class ControllerProcess(SimulatedProcess):
         self._feed(ClockTicked(self.now_s))
         self._feed(CodeChanged(self.world.code))
         self._read_services()  # before the first decision
-        self._feed(TookOver(self.epoch))
+        self._feed(TookOver(self.epoch, self.platform.identity, self._elsewhere(), self.is_forced))
         self._go_on()
         self._wake(self.now_s)
+
+    def _elsewhere(self) -> tuple[ConsumerElsewhere, ...]:
+        since_s = self.now_s - REPORTS_MISSED * self.world.scenario.consumer.report_every_s
+        return tuple(
+            ConsumerElsewhere(consumer, platform)
+            for (consumer, platform), read_s in self._reports.items()
+            if read_s >= since_s and platform.id != self.platform.identity.id
+        )
 
     def readers(self) -> list[TopicReader]:
         return [self.commands, self.services, self.speeds] if hasattr(self, "commands") else []

@@ -78,6 +78,7 @@ class Fault(StrEnum):
     UNDECODABLE = "undecodable records are on the topics"
     OTHER_GROUP = "another group uses the same topics"
     SIGTERM = "a consumer gets SIGTERM from outside"
+    MOVED = "the group's controller is started elsewhere while its consumers run"
 
 
 class Faults:
@@ -124,7 +125,8 @@ class Faults:
 
     def _consumer(self) -> ConsumerProcess | None:
         running = [process for process in self.world.processes if process.is_alive and not process.is_disowned]
-        running = [process for process in running if process.number in self.world.platform.pods]
+        pods = self.world.platform.pods
+        running = [process for process in running if process.number in pods and not process.is_foreign]
         return self.rng.choice(running) if running else None
 
     def _topic(self) -> str | None:
@@ -233,7 +235,8 @@ class Faults:
 
         def replace_it() -> None:
             controller.freeze(until_s)
-            self.world.start_controller(is_forced)
+            has_moved = self.world.former is not None and self.world.former.pods
+            self.world.start_controller(is_forced and not has_moved)
 
         controller.inject(replace_it, self._steps())
         return True
@@ -323,6 +326,14 @@ class Faults:
         if process is None:
             return False
         process.terminate()
+        return True
+
+    def _moved(self) -> bool:
+        """A copied restow.toml. After a while a person notices, and ends the first set of consumers."""
+        if self.world.former is not None and self.world.former.pods:
+            return False
+        former = self.world.move()
+        self._later(self._until(20, 120), former.end_all)
         return True
 
     # The platform.

@@ -150,6 +150,12 @@ class SimulatedPlatform:
             process.die()
         self._gone(pod)
 
+    def end_all(self) -> None:
+        """A person ends all consumers."""
+        self.refuses_until_s = 0.0
+        for consumer in sorted(self.pods):
+            self.delete(consumer)
+
     def disown(self, consumer: ConsumerId) -> Runnable | None:
         """Reports a consumer gone that still runs. Returns its process."""
         pod = self.pods[consumer]

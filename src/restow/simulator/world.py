@@ -11,7 +11,7 @@ from typing import Final
 
 from restow.controller.state import Rules
 from restow.model import ConsumerId, TopicPartition
-from restow.protocol.messages import ConsumerSettings, Message, ServiceUpdate, TopicService
+from restow.protocol.messages import ConsumerSettings, Message, PlatformIdentity, ServiceUpdate, TopicService
 from restow.simulator.agenda import Agenda
 from restow.simulator.checkers import Runaway, Watch
 from restow.simulator.consumer import ConsumerProcess, Volume
@@ -21,7 +21,7 @@ from restow.simulator.data import Data
 from restow.simulator.faults import Faults
 from restow.simulator.measures import SAMPLE_S, Measures
 from restow.simulator.monitor import MonitorProcess
-from restow.simulator.platform import SimulatedPlatform
+from restow.simulator.platform import FIRST_PLATFORM, SimulatedPlatform
 from restow.simulator.scenario import Scenario
 from restow.simulator.sinks import Sinks
 from restow.simulator.topics import Kafka, Topic
@@ -61,13 +61,14 @@ class World:
         self.coverage = Coverage()
         self.violations: list[str] = []
         self.watch = Watch(self)
-        self.volumes: dict[ConsumerId, Volume] = {}
         self.processes: list[ConsumerProcess] = []
         self.disowned: list[ConsumerProcess] = []
         """Processes that the platform has reported gone while they still ran."""
-        self.platform = SimulatedPlatform(
-            self.agenda, scenario.random("platform"), self._spawn, self._remove_volume, scenario.consumer.grace_s
-        )
+        self.volumes: dict[ConsumerId, Volume] = {}
+        """Those of the present platform."""
+        self.platform = self._new_platform(FIRST_PLATFORM)
+        self.former: SimulatedPlatform | None = None
+        """The platform before the last move. Its consumers run until a person ends them."""
         self.services: dict[str, TopicService | None] = dict(scenario.rules.consume)
         """The definition of each topic, as last published; None if it is not consumed."""
         self.settings = scenario.consumer.settings
@@ -130,15 +131,49 @@ class World:
         self.monitor = MonitorProcess(self, self.scenario.random(f"monitor/{self._started}"))
         self.agenda.after(self._rng.uniform(1, 30), self.monitor.begin)
 
-    def _remove_volume(self, number: ConsumerId) -> None:
-        """A process that still runs keeps its own copy, which no other process sees."""
-        self.volumes.pop(number, None)
-
-    def _spawn(self, number: ConsumerId, settings: ConsumerSettings) -> ConsumerProcess:
+    def move(self) -> SimulatedPlatform:
+        """The group's controllers are ended, and their successors run on another platform. The consumers of the former
+        one run on. Returns it."""
+        self.former = self.platform
         self._started += 1
-        volume = self.volumes.setdefault(number, Volume())
+        self.platform = self._new_platform(PlatformIdentity(f"simulated-{self._started}", "another platform"))
+        for controller in self.controllers:
+            controller.die()
+        return self.former
+
+    def _new_platform(self, identity: PlatformIdentity) -> SimulatedPlatform:
+        volumes: dict[ConsumerId, Volume] = {}
+        purpose = "platform" if identity is FIRST_PLATFORM else identity.id
+
+        def spawn(number: ConsumerId, settings: ConsumerSettings) -> ConsumerProcess:
+            return self._spawn(platform, volumes, number, settings)
+
+        def remove_volume(number: ConsumerId) -> None:
+            """A process that still runs keeps its own copy, which no other process sees."""
+            volumes.pop(number, None)
+
+        platform = SimulatedPlatform(
+            self.agenda,
+            self.scenario.random(purpose),
+            spawn,
+            remove_volume,
+            self.scenario.consumer.grace_s,
+            identity=identity,
+        )
+        self.volumes = volumes
+        return platform
+
+    def _spawn(
+        self,
+        platform: SimulatedPlatform,
+        volumes: dict[ConsumerId, Volume],
+        number: ConsumerId,
+        settings: ConsumerSettings,
+    ) -> ConsumerProcess:
+        self._started += 1
+        volume = volumes.setdefault(number, Volume())
         rng = self.scenario.random(f"consumer/{self._started}")
-        process = ConsumerProcess(self, number, volume, settings, rng)
+        process = ConsumerProcess(self, number, volume, settings, rng, platform)
         self.processes = [process for process in self.processes if process.is_alive]
         self.processes.append(process)
         return process

@@ -10,7 +10,7 @@ from restow.consumer.answers import AppliedBatch
 from restow.consumer.commands import merge_commands
 from restow.consumer.events import CommandRead
 from restow.consumer.state import State as ConsumerState
-from restow.controller import broken_code, failures, manage, roll, sentinel, starts, synchronize
+from restow.controller import broken_code, failures, foreign, manage, roll, sentinel, starts, synchronize
 from restow.controller import machine as controller
 from restow.controller.effects import Effect, Send
 from restow.controller.events import Event, SpeedsMeasured
@@ -182,3 +182,11 @@ def a_standby_counts_the_time_in_which_it_could_hear_nothing(patch: pytest.Monke
         return replace(standby, now_s=now_s, silent_s=standby.silent_s + passed_s, has_looked=True)
 
     patch.setattr(Standby, "ticked", ticked)
+
+
+def consumers_elsewhere_hold_nothing_up(patch: pytest.MonkeyPatch) -> None:
+    patch.setattr(foreign, "must_wait", lambda _: False)
+
+
+def consumers_elsewhere_are_taken_for_ours(patch: pytest.MonkeyPatch) -> None:
+    patch.setattr(foreign, "platform_of", lambda *_: None)

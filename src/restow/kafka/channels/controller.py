@@ -27,10 +27,19 @@ from restow.kafka.clients import make_consumer, make_producer
 from restow.kafka.errors import cause, explained
 from restow.model import ConsumerId
 from restow.protocol.channels import CONTROLLER, SERVICE, decode_measurement, decode_on
+from restow.protocol.codec import TAG
 from restow.protocol.measurement import Measurement
-from restow.protocol.messages import Command, ControllerStarted, ControllerStopped, OfController, StateQuery
+from restow.protocol.messages import (
+    Command,
+    ConsumerReady,
+    ConsumerReport,
+    ControllerStarted,
+    ControllerStopped,
+    OfController,
+    StateQuery,
+)
 from restow.protocol.messages import Message as ProtocolMessage
-from restow.protocol.records import Undecodable, encode, key_of, type_in
+from restow.protocol.records import SENDER, Undecodable, encode, header_in, key_of
 from restow.settings import Settings
 
 log = logging.getLogger(__name__)
@@ -47,6 +56,7 @@ have reported for long without one; then it waits, as it does for a controller t
 STOPPED_WITHIN_S: Final = 5.0
 """How long a controller that ends waits for brokers that don't answer."""
 SIGNS: Final = frozenset(kind.__name__ for kind in get_args(OfController))
+REPORTS: Final = frozenset([ConsumerReady.__name__, ConsumerReport.__name__])
 BACKOFF: Final = Backoff(first_s=0.2, longest_s=5.0)
 FENCED: Final = frozenset(
     [
@@ -99,6 +109,8 @@ class ControllerChannel:
             },
         )
         self._at_end: set[str] = set()
+        self._reports: dict[str, tuple[float, Message]] = {}
+        """The last report that a standby has read of each process, by its sender, and when it was read."""
         self._alive_s = 0.0
         self._asked_s, self._end = 0.0, 0
         """When the brokers were last asked for the end of partition 0, and their answer."""
@@ -125,15 +137,24 @@ class ControllerChannel:
 
     def signs(self, within_s: float) -> list[OfController]:
         """The records of controllers that have arrived since `watch`, in order; waits at most `within_s` for them. The
-        many records of consumers are skipped by their headers. Raises NotAllowed if it may not read the topic: it would
-        wait for ever."""
+        many records of consumers are not decoded; the last one of each process is kept for `reporting`. Raises
+        NotAllowed if it may not read the topic: it would wait for ever."""
         found = []
         for record in self._arrived(within_s, self._raise_if_not_allowed):
             headers: Any = record.headers()
-            if type_in(headers) in SIGNS:
+            kind = header_in(headers, TAG)
+            if kind in SIGNS:
                 sign = self._decoded(record)
                 found += [sign] if isinstance(sign, OfController) else []
+            elif kind in REPORTS and (sender := header_in(headers, SENDER)) is not None:
+                self._reports[sender] = (time.monotonic(), record)
         return found
+
+    def reporting(self, within_s: float) -> list[ConsumerReady | ConsumerReport]:
+        """The last message of each consumer's process that this standby has read in the last seconds."""
+        since_s = time.monotonic() - within_s
+        read = (self._decoded(record) for read_s, record in self._reports.values() if read_s >= since_s)
+        return [message for message in read if isinstance(message, ConsumerReady | ConsumerReport)]
 
     def take_over(self, started: ControllerStarted | None = None) -> int:
         """Fences every older controller of the group and returns the epoch. Raises RestowError."""

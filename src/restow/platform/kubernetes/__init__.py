@@ -18,6 +18,7 @@ fragments.py         merges [kubernetes.pod], the user's own pod settings (pure)
 pods.py              the pod of a consumer (pure)
 objects.py           its Deployment and its volume claim (pure)
 credentials.py       which cluster, and with which credentials
+identity.py          the platform's identity: the cluster and the namespace
 api.py               all requests and watches, and their errors
 retry.py             which errors are retried, when, and for how long
 inventory.py         reads which objects exist of which consumers

@@ -3,9 +3,11 @@
 The platform and the printed manifests both take them from here.
 """
 
+from collections.abc import Mapping
 from typing import Final
 
 from restow.model import ConsumerId
+from restow.protocol.messages import PlatformIdentity
 from restow.settings import Settings
 
 GROUP: Final = "restow/group"
@@ -31,6 +33,20 @@ CONFIG: Final = "/etc/restow"
 VOLUME: Final = "/var/lib/restow"
 SCRATCH: Final = "/tmp"
 SIGNS: Final = "/run/restow"
+
+
+PLATFORM: Final = "RESTOW_PLATFORM"
+"""Variable of a consumer: the identity of its platform, its id and its name."""
+
+
+def platform_variable(identity: PlatformIdentity) -> str:
+    return f"{identity.id} {identity.name}"
+
+
+def platform_in(environment: Mapping[str, str]) -> PlatformIdentity | None:
+    """Returns None in a pod of an older version."""
+    key, _, name = environment.get(PLATFORM, "").partition(" ")
+    return PlatformIdentity(key, name) if key else None
 
 
 def common_labels(group: str, component: str) -> dict[str, str]:

@@ -7,7 +7,7 @@ import hashlib
 import json
 
 from lightkube.models.apps_v1 import DeploymentSpec, DeploymentStrategy
-from lightkube.models.core_v1 import PersistentVolumeClaimSpec, VolumeResourceRequirements
+from lightkube.models.core_v1 import EnvVar, PersistentVolumeClaimSpec, VolumeResourceRequirements
 from lightkube.models.meta_v1 import LabelSelector, ObjectMeta
 from lightkube.resources.apps_v1 import Deployment
 from lightkube.resources.core_v1 import PersistentVolumeClaim
@@ -15,19 +15,33 @@ from lightkube.resources.core_v1 import PersistentVolumeClaim
 from restow.model import ConsumerId
 from restow.platform.kubernetes import names
 from restow.platform.kubernetes.pods import pod_template
-from restow.protocol.messages import ConsumerSettings
+from restow.protocol.messages import ConsumerSettings, PlatformIdentity
 from restow.settings import Kubernetes, Settings
 
 
 def deployment(
-    settings: Settings, consumer: ConsumerId, wanted: ConsumerSettings, creation: str, restarted: str
+    settings: Settings,
+    consumer: ConsumerId,
+    wanted: ConsumerSettings,
+    creation: str,
+    restarted: str,
+    platform: PlatformIdentity | None = None,
 ) -> Deployment:
-    """`creation` stays the same through restarts; `restarted` is new for each."""
+    """`creation` stays the same through restarts; `restarted` is new for each. `platform` is what the consumer reports
+    as its own; it is no pod setting, so that `digest` leaves it out."""
     group = settings.group.name
     selected = {names.GROUP: group, names.CONSUMER: str(consumer), names.CREATION: creation}
     labels = {**_labels(group, consumer), names.CREATION: creation}
     template = pod_template(settings, consumer, wanted)
     assert template.metadata is not None
+    assert template.spec is not None
+    if platform is not None:
+        [container] = [each for each in template.spec.containers if each.name == names.CONTAINER]
+        value = names.platform_variable(platform).replace("$", "$$")  # Kubernetes reads $(NAME) as a reference
+        container.env = [
+            *(each for each in container.env or [] if each.name != names.PLATFORM),
+            EnvVar(names.PLATFORM, value),
+        ]
     template.metadata.labels = {**(template.metadata.labels or {}), **labels}
     template.metadata.annotations = {**(template.metadata.annotations or {}), names.RESTARTED: restarted}
     return Deployment(

@@ -33,12 +33,13 @@ from restow.platform.kubernetes import names, objects
 from restow.platform.kubernetes.api import Api, ApiError, Rejected, metadata_of
 from restow.platform.kubernetes.change_tracker import ChangeTracker, ConfirmedGone, Created, Creation, Observation
 from restow.platform.kubernetes.credentials import cluster_of
+from restow.platform.kubernetes.identity import identity_of
 from restow.platform.kubernetes.inventory import ConsumerObjects, Inventory, selector
 from restow.platform.kubernetes.requests import Requests
 from restow.platform.kubernetes.retry import RETRY_FOR_S, retrying
 from restow.platform.kubernetes.status import deployment_status, pod_status
 from restow.platform.kubernetes.watching import QUEUE_SIZE, Watcher
-from restow.protocol.messages import ConsumerSettings, PlatformIdentity
+from restow.protocol.messages import ConsumerSettings
 from restow.settings import Settings
 
 log = logging.getLogger(__name__)
@@ -58,9 +59,9 @@ class KubernetesPlatform:
         """Raises InvalidInput or PlatformRefusal if the cluster can't be used."""
         self._settings, self._group = settings, settings.group.name
         self.at_once = settings.kubernetes.requests_at_once
-        self.identity: PlatformIdentity | None = None
         cluster = cluster_of(settings.kubernetes)
         self.namespace = settings.kubernetes.namespace or cluster.namespace
+        self.identity = identity_of(cluster, self.namespace)
         self._digest = objects.digest(settings)
         self._observations: queue.Queue[Observation] = queue.Queue(QUEUE_SIZE)
         self._confirming: Future[tuple[Creation, ...]] | None = None
@@ -70,7 +71,7 @@ class KubernetesPlatform:
         except ApiError as error:
             raise InvalidInput(str(error)) from None
         self._inventory = Inventory(self._api, self._group)
-        self._requests = Requests(settings, self._api)
+        self._requests = Requests(settings, self._api, self.identity)
         self._request_pool = ThreadPoolExecutor(self.at_once, "request")
         self._background = ThreadPoolExecutor(1, "inventory")
         labels = selector(self._group)

@@ -20,13 +20,14 @@ from restow.platform.kubernetes.change_tracker import Creation
 from restow.platform.kubernetes.inventory import ConsumerObjects, Inventory, label_of
 from restow.platform.kubernetes.names import CREATION, consumer_name
 from restow.platform.kubernetes.retry import CONFLICT, NOT_FOUND, retrying
-from restow.protocol.messages import ConsumerSettings
+from restow.protocol.messages import ConsumerSettings, PlatformIdentity
 from restow.settings import Settings
 
 
 class Requests:
-    def __init__(self, settings: Settings, api: Api) -> None:
+    def __init__(self, settings: Settings, api: Api, platform: PlatformIdentity) -> None:
         self._settings, self._api, self._group = settings, api, settings.group.name
+        self._platform = platform
         self._inventory = Inventory(api, self._group)
 
     def carry_out(self, request: PlatformRequest, existing: ConsumerObjects, until_s: float) -> Creation | None:
@@ -53,7 +54,7 @@ class Requests:
         if existing.leaving:
             raise PlatformRefusal(f"consumer {consumer} is still leaving: {', '.join(existing.leaving)}")
         creation, restarted = uuid.uuid4().hex, uuid.uuid4().hex
-        deployment = objects.deployment(self._settings, consumer, settings, creation, restarted)
+        deployment = objects.deployment(self._settings, consumer, settings, creation, restarted, self._platform)
         if existing.claim is None:
             self._create_claim(consumer, until_s)
         try:
@@ -92,7 +93,9 @@ class Requests:
                 leaving = ", ".join(existing.leaving)
                 why = f"it is leaving: {leaving}" if leaving else "it doesn't exist; create it"
                 raise PlatformRefusal(f"consumer {consumer} can't be restarted: {why}")
-            new = objects.deployment(self._settings, consumer, settings, label_of(old, CREATION), restarted)
+            new = objects.deployment(
+                self._settings, consumer, settings, label_of(old, CREATION), restarted, self._platform
+            )
             try:
                 retrying(partial(self._api.replace, _in_place_of(old, new)), until_s)
             except Rejected as rejected:
