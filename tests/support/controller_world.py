@@ -13,7 +13,7 @@ from dataclasses import dataclass, field
 from tests.support.controller_driver import RULES
 
 from restow.controller.effects import ListConsumers, Moved, Send
-from restow.controller.event_log import entry, header
+from restow.controller.event_log import EntryWriter, header
 from restow.controller.events import (
     ClockTicked,
     ConsumersListed,
@@ -120,6 +120,7 @@ class World:
         self.state: State = begin(self.rules)
         self.past += self.log
         self.log = [header(self.state)]
+        self._entries = EntryWriter(self.state.stage)
         self.commands: dict[tuple[ConsumerId, int], dict[int, Command]] = {}
         self.records.append(None)
         self.read_to = len(self.records)
@@ -133,7 +134,7 @@ class World:
     def happens(self, event: Event) -> None:
         before = self.state
         self.state, effects = step(before, event)
-        self.log.append(entry(event, effects, self.state))
+        self.log.append(self._entries.entry(event, effects, self.state))
         self._check_phases(before)
         stage = before.stage
         for effect in effects:
