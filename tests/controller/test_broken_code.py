@@ -208,6 +208,16 @@ def test_a_roll_is_held_while_the_new_code_cant_store_what_the_old_could(group: 
     assert group.measures() == (restart(2, NEWEST),)
 
 
+def test_the_next_consumer_waits_for_a_report_on_what_the_last_one_holds(group: Driver) -> None:
+    rolling(group)
+    group.is_ready(1)
+    group.reports(1)
+    group.settles()
+    assert group.measures() == (), "it had no partitions when it reported, and could not fail on them"
+    group.reports(1)
+    assert group.measures() == (restart(2, NEW),)
+
+
 def test_a_topic_that_could_not_be_stored_before_holds_no_roll(group: Driver) -> None:
     group.reports(1, failures=(Failure("a", "ValueError: 7"),))
     rolling(group)

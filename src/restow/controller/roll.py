@@ -3,7 +3,7 @@
 It begins when a plan has changed nothing and every consumer is healthy and has reported. The platform sends the
 consumer SIGTERM, on which it stops its partitions cleanly and reports their offsets, and starts it again. Its
 partitions wait for it and no other consumer pauses; meanwhile overload is relieved and failures are handled as usual.
-When it is ready its partitions start there again; the next consumer follows after its first report.
+When it is ready its partitions start there again; the next consumer follows after its first report on them.
 
 A consumer that does not become ready halts the roll. Its partitions go to others, and no healthy consumer is restarted
 until a new one, created after a backoff, is ready with the same settings: bad settings cost one consumer. It does not
@@ -133,9 +133,11 @@ def _read(fingerprint: str | None) -> dict[str, object]:
 
 
 def _is_healthy(view: View) -> bool:
-    """A roll does not wait for a consumer that leaves."""
-    is_ready = view.phase is Phase.READY and view.has_reported_holdings and not view.sent and view.report is not None
-    return is_ready or view.phase is Phase.LEAVING
+    """It has reported on all that it holds, so that what it can't store is known. A roll does not wait for a consumer
+    that leaves."""
+    is_ready = view.phase is Phase.READY and view.has_reported_holdings and not view.sent
+    has_reported = view.report is not None and view.report.lag_records.keys() >= view.held
+    return (is_ready and has_reported) or view.phase is Phase.LEAVING
 
 
 def _failing(state: State) -> frozenset[str]:
