@@ -115,6 +115,17 @@ def test_a_start_that_hangs_is_given_up_after_a_time_that_grows(two: Driver) -> 
     assert two.waits(1) == (delete(2),)
 
 
+def test_a_late_consumer_is_waited_for_as_long_after_another_is_ready() -> None:
+    driver = Driver(rules(least_consumers=2, ready_within_s=10.0, create_again_after_s=6.0)).takes_over()
+    assert driver.measures(a_0=10, a_1=10) == (create(1), create(2))
+    driver.waits(12)
+    driver.is_ready(1)
+    driver.settles()
+    assert delete(2) not in driver.waits(27)
+    driver.settles()
+    assert delete(2) in driver.waits(1)
+
+
 def test_without_a_least_number_a_late_consumer_is_deleted() -> None:
     driver = Driver(rules(ready_within_s=10.0)).takes_over()
     assert driver.measures(a_0=10) == (create(1),)

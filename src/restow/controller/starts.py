@@ -143,7 +143,8 @@ def _is_kept(state: State, consumer: ConsumerId, view: View) -> bool:
         return False
     within_s = state.rules.controller.ready_within_s
     longest = Backoff(within_s, LONGEST_PAUSE * within_s)
-    return _waited_s(state, view) < longest.pause_s(state.creation.failures + 2)
+    # Another's success resets the failures; this one's lateness is still one.
+    return _waited_s(state, view) < longest.pause_s(max(1, state.creation.failures) + 2)
 
 
 _WORKING: Final = (Phase.READY, Phase.ASKED, Phase.RESTARTED, Phase.ROLLING)
