@@ -108,3 +108,15 @@ def test_an_invalid_value_is_rejected(key: str, value: object) -> None:
 def test_bytes_that_are_not_json_are_rejected(record: bytes) -> None:
     with pytest.raises(InvalidInput, match="a measurement must be JSON"):
         decode(record)
+
+
+def test_a_stable_offset_is_sent_only_where_transactions_are_open() -> None:
+    measured = MEASUREMENT.with_stable_offsets({P2: 81250, P10: 7, OTHER: 3})
+    assert {partition: speed.stable_offset for partition, speed in measured.partitions.items()} == {
+        P2: 81250,
+        P10: None,
+        OTHER: None,
+    }
+    assert [speed.readable_end for speed in measured.partitions.values()] == [81250, 7, 0]
+    assert decode(encode(measured)) == measured
+    assert encode(MEASUREMENT.with_stable_offsets({})) == encode(MEASUREMENT)

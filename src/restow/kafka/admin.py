@@ -10,7 +10,7 @@ from dataclasses import dataclass
 from types import TracebackType
 from typing import Any, Self, TypeVar
 
-from confluent_kafka import KafkaError, KafkaException, TopicCollection
+from confluent_kafka import IsolationLevel, KafkaError, KafkaException, TopicCollection
 from confluent_kafka import TopicPartition as KafkaTopicPartition
 from confluent_kafka.admin import ConfigResource, NewPartitions, NewTopic, OffsetSpec, ResourceType
 
@@ -109,6 +109,11 @@ class Admin:
         """The offset of the next record. Partitions whose leader doesn't answer are left out."""
         return self._offsets(partitions, OffsetSpec.latest())
 
+    def stable_offsets(self, partitions: Iterable[TopicPartition]) -> dict[TopicPartition, int]:
+        """The last stable offset: every transaction before it is decided. Partitions whose leader doesn't answer are
+        left out."""
+        return self._offsets(partitions, OffsetSpec.latest(), IsolationLevel.READ_COMMITTED)
+
     def cleanup_policies(self, topics: Iterable[str]) -> dict[str, str | RestowError]:
         """Each topic's cleanup.policy ("delete", "compact" or "compact,delete"), or the error."""
         resources = [ConfigResource(ResourceType.TOPIC, name) for name in sorted(topics)]
@@ -164,27 +169,32 @@ class Admin:
         doing, right = f"delete the topic {name}", f"Delete on the topic {name}"
         return self._do(asked[name], doing, right, unless=KafkaError.UNKNOWN_TOPIC_OR_PART)
 
-    def _offsets(self, partitions: Iterable[TopicPartition], which: OffsetSpec) -> dict[TopicPartition, int]:
+    def _offsets(
+        self,
+        partitions: Iterable[TopicPartition],
+        which: OffsetSpec,
+        isolation: IsolationLevel = IsolationLevel.READ_UNCOMMITTED,
+    ) -> dict[TopicPartition, int]:
         wanted = [KafkaTopicPartition(topic, number) for topic, number in partitions]
-        answers, failures = self._asked_for_offsets(wanted, which)
+        answers, failures = self._asked_for_offsets(wanted, which, isolation)
         # RequestRefused too: librdkafka answers "No leaders found" if it knows none of the partitions.
         unknown = [place for place, error in failures.items() if isinstance(error, NoSuchTopic | RequestRefused)]
         if unknown:
             # librdkafka caches that a topic didn't exist. Refresh the metadata of all topics, because asking for one by
             # name may create it.
             self.cluster()
-            late, still = self._asked_for_offsets(unknown, which)
+            late, still = self._asked_for_offsets(unknown, which, isolation)
             answers, failures = answers | late, failures | still
         _raise_if_unreachable(answers, failures)
         return {TopicPartition(place.topic, place.partition): answer.offset for place, answer in answers.items()}
 
     def _asked_for_offsets(
-        self, wanted: Sequence[KafkaTopicPartition], which: OffsetSpec
+        self, wanted: Sequence[KafkaTopicPartition], which: OffsetSpec, isolation: IsolationLevel
     ) -> tuple[dict[KafkaTopicPartition, Any], dict[KafkaTopicPartition, RestowError]]:
         asked: dict[KafkaTopicPartition, Any] = {}
         for start in range(0, len(wanted), OFFSETS_AT_ONCE):
             some = dict.fromkeys(wanted[start : start + OFFSETS_AT_ONCE], which)
-            asked |= self._client.list_offsets(some, request_timeout=self._within_s)
+            asked |= self._client.list_offsets(some, isolation_level=isolation, request_timeout=self._within_s)
         return self._answered(asked, "read offsets")
 
     def _policy(self, topic: str, future: Any) -> str | RestowError:

@@ -85,7 +85,7 @@ class MeterReading:
             (None if size == UNREADABLE else size for size in self.size_bytes.tolist()),
             self.estimated.tolist(),
         )
-        rows = map(PartitionSpeed._make, zip(*columns, strict=True))
+        rows = map(PartitionSpeed, *columns)
         return Measurement(
             time=time,
             window_s=round(self.window_s, 3),

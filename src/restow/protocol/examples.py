@@ -126,7 +126,7 @@ MEASUREMENT: Final = Measurement(
     partitions=SortedMapping(
         {
             ORDERS_0: PartitionSpeed(1250.0, 1248.5, 10.2, 81240, 9918240, False),
-            ORDERS_1: PartitionSpeed(62.5, 62.5, 0.5, 80117, None, True),
+            ORDERS_1: PartitionSpeed(62.5, 62.5, 0.5, 80117, None, True, 80100),
         }
     ),
 )

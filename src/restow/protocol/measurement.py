@@ -3,15 +3,17 @@
     {"version": 1, "time": "2026-03-01T12:00:00.250Z", "window_s": 30.0,
      "topics": {"orders": {"0": {"bytes_per_s": 1250.0, "filtered_bytes_per_s": 1248.5, "records_per_s": 10.2,
                                  "end_offset": 81240, "size_bytes": 9918240},
-                           "1": {…, "size_bytes": null, "estimated": true}}}}
+                           "1": {…, "size_bytes": null, "estimated": true, "stable_offset": 81200}}}}
 
-`estimated` is written only where it is true. Readers ignore unknown keys; `decode` raises InvalidInput for anything
-else that is wrong. The monitor encodes it; channels.py decodes it for the controller.
+`estimated` is written only where it is true, `stable_offset` only where it is below `end_offset`. Readers ignore
+unknown keys; `decode` raises InvalidInput for anything else that is wrong. The monitor encodes it; channels.py decodes
+it for the controller.
 """
 
 import json
 import math
-from dataclasses import dataclass
+from collections.abc import Mapping
+from dataclasses import dataclass, replace
 from typing import Any, Final, NamedTuple
 
 from restow.errors import InvalidInput
@@ -28,6 +30,13 @@ class PartitionSpeed(NamedTuple):
     size_bytes: int | None
     """None if the brokers did not return it."""
     estimated: bool
+    stable_offset: int | None = None
+    """The last stable offset, if it is below `end_offset`: what follows belongs to transactions that are open."""
+
+    @property
+    def readable_end(self) -> int:
+        """The offset up to which consumers can read: they skip what is not committed."""
+        return self.end_offset if self.stable_offset is None else self.stable_offset
 
 
 @dataclass(frozen=True, slots=True)
@@ -39,6 +48,15 @@ class Measurement:
     window_s: float
     """The seconds over which the raw speeds were averaged."""
     partitions: SortedMapping[TopicPartition, PartitionSpeed]
+
+    def with_stable_offsets(self, offsets: Mapping[TopicPartition, int]) -> "Measurement":
+        """With the last stable offset of each partition where it is below the end offset."""
+        stable = {
+            partition: speed._replace(stable_offset=offsets[partition])
+            for partition, speed in self.partitions.items()
+            if offsets.get(partition, speed.end_offset) < speed.end_offset
+        }
+        return replace(self, partitions=SortedMapping({**self.partitions, **stable})) if stable else self
 
     @property
     def speeds(self) -> Speeds:
@@ -62,6 +80,8 @@ def encode(measurement: Measurement) -> bytes:
         }
         if speed.estimated:
             entry["estimated"] = True
+        if speed.stable_offset is not None:
+            entry["stable_offset"] = speed.stable_offset
         topics.setdefault(partition.topic, {})[str(partition.partition)] = entry
     document = {"version": VERSION, "time": measurement.time, "window_s": measurement.window_s, "topics": topics}
     return json.dumps(document, separators=(",", ":"), allow_nan=False).encode()
@@ -88,7 +108,7 @@ def decode(record: bytes) -> Measurement:
 
 def _partition_speed(place: str, entry: object) -> PartitionSpeed:
     fields = dict(_entries(place, entry))
-    size = fields.get("size_bytes")
+    size, stable = fields.get("size_bytes"), fields.get("stable_offset")
     estimated = fields.get("estimated", False)
     if not isinstance(estimated, bool):
         raise InvalidInput(f"{place}.estimated is {estimated!r}; it must be true or false")
@@ -99,6 +119,7 @@ def _partition_speed(place: str, entry: object) -> PartitionSpeed:
         _whole(f"{place}.end_offset", fields.get("end_offset")),
         None if size is None else _whole(f"{place}.size_bytes", size),
         estimated,
+        None if stable is None else _whole(f"{place}.stable_offset", stable),
     )
 
 

@@ -51,6 +51,10 @@ MEASURED: Final = {
     "end_offset": ("a whole number, 0 or more", "The offset of the next record to be written."),
     "size_bytes": ("a whole number, 0 or more, or null", "Bytes of the leader's log; null if they can't be read."),
     "estimated": ("true or false; default: `false`", "Whether speeds in bytes are estimated from records."),
+    "stable_offset": (
+        "a whole number, 0 or more, or null; default: `null`",
+        "The last stable offset, if it is below `end_offset`: what follows belongs to transactions that are open.",
+    ),
 }
 
 INTRODUCTION: Final = """\

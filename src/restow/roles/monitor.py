@@ -130,6 +130,7 @@ class Monitor:
     def _publish(self, reading: MeterReading) -> Measurement:
         now = datetime.now(UTC).isoformat(timespec="milliseconds").replace("+00:00", "Z")
         measurement = reading.to_measurement(now)
+        measurement = measurement.with_stable_offsets(self._admin.stable_offsets(measurement.partitions))
         try:
             self._publisher.publish(encode(measurement), self._headers)
         except RestowError:

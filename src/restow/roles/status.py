@@ -33,7 +33,7 @@ class GroupStatus:
         self._publisher.close()
 
     def measured(self, measurement: Measurement) -> None:
-        ends = {partition: speed.end_offset for partition, speed in measurement.partitions.items()}
+        ends = {partition: speed.readable_end for partition, speed in measurement.partitions.items()}
         self._lags.measured(time.monotonic(), ends)
 
     def follow(self, before: State, event: Event, effects: Sequence[Effect], after: State) -> None:
