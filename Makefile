@@ -11,7 +11,8 @@ DEV_READY := $(VENV)/.dev-ready
 PACKER_READY := $(VENV)/.packer-ready
 JAVA_READY := $(VENV)/.java-ready
 JARS_READY := $(VENV)/.jars-ready
-PYTEST := $(BIN)/python -m pytest --numprocesses 2 --dist loadfile --no-loadscope-reorder
+# Three workers for two cores: live tests wait most of their time. loadgroup: tests/conftest.py says what stays together.
+PYTEST := $(BIN)/python -m pytest --numprocesses 3 --dist loadgroup --no-loadscope-reorder
 SOURCES := src tests bench scripts examples
 
 .PHONY: help demo quick test soak lint check kubernetes format docs bench lock clean
@@ -29,7 +30,6 @@ quick: lint $(PACKER_READY) ## Lint, types and every test that needs no broker, 
 	@$(PYTEST) -q -m 'not kafka and not spark and not kubernetes and not slow'
 	@echo "make quick took $$(($$(date +%s) - $(BEGUN))) s"
 
-# loadfile: the tests of a file run in one process, so that a cluster they share is started once.
 test: check $(JARS_READY) $(PACKER_READY) kubernetes ## Set up and pass every test
 	$(PYTEST)
 

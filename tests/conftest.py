@@ -31,18 +31,25 @@ MARKERS = {"broker": "kafka", "kafka": "kafka", "session": "spark", "control_pla
 LONGEST_FIRST = ("kubernetes", "without a node", "spark", "kafka", "slow")
 """Tests of the control plane alone come before those that start a node, which would run their pods."""
 
+ONE_WORKER = "kubernetes"
+"""All tests with this marker run in one worker, one after the other: a second control plane would cost more than it
+saves."""
+
 Eventually = Callable[[Callable[[], object]], None]
 
 
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
-    """Marks tests by their fixtures, and puts the files that take longest first: with two workers the short ones then
-    fill the end, where otherwise one worker waits for the other."""
+    """Marks tests by their fixtures, and puts the files that take longest first: the short ones then fill the end,
+    where otherwise workers wait for the last. The tests of a file stay together, so that what they share is started
+    once."""
     for item in items:
         for fixture in sorted(MARKERS.keys() & set(getattr(item, "fixturenames", ()))):
             item.add_marker(MARKERS[fixture])
     needs: dict[Path, set[str]] = {}
     for item in items:
         needs.setdefault(item.path, set()).update(mark.name for mark in item.iter_markers())
+    for item in items:
+        item.add_marker(pytest.mark.xdist_group(ONE_WORKER if ONE_WORKER in needs[item.path] else str(item.path)))
     nodes = {item.path for item in items if "node" in getattr(item, "fixturenames", ())}
     for path in needs.keys() - nodes:
         needs[path].add("without a node")
