@@ -11,11 +11,12 @@ import pytest
 from restow.consumer import progress
 from restow.consumer.effects import ChangeAssignment, RunCycle
 from restow.consumer.events import AssignmentChanged, CommandRead, CycleEnded, Event, RefusedPartitions
+from restow.consumer.machine import NONE_BROKEN
 from restow.consumer.pipeline import ShouldEnd
 from restow.consumer.volume import Volume
 from restow.health import Health
 from restow.model import ConsumerId, SortedMapping, TopicPartition
-from restow.protocol.messages import StartConsumingCommand, TopicService
+from restow.protocol.messages import BrokenTransforms, StartConsumingCommand, TopicService
 from restow.roles.consumer import ConsumerProcess
 from restow.settings import Group, Kafka, Settings
 
@@ -52,6 +53,9 @@ class Tables:
 
     def warm_up(self, should_end: ShouldEnd) -> None:
         pass
+
+    def broken_transforms(self, services: Iterable[TopicService], should_end: ShouldEnd) -> BrokenTransforms:  # noqa: ARG002
+        return NONE_BROKEN
 
     def change(self, change: ChangeAssignment) -> AssignmentChanged:
         if change.stop:

@@ -9,6 +9,7 @@ from arro3.core import Array, DataType
 from tests.soak.soak import PAUSES_S, Kill, out_of_order, pauses_s, ready_again_s
 from tests.support.delta.lake import P0, P1, adopt, lake, parquet, schema
 
+from restow.demo.group import GROUP
 from restow.model import TopicPartition
 from restow.pipeline.sinks import Span
 
@@ -50,7 +51,7 @@ def test_the_same_seed_has_the_same_pauses_and_another_has_others() -> None:
 def test_how_long_a_consumer_was_away_is_counted_from_its_last_kill() -> None:
     kills = [Kill(consumer, NOON + timedelta(seconds=at), True) for consumer, at in ((1, 0), (1, 8), (2, 9), (1, 60))]
     logs = {
-        "demo-consumer-1": (
+        f"{GROUP}-consumer-1": (
             "2026-03-01T11:59:00.000Z INFO    consumer-1  consumer 1 is ready, as incarnation 3\n"
             "2026-03-01T12:00:20.500Z INFO    consumer-1  consumer 1 is ready, as incarnation 9\n"
         )

@@ -107,6 +107,6 @@ def test_missing_arguments_are_refused(
     capsys: pytest.CaptureFixture[str],
 ) -> None:
     monkeypatch.chdir(tmp_path)
-    Path("restow.toml").write_text('[kafka]\nbootstrap = "k:9092"\n')
+    Path("restow.toml").write_text('[kafka]\nbootstrap = "k:9092"\n[group]\nname = "shop"\n')
     assert main(["bench", "platform", "--platform", "kubernetes", *arguments]) == InvalidInput.exit_code
     assert capsys.readouterr().err == f"restow: {message}\n"
