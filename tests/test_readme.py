@@ -257,6 +257,7 @@ STEPS: Final[dict[str, Callable[[Reader, Command], None]]] = {
     "restow monitor": start_monitor,
     "restow controller": start_controller,
     "python produce.py --orders 500 --seconds 10": produce_more,
+    "restow status": run,
     "restow replay --only decision": run,
     "restow down": bring_down,
     "restow plan examples/plan.json": run_at_home,
