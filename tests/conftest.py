@@ -8,9 +8,11 @@ import time
 import uuid
 from collections.abc import Callable, Iterator
 from pathlib import Path
+from typing import Any
 
 import pytest
 from tests.support.small_disk import SmallDisk, small_disk
+from xdist.scheduler import LoadFileScheduling
 
 from restow.kafka.admin import Admin
 from restow.kafka.embedded.broker import EmbeddedKafka
@@ -31,25 +33,34 @@ MARKERS = {"broker": "kafka", "kafka": "kafka", "session": "spark", "control_pla
 LONGEST_FIRST = ("kubernetes", "without a node", "spark", "kafka", "slow")
 """Tests of the control plane alone come before those that start a node, which would run their pods."""
 
-ONE_WORKER = "kubernetes"
-"""All tests with this marker run in one worker, one after the other: a second control plane would cost more than it
+ONE_WORKER = "tests/platform/kubernetes"
+"""All tests of this folder run in one worker, one after the other: a second control plane would cost more than it
 saves."""
 
 Eventually = Callable[[Callable[[], object]], None]
 
 
+class ByFileOrFolder(LoadFileScheduling):  # type: ignore[misc]  # xdist has no types
+    """Keeps the tests of a file in one worker, so that what they share is started once."""
+
+    def _split_scope(self, nodeid: str) -> str:
+        return ONE_WORKER if nodeid.startswith(f"{ONE_WORKER}/") else str(super()._split_scope(nodeid))
+
+
+@pytest.hookimpl(optionalhook=True)
+def pytest_xdist_make_scheduler(config: pytest.Config, log: Any) -> ByFileOrFolder:
+    return ByFileOrFolder(config, log)
+
+
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
     """Marks tests by their fixtures, and puts the files that take longest first: the short ones then fill the end,
-    where otherwise workers wait for the last. The tests of a file stay together, so that what they share is started
-    once."""
+    where otherwise workers wait for the last."""
     for item in items:
         for fixture in sorted(MARKERS.keys() & set(getattr(item, "fixturenames", ()))):
             item.add_marker(MARKERS[fixture])
     needs: dict[Path, set[str]] = {}
     for item in items:
         needs.setdefault(item.path, set()).update(mark.name for mark in item.iter_markers())
-    for item in items:
-        item.add_marker(pytest.mark.xdist_group(ONE_WORKER if ONE_WORKER in needs[item.path] else str(item.path)))
     nodes = {item.path for item in items if "node" in getattr(item, "fixturenames", ())}
     for path in needs.keys() - nodes:
         needs[path].add("without a node")
