@@ -38,7 +38,9 @@ def test_a_partition_changes_hands_while_it_is_written_and_nothing_is_lost_or_st
         group.start(number)
     for number in (1, 2):
         ready = group.hears(ConsumerReady, number)
-        assert ready == ConsumerReady(ready.consumer, True, (), SortedMapping(), known_versions())
+        expected = ConsumerReady(ready.consumer, True, (), SortedMapping(), known_versions(), platform=ready.platform)
+        assert ready == expected
+        assert ready.platform is not None
     group.write(300, 0, 1, 2)
     started = group.answer_to(StartConsumingEvent, 1, group.starts(1, 0, 1, 2))
     assert started.partitions == group.offsets({0: 0, 1: 0, 2: 0})
@@ -173,7 +175,9 @@ def test_after_a_takeover_the_query_is_answered_and_the_old_controller_is_ignore
         group.offsets({0: 10}),
         SortedMapping({group.data: group.service.digest}),
         0,
+        platform=response.platform,
     )
+    assert response.platform is not None
     group.send(1, old)
     answer = group.answer_to(StopConsumingEvent, 1, group.stops(1, 0, 1))
     assert dict(answer.partitions) == {group.partition(0): 10, group.partition(1): None}
