@@ -31,7 +31,8 @@ pipeline = "light"
 table = "{table}"
 {more}
 """
-TROUBLE = ("WARNING", "ERROR", "Traceback")
+TROUBLE = ("ERROR", "Traceback")
+"""Not WARNING: on a busy machine a role may have to wait for another, and says so."""
 
 
 class Neighbour:
