@@ -13,7 +13,7 @@ from restow.controller.effects import Moved, Noted
 from restow.controller.events import Event as ControllerEvent
 from restow.controller.events import Received
 from restow.controller.state import State, View
-from restow.controller.transitions import Cause, Phase, Stage
+from restow.controller.transitions import PHASES, Cause, Phase, Stage
 from restow.model import ConsumerId
 
 
@@ -63,7 +63,7 @@ class Coverage:
             elif view.phase is Phase.AWAITED and known.phase is not Phase.AWAITED:  # gone, and created again at once
                 self.phases.update([(known.phase, None), (None, view.phase)])
             elif known.phase is not view.phase:
-                self.phases.add((known.phase, view.phase))
+                self.phases.update(_moves(known.phase, view.phase))
         if len(after) <= len(before):
             self.phases.update((view.phase, None) for consumer, view in before.items() if consumer not in after)
 
@@ -87,3 +87,11 @@ class Coverage:
             getattr(self, name).update(getattr(other, name))
         for name, count in other.faults.items():
             self.faults[name] = self.faults.get(name, 0) + count
+
+
+def _moves(before: Phase, after: Phase) -> Iterable[tuple[Phase, Phase]]:
+    """The moves of one consumer in a step. One poll may return that it is ready and that it shuts down: it was ready in
+    between. (The controller asserts each move as it makes it.)"""
+    if (before, after) in PHASES:
+        return [(before, after)]
+    return [(before, Phase.READY), (Phase.READY, after)]
