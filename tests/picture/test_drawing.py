@@ -107,9 +107,9 @@ def test_a_new_process_counts_as_a_restart() -> None:
 
 
 def test_a_consumers_lag_is_the_sum_of_records_and_the_worst_of_seconds() -> None:
-    lags = {A0: Lag(10, 4.0), A1: Lag(5, 9.5, by_timestamp=True), A2: Lag(3, None)}
+    lags = {A0: Lag(10, 4.0), A1: Lag(5, 9.5), A2: Lag(3, None)}
     picture = pair().picture(lags)
-    assert picture.consumers[ONE].lag == Lag(15, 9.5, by_timestamp=True)
+    assert picture.consumers[ONE].lag == Lag(15, 9.5)
     assert picture.consumers[TWO].lag == Lag(3, None)
     assert picture.partitions[A0].lag == Lag(10, 4.0)
     assert picture.partitions[A3].lag is None

@@ -35,12 +35,8 @@ class PictureDriver(Driver):
             self.last_requests = super().happens(event)
         return self.last_requests
 
-    def picture(
-        self,
-        lags: Mapping[TopicPartition, Lag] | None = None,
-        retention_s: Mapping[TopicPartition, float] | None = None,
-    ) -> Picture:
-        moment = Moment("shop", "host-7", self.time, lags or {}, retention_s or {})
+    def picture(self, lags: Mapping[TopicPartition, Lag] | None = None) -> Picture:
+        moment = Moment("shop", "host-7", self.time, lags or {})
         return draw(self.state, self.chronicle, moment)
 
 

@@ -34,8 +34,6 @@ class Moment:
     time: str
     """The wall clock, UTC."""
     lags: Mapping[TopicPartition, Lag] = field(default_factory=dict)
-    retention_s: Mapping[TopicPartition, float] = field(default_factory=dict)
-    """Seconds until the oldest unread record of a partition is deleted, where that can happen."""
 
 
 def draw(state: State, chronicle: Chronicle, moment: Moment) -> Picture:
@@ -132,7 +130,7 @@ def _sum(so_far: Lag | None, lag: Lag) -> Lag:
     if so_far is None:
         return lag
     worst = max(so_far, lag, key=lambda each: -1.0 if each.seconds is None else each.seconds)
-    return Lag(so_far.records + lag.records, worst.seconds, worst.by_timestamp)
+    return Lag(so_far.records + lag.records, worst.seconds)
 
 
 def _partitions(
@@ -167,7 +165,6 @@ def _partition(
         bytes_per_s=None if speed is None else _rounded(speed),
         lag=lag,
         catch_up_s=_or_none(catch_up_s.get(consumer)) if lag is not None and lag.records and consumer else None,
-        retention_s=_or_none(moment.retention_s.get(partition)),
         moving_to=target if target is not None and target != consumer else None,
         refused_for_s=_rounded(state.refused[partition].until_s - state.time_s) if resting else None,
     )

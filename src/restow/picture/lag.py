@@ -92,8 +92,6 @@ class LagTracker:
     def __init__(self) -> None:
         self._history = OffsetHistory()
         self._positions: dict[TopicPartition, int] = {}
-        self._appended: dict[TopicPartition, tuple[int, float]] = {}
-        """By partition: a position, and when the record at it was appended, by the record's own timestamp."""
 
     def measured(self, time_s: float, ends: Mapping[TopicPartition, int]) -> None:
         """New end offsets. `time_s` is when they were measured, on the clock of `lags`."""
@@ -112,37 +110,14 @@ class LagTracker:
             case _:
                 pass
 
-    def timestamped(self, partition: TopicPartition, position: int, time_s: float) -> None:
-        """The record at a position has this timestamp, on the clock of `lags`."""
-        self._appended[partition] = (position, time_s)
-
     def lags(self, now_s: float) -> dict[TopicPartition, Lag]:
         found: dict[TopicPartition, Lag] = {}
         for partition, position in self._positions.items():
             end = self._history.end(partition)
             if end is not None:
-                records = max(0, end - position)
-                found[partition] = self._lag(partition, position, records, now_s) if records else Lag(0, 0.0)
+                age_s = self._history.age_s(partition, position, now_s)
+                found[partition] = Lag(max(0, end - position), None if age_s is None else round(age_s, 1))
         return found
-
-    def untimed(self, now_s: float) -> dict[TopicPartition, int]:
-        """The positions of partitions with a lag whose age only the record's timestamp can tell."""
-        return {
-            partition: position
-            for partition, position in self._positions.items()
-            if self._history.age_s(partition, position, now_s) is None
-            and (self._history.end(partition) or 0) > position
-            and self._appended.get(partition, (None, 0.0))[0] != position
-        }
-
-    def _lag(self, partition: TopicPartition, position: int, records: int, now_s: float) -> Lag:
-        age_s = self._history.age_s(partition, position, now_s)
-        if age_s is not None:
-            return Lag(records, round(age_s, 1))
-        at, appended_s = self._appended.get(partition, (None, 0.0))
-        if at is None or at > position:
-            return Lag(records, None)
-        return Lag(records, round(max(0.0, now_s - appended_s), 1), by_timestamp=True)
 
     def _estimated(self, lags: Offsets) -> Offsets:
         """The positions of a consumer that reports lags only, as older ones do."""

@@ -67,10 +67,8 @@ class Lag:
     records: int
     """Records that are not in the table yet."""
     seconds: float | None
-    """The age of the oldest of them; null if it is not known."""
-    by_timestamp: bool = field(default=False, metadata=OPTIONAL)
-    """Whether `seconds` comes from the record's own timestamp, because the record is older than the history of end
-    offsets."""
+    """The age of the oldest of them; null if it is older than the controller's history of end offsets, five minutes at
+    most."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -123,8 +121,6 @@ class PartitionStatus:
     """How far it is behind; null if its position is not known."""
     catch_up_s: float | None = field(default=None, metadata=OPTIONAL)
     """Seconds until the lag is 0 at the present throughput; null if the lag does not shrink, or is 0."""
-    retention_s: float | None = field(default=None, metadata=OPTIONAL)
-    """Seconds until the oldest unread record is deleted; null if it never is, or the lag is 0."""
     moving_to: ConsumerId | None = field(default=None, metadata=OPTIONAL)
     """The consumer that the present plan gives it to, if another than the one that reads it."""
     refused_for_s: float | None = field(default=None, metadata=OPTIONAL)

@@ -161,9 +161,7 @@ class StatusReader(Generic[P_co]):
     def _read(self, start: int, end: int, *, is_past: bool) -> None:
         """Reads to this end; of the past, nothing beyond it."""
         self._assembler = self._new_assembler()
-        if start >= end:
-            return
-        self._client.assign([Place(self._topic, 0, start)])
+        self._client.assign([Place(self._topic, 0, start)])  # also of an empty topic: `follow` goes on from there
         at, heard_s = start, time.monotonic()
         while at < end:
             for record in self._client.consume(AT_ONCE, timeout=READ_FOR_S):

@@ -29,8 +29,8 @@ class LightTrial:
     def table(
         self,
         service: TopicService,
-        partitions: tuple[TopicPartition, ...],  # noqa: ARG002
-        sample: TransformSample | None,  # noqa: ARG002
+        partitions: tuple[TopicPartition, ...],  # noqa: ARG002  a table of records fits every topic
+        sample: TransformSample | None,  # noqa: ARG002  and every transform
     ) -> str:
         place = place_of(service.table or "", self._settings)
         exists = preview(place.uri, self._settings.group.name, place.former)

@@ -54,7 +54,7 @@ def _located(transform: Transform, records: Sequence[Record], error: Exception) 
             return None
         try:
             tuple(transform([record for record in records if record.offset in range(*spans[partition])]))
-        except Exception as error:  # noqa: BLE001
+        except Exception as error:  # noqa: BLE001  user code may raise anything
             last = error
             return True
         return False
