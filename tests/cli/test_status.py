@@ -158,22 +158,29 @@ def wait_for_the_next_millisecond() -> None:
         pass
 
 
+def read_until(words: bytes, terminal: int) -> bytes:
+    """What `restow top` writes, which redraws every second, up to these words."""
+    output, deadline_s = b"", time.monotonic() + 120
+    while words not in output:
+        assert time.monotonic() < deadline_s, output[-2000:]
+        output += os.read(terminal, 65536)
+    return output
+
+
 def test_top_follows_the_group_on_a_terminal_until_q(tmp_path: Path, kafka: Kafka, admin: Admin, prefix: str) -> None:
     file = config(tmp_path, kafka, prefix)
     settings = settings_in(file)
     ensure_topics(admin, settings.topics)
-    publish(settings, whole(drawn(partitions=3), 1))
     terminal, inside = pty.openpty()
     environment = {**os.environ, "TERM": "xterm", "COLUMNS": "120", "LINES": "40"}
     command = [sys.executable, "-m", "restow", "top", "--config", str(file)]
     with subprocess.Popen(command, stdin=inside, stdout=inside, stderr=inside, env=environment) as process:
         os.close(inside)
-        output = b""
-        while b"3 partitions" not in output:
-            output += os.read(terminal, 65536)
+        output = read_until(b"waiting for the first picture", terminal)
+        publish(settings, whole(drawn(partitions=3), 1))
+        output += read_until(b"3 partitions", terminal)
         publish(settings, whole(drawn(partitions=7), 2))
-        while b"7 partitions" not in output:
-            output += os.read(terminal, 65536)
+        output += read_until(b"7 partitions", terminal)
         os.write(terminal, b"q")
         while process.poll() is None:
             try:

@@ -2,8 +2,10 @@
 
 import pytest
 
-from restow.model import TopicPartition
-from restow.picture.lag import OffsetHistory
+from restow.model import ConsumerId, SortedMapping, TopicPartition
+from restow.picture.lag import LagTracker, OffsetHistory
+from restow.picture.picture import Lag
+from restow.protocol.messages import ConsumerReport, Offsets, StartConsumingEvent, StopConsumingEvent
 
 A, B = TopicPartition("a", 0), TopicPartition("a", 1)
 
@@ -66,3 +68,47 @@ def test_a_sample_out_of_order_is_ignored() -> None:
     ends = history(10, 20, 30)
     ends.add(101.5, {A: 5})
     assert ends.end(A) == 30
+
+
+OFFSETS: Offsets = SortedMapping({A: 15, B: 4})
+
+
+def tracker() -> LagTracker:
+    """A grows by 10 a second from second 100 to 102 and ends at 30; B has 4 records."""
+    found = LagTracker()
+    for second, end in ((100.0, 10), (101.0, 20), (102.0, 30)):
+        found.measured(second, {A: end, B: 4})
+    return found
+
+
+def report(lag: Offsets, next_offsets: Offsets) -> ConsumerReport:
+    return ConsumerReport(ConsumerId(1), 7, lag, SortedMapping(), 0.0, 0.0, False, 0.0, 0.0, next_offsets=next_offsets)
+
+
+def test_a_partition_without_a_known_position_has_no_lag() -> None:
+    assert tracker().lags(102) == {}
+
+
+def test_the_lag_is_the_end_minus_what_is_stored() -> None:
+    lags = tracker()
+    lags.heard(report(SortedMapping({A: 999, B: 999}), OFFSETS))
+    assert lags.lags(102) == {A: Lag(15, 1.4), B: Lag(0, 0.0)}
+
+
+def test_it_grows_while_no_consumer_reads_the_partition() -> None:
+    lags = tracker()
+    lags.heard(StopConsumingEvent(ConsumerId(1), 7, 3, 1, SortedMapping({A: 15, B: None})))
+    lags.measured(110, {A: 50, B: 4})
+    assert lags.lags(112) == {A: Lag(35, 11.4)}
+
+
+def test_a_consumer_that_reports_lags_only_is_placed_by_them() -> None:
+    lags = tracker()
+    lags.heard(report(SortedMapping({A: 15, B: 0}), SortedMapping()))
+    assert lags.lags(102) == {A: Lag(15, 1.4), B: Lag(0, 0.0)}
+
+
+def test_what_is_older_than_the_history_has_no_age() -> None:
+    lags = tracker()
+    lags.heard(StartConsumingEvent(ConsumerId(1), 7, 3, 1, SortedMapping({A: 2})))
+    assert lags.lags(102) == {A: Lag(28, None)}
