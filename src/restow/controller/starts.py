@@ -1,7 +1,7 @@
 """Starts that fail or take too long.
 
-A new consumer that does not start is deleted, and the next is created after a backoff; so is one that does not become
-ready with new settings. The current settings may be why, so a roll halts until a consumer is ready with them.
+A consumer that does not start, or does not become ready with new settings, is deleted; the next is created after a
+backoff. The current settings may be the cause, so a roll halts until a consumer is ready with them.
 
 The group keeps its `least_consumers`: a consumer that is merely late, without which there would be fewer, stays and is
 waited for, longer after each failure. Plans leave it out until it is ready, so that no partition waits for it. And the
