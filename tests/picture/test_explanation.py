@@ -1,7 +1,7 @@
 """Explanations: why a partition or consumer is as it is, with figures that the picture has."""
 
 import pytest
-from tests.support.controller_driver import A0, A1, B0
+from tests.support.controller_driver import A0, A1, B0, rules
 from tests.support.picture_driver import PictureDriver, pair
 
 from restow.errors import InvalidInput
@@ -95,7 +95,14 @@ def test_the_last_consumer_is_not_closed() -> None:
     driver = PictureDriver()
     driver.takes_over({1: (A0,)})
     driver.measures(a_0=40)
-    assert of_consumer(driver, 1)[-1] == "  it is not closed: the group needs at least this many consumers"
+    assert of_consumer(driver, 1)[-1] == "  it is not closed: there is no other consumer for its partitions"
+
+
+def test_least_consumers_are_not_closed() -> None:
+    driver = PictureDriver(rules(least_consumers=2))
+    driver.takes_over({1: (A0,), 2: (A1,)})
+    driver.measures(a_0=40, a_1=10)
+    assert of_consumer(driver, 2)[-1] == "  it is not closed: the group keeps at least 2 consumers"
 
 
 def test_a_decision_has_all_its_reasons(moved: PictureDriver) -> None:

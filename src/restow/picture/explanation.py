@@ -107,8 +107,11 @@ def _next(picture: Picture, consumer: ConsumerId, status: ConsumerStatus) -> Ite
         f"partitions, the lightest that suffices first, until it is at {percent(limits.evict_to)}"
     )
     others = [each for number, each in picture.consumers.items() if number != consumer]
-    if not others or len(picture.consumers) <= limits.least_consumers:
-        yield "  it is not closed: the group needs at least this many consumers"
+    if not others:
+        yield "  it is not closed: there is no other consumer for its partitions"
+        return
+    if len(picture.consumers) <= limits.least_consumers:
+        yield f"  it is not closed: the group keeps at least {counted(limits.least_consumers, 'consumer')}"
         return
     room = sum(max(0.0, limits.drain_to * each.capacity_bytes_per_s - each.load_bytes_per_s) for each in others)
     free = percent(room / status.capacity_bytes_per_s)

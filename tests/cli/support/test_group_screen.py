@@ -35,7 +35,7 @@ def drawn(picture: Picture, at: str = "12:00:12", width: int = 120, shown: slice
 def test_it_shows_load_lag_waits_and_the_last_decision() -> None:
     lines = drawn(growing().picture({A0: Lag(1200, 4.2), A1: Lag(0, 0.0), A2: Lag(3, None)}))
     assert lines[0] == ("group shop  3 of 3 consumers ready  4 partitions  load 180 B/s of 300 B/s  lag 1,203 (4.2 s)")
-    assert lines[1] == "controller host-7: Manage for 3.0 s, speeds 3.0 s old, picture 4.0 s old"
+    assert lines[1] == "controller host-7: Manage for 7.0 s, speeds 3.0 s old, picture 4.0 s old"
     [first] = [line for line in lines if line.strip().startswith("1   ready")]
     assert first.split() == ["1", "ready", "█" * 24, "100", "%", "2", "1,200", "(4.2", "s)", "95", "B/s", "0.5", "s"]
     assert "3 (age unknown)" in "\n".join(lines)

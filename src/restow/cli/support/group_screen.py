@@ -56,7 +56,7 @@ def _blocks(picture: Picture, now: datetime, shown: slice) -> Iterator[Renderabl
             f"Does `restow controller` run?",
             style="bold red",
         )
-    stage = f"controller {overview.controller}: {overview.stage} for {_since(overview.since, overview.time)}"
+    stage = f"controller {overview.controller}: {overview.stage} for {_since(overview.since, now.isoformat())}"
     speeds = "" if overview.speeds_age_s is None else f", speeds {_span(overview.speeds_age_s)} old"
     yield Text(f"{stage}{speeds}, picture {_span(old_s)} old", style="dim")
     for name, flag in overview.flags.items():
