@@ -29,6 +29,14 @@ def test_the_oldest_of_several_unanswered_commands_is_repeated_first(alone: Driv
     assert alone.waits(1) == (second,)
 
 
+def test_a_repeated_command_leaves_out_what_was_answered(alone: Driver) -> None:
+    alone.measures(a_0=40, a_1=40)
+    alone.is_ready(1)
+    alone.hears(alone.refused(1, 1, A0, kind="transform"))
+    retried, repeated = alone.start(1, 2, a_0="recover"), alone.start(1, 1, a_1="recover")
+    assert alone.waits(30) == (retried, repeated)
+
+
 def test_an_answer_to_a_repeated_command_is_as_good(pair: Driver) -> None:
     stopping(pair).waits(30)
     assert pair.hears(pair.stopped(1, 1, {A1: 17})) == (pair.start(3, 1, a_1=17),)

@@ -6,7 +6,7 @@ is another incarnation, which obeys none of them.
 """
 
 from collections.abc import Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from functools import cached_property
 from typing import Final
 
@@ -73,6 +73,15 @@ class Sent:
     @property
     def starts(self) -> bool:
         return isinstance(self.command, StartConsumingCommand)
+
+    @property
+    def unanswered(self) -> Command:
+        """The command for the partitions without an answer: another consumer may have been given the others since."""
+        if not isinstance(self.command, StartConsumingCommand):
+            return replace(self.command, partitions=tuple(self.left))
+        partitions = {p: start for p, start in self.command.partitions.items() if p in self.left}
+        topics = {p.topic: self.command.topics[p.topic] for p in partitions}
+        return replace(self.command, topics=SortedMapping(topics), partitions=SortedMapping(partitions))
 
 
 @dataclass(frozen=True, slots=True)

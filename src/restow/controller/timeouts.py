@@ -1,9 +1,9 @@
 """Timeouts: how long the controller waits for a consumer, and what it does then: repeat, restart, give up.
 
-An unanswered command is repeated with its sequence number. A consumer that does not answer, or is silent, is restarted
-on its own volume, unless the platform has just done so. If it does not come back it is given up (forced handover):
-partitions whose tables refuse late writes are recovered elsewhere at once, all others when the platform reports it
-gone. What becomes of a new consumer that is not ready in time, starts.py decides.
+An unanswered command is repeated with its sequence number, for the partitions without an answer. A consumer that does
+not answer, or is silent, is restarted on its own volume, unless the platform has just done so. If it does not come back
+it is given up (forced handover): partitions whose tables refuse late writes are recovered elsewhere at once, all others
+when the platform reports it gone. What becomes of a new consumer that is not ready in time, starts.py decides.
 
 Timeouts count listened seconds: an outage of the brokers, or of the controller itself, restarts no consumer.
 """

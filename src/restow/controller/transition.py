@@ -115,11 +115,11 @@ class Transition:
         self.do(RestartConsumer(consumer, state.consumer_settings))
 
     def repeat(self, consumer: ConsumerId, sent: Sent) -> None:
-        """Sends the same command again, with its sequence number."""
+        """Sends what is unanswered of a command again, with its sequence number."""
         again = replace(sent, since_s=self.state.listened_s, tries=sent.tries + 1)
         view = self.state.consumers[consumer]
         self.change(consumer, sent=tuple(again if other is sent else other for other in view.sent))
-        self.do(Send(consumer, sent.command))
+        self.do(Send(consumer, sent.unanswered))
 
     def _command(self, consumer: ConsumerId, command: Command) -> None:
         view = self.state.consumers[consumer]
