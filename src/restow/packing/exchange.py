@@ -20,10 +20,12 @@ MOST_STEPS = 2000
 
 @compiled
 def may_take(stowage: Stowage, consumer: int, partition: int, load: float, count: int, foreign: int) -> bool:
-    """Like `moving.fits`, for a hypothetical load."""
+    """Like `moving.fits`, for a hypothetical load. A pinned partition stays at home, whatever the load."""
+    home = stowage.partitions[partition].home
+    if stowage.partitions[partition].fixed:
+        return home == consumer
     if count == 0:
         return True
-    home = stowage.partitions[partition].home
     limit = stowage.consumers[consumer].fill
     if home == consumer and foreign == 0:
         limit = stowage.consumers[consumer].hold

@@ -125,7 +125,7 @@ def lightest_to_eject(stowage: Stowage, partition: int, consumer: int, draining:
     while other >= 0 and steps < EJECT_LOOKS:
         steps += 1
         lighter = stowage.partitions[other].speed
-        if needed <= lighter < speed:
+        if needed <= lighter < speed and not stowage.partitions[other].fixed:
             ejection = EJECT_PRICE * lighter + (lighter if stowage.partitions[other].home == consumer else 0.0)
             if ejection < best_price:
                 best, best_price = other, ejection

@@ -41,7 +41,20 @@ class PackingPlan:
     @cached_property
     def overloaded(self) -> tuple[ConsumerId, ...]:
         """Consumers with too many partitions, because too few consumers are allowed."""
-        return tuple(consumer for consumer in self.over_limit if len(self.assignment.by_consumer[consumer]) > 1)
+        several = (consumer for consumer in self.over_limit if len(self.assignment.by_consumer[consumer]) > 1)
+        return tuple(consumer for consumer in several if consumer not in self.overpinned)
+
+    @cached_property
+    def overpinned(self) -> tuple[ConsumerId, ...]:
+        """Consumers with several partitions whose pinned ones alone are above their trigger: these must not leave."""
+        held, problem = self.assignment.by_consumer, self.problem
+        pinned = {
+            consumer: math.fsum(problem.speeds[partition] for partition in held[consumer] if partition in problem.pins)
+            for consumer in self.over_limit
+            if len(held[consumer]) > 1
+        }
+        limit = problem.margins.trigger * (1 + 1e-9)
+        return tuple(c for c, speed in pinned.items() if speed > problem.capacities[c] * limit)
 
     @cached_property
     def reasons(self) -> tuple[Reason, ...]:

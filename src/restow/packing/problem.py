@@ -1,4 +1,4 @@
-"""A packer's input: speeds, the current assignment, capacities, the worth of a consumer, and margins."""
+"""A packer's input: speeds, the current assignment, capacities, the worth of a consumer, margins, and pins."""
 
 import math
 from collections.abc import Mapping
@@ -6,7 +6,7 @@ from dataclasses import dataclass, field, fields
 from typing import Final
 
 from restow.errors import InvalidInput
-from restow.model import Assignment, Capacities, Speeds
+from restow.model import Assignment, Capacities, ConsumerId, SortedMapping, Speeds, TopicPartition
 
 
 @dataclass(frozen=True, slots=True)
@@ -56,6 +56,15 @@ MARGINS: Final = tuple(margin.name for margin in fields(Margins))
 
 
 @dataclass(frozen=True, slots=True)
+class PinnedTo:
+    """A partition's consumer by a person's word: no plan puts the partition anywhere else."""
+
+    consumer: ConsumerId
+    words: str = "pinned"
+    """For reasons: until when, and by whom."""
+
+
+@dataclass(frozen=True, slots=True)
 class Problem:
     speeds: Speeds
     """All partitions to place."""
@@ -69,6 +78,9 @@ class Problem:
     most_consumers: int | None = None
     previous: Speeds | None = None
     """Speeds at the previous decision, if any. They show how much speeds change."""
+    pins: SortedMapping[TopicPartition, PinnedTo] = field(default_factory=SortedMapping)
+    """They outrank margins and `most_consumers`: their consumers stay, and give up other partitions first. The
+    published packers ignore them."""
 
     def __post_init__(self) -> None:
         if not 0 <= self.worth < math.inf:
@@ -80,3 +92,8 @@ class Problem:
                 f"the most consumers are {self.most_consumers}; it must be 1 or more, "
                 f"and no less than the least ({self.least_consumers})"
             )
+        for partition, pin in self.pins.items():
+            if partition not in self.speeds:
+                raise InvalidInput(f"{partition} is pinned and has no speed; pin partitions that have one")
+            if pin.consumer not in self.current.consumers:
+                raise InvalidInput(f"{partition} is pinned to consumer {pin.consumer}, which does not exist")

@@ -9,6 +9,7 @@ and can't drift from its plan. `restow plan` and the controller show them.
     ConsumerClosed      why that pays
 """
 
+from collections.abc import Iterable
 from dataclasses import dataclass
 from functools import cached_property
 
@@ -19,6 +20,8 @@ from restow.text import apart, listed, percent
 SLACK = 1 + 1e-9
 NO_ROOM = 1e-6
 """A partition below this share of its consumer's capacity leaves no room behind that figures could show."""
+MOST_PINS = 3
+"""How many pins a reason names; others are counted."""
 
 
 # Why a partition leaves its consumer.
@@ -43,11 +46,13 @@ class WasAboveTrigger:
     """Nothing lighter would have relieved the consumer."""
     others: int
     """Other partitions that leave it too."""
+    pinned: str = ""
+    """Those that stay because they are pinned, in words."""
 
     @property
     def words(self) -> str:
         limit = "its capacity" if self.trigger == 1 else f"its capacity, above its trigger of {percent(self.trigger)}"
-        overfull = f"consumer {self.consumer} was at {percent(self.share)} of {limit}"
+        overfull = f"consumer {self.consumer} was at {percent(self.share)} of {limit}{self.pinned}"
         it = f"{self.partition} at {percent(self.partition_share)}"
         if self.lightest:
             return f"{overfull}; {it} was the lightest that sufficed"
@@ -70,10 +75,12 @@ class WasClosed:
 class MadeRoom:
     consumer: ConsumerId
     arrivals: tuple[TopicPartition, ...]
+    pinned: str = ""
+    """Those of them that are pinned, in words."""
 
     @property
     def words(self) -> str:
-        return f"it makes room on consumer {self.consumer} for {listed(self.arrivals)}"
+        return f"it makes room on consumer {self.consumer} for {listed(self.arrivals)}{self.pinned}"
 
 
 @dataclass(frozen=True, slots=True)
@@ -173,10 +180,15 @@ class PartitionPlaced:
     partition: TopicPartition
     leaving: Leaving
     arriving: Arriving
+    pin: str | None = None
+    """If it is pinned where it goes: until when and by whom. That is why it leaves its consumer."""
 
     @property
     def why(self) -> str:
-        return f"{self.leaving.words}; {self.arriving.words}"
+        if self.pin is None:
+            return f"{self.leaving.words}; {self.arriving.words}"
+        unread = f"{self.leaving.words}; " if isinstance(self.leaving, WasUnassigned) else ""
+        return f"{unread}{self.pin}; {self.arriving.words}"
 
     @property
     def words(self) -> str:
@@ -275,7 +287,7 @@ class Change:
         if share > trigger * SLACK:
             return self._above_trigger(partition, source, share)
         if source in self.arrived:
-            return MadeRoom(source, self.arrived[source])
+            return MadeRoom(source, self.arrived[source], self._pinned(self.arrived[source]))
         return LeftRoom(source, share, self.share(source, self.after[source]))
 
     def _without_gain(self, source: ConsumerId, share: float, own: float) -> LeftAlone | PlacedAnew:
@@ -288,7 +300,11 @@ class Change:
     def _above_trigger(self, partition: TopicPartition, source: ConsumerId, share: float) -> WasAboveTrigger:
         speeds, left = self.problem.speeds, self.left[source]
         limit = self.problem.capacities[source] * self.problem.margins.evict_to * SLACK
-        held = (speeds.get(other, 0.0) for other in self.problem.current.by_consumer[source])
+        held = (
+            speeds.get(other, 0.0)
+            for other in self.problem.current.by_consumer[source]
+            if other not in self.problem.pins
+        )
         none_lighter = all(self.before[source] - speed > limit for speed in held if speed < speeds[partition])
         sufficed = self.before[source] - speeds[partition] <= limit
         return WasAboveTrigger(
@@ -299,7 +315,17 @@ class Change:
             partition_share=self.share(source, speeds[partition]),
             lightest=len(left) == 1 and sufficed and none_lighter,
             others=len(left) - 1,
+            pinned=self._pinned(self.following.by_consumer.get(source, ()), "; ", " stays: "),
         )
+
+    def _pinned(self, partitions: Iterable[TopicPartition], before: str = ", ", verb: str = " is ") -> str:
+        """The pins of these partitions, in words that follow others; empty if there are none."""
+        pins = self.problem.pins
+        if not pins:
+            return ""
+        words = [f"{before}{each}{verb}{pins[each].words}" for each in partitions if each in pins]
+        more = "" if len(words) <= MOST_PINS else f"{before}{len(words) - MOST_PINS} more are pinned"
+        return "".join(words[:MOST_PINS]) + more
 
     def arriving(self, partition: TopicPartition) -> Arriving:
         target = self.following[partition]
@@ -315,6 +341,11 @@ class Change:
         had_room = self.before[target] + arriving <= limit
         return HadRoom(target, before, after, () if had_room else self.left.get(target, ()))
 
+    def placed(self, partition: TopicPartition) -> PartitionPlaced:
+        pin = self.problem.pins.get(partition)
+        words = None if pin is None or pin.consumer != self.following[partition] else pin.words
+        return PartitionPlaced(partition, self.leaving(partition), self.arriving(partition), words)
+
     def opened(self, consumer: ConsumerId) -> ConsumerOpened:
         share = self.share(consumer, self.after[consumer])
         return ConsumerOpened(consumer, share, self.following.by_consumer[consumer], self.problem.least_consumers)
@@ -329,7 +360,7 @@ def explain(problem: Problem, following: Assignment) -> tuple[Reason, ...]:
     change = Change(problem, following)
     placed = sorted(partition for _, partitions in change.difference.start for partition in partitions)
     return (
-        *(PartitionPlaced(partition, change.leaving(partition), change.arriving(partition)) for partition in placed),
+        *(change.placed(partition) for partition in placed),
         *(
             PartitionGivenUp(partition, consumer)
             for partition, consumer in problem.current.items()

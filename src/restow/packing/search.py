@@ -28,6 +28,17 @@ def partitions_of(stowage: Stowage, consumer: int, into: Ints, size: int) -> int
 
 
 @compiled
+def movable_of(stowage: Stowage, consumer: int, into: Ints) -> int:
+    """The consumer's partitions that are not pinned, first in `into`. Returns their number."""
+    held, movable = partitions_of(stowage, consumer, into, 0), 0
+    for place in range(held):
+        if not stowage.partitions[into[place]].fixed:
+            into[movable] = into[place]
+            movable += 1
+    return movable
+
+
+@compiled
 def sort_few(stowage: Stowage, partitions: Ints, size: int) -> None:
     """Heaviest first, then by number, so that the order doesn't depend on the input's."""
     for end in range(1, size):
@@ -59,13 +70,14 @@ def sort_heaviest_first(stowage: Stowage, partitions: Ints, size: int) -> None:
 
 @compiled
 def lightest_sufficient(stowage: Stowage, consumer: int, partitions: Ints, size: int) -> int:
-    """The lightest subset of an overfull consumer's few partitions that relieves it, as bits.
+    """The lightest subset of an overfull consumer's few movable partitions that relieves it, as bits. All of them, if
+    its pinned ones are too fast for it.
 
     A partition that is too fast by itself may stay, alone, unless another consumer could carry it.
     """
     best, best_sum = 0, np.inf
     for bits in range(1, 1 << size):
-        given_up, kept = 0.0, size
+        given_up, kept = 0.0, stowage.consumers[consumer].count
         for place in range(size):
             if bits >> place & 1:
                 given_up += stowage.partitions[partitions[place]].speed
@@ -75,7 +87,7 @@ def lightest_sufficient(stowage: Stowage, consumer: int, partitions: Ints, size:
         hopeless = kept == 1 and (
             rest > stowage.largest * SLACK or stowage.consumers[consumer].trigger >= stowage.largest
         )
-        if given_up < best_sum and (kept == 0 or hopeless or rest <= limit):
+        if given_up < best_sum and (bits == (1 << size) - 1 or hopeless or rest <= limit):
             best, best_sum = bits, given_up
     return best
 
@@ -105,7 +117,7 @@ def some_sufficient(stowage: Stowage, consumer: int, partitions: Ints, size: int
 @compiled
 def relieve(stowage: Stowage, consumer: int, partitions: Ints) -> int:
     """Takes out what an overfull consumer has to give up: the first of `partitions`. Returns their number."""
-    size = partitions_of(stowage, consumer, partitions, 0)
+    size = movable_of(stowage, consumer, partitions)
     sort_heaviest_first(stowage, partitions, size)
     taken = 0
     if size > SUBSET:
@@ -126,6 +138,8 @@ def is_overfull(stowage: Stowage, consumer: int) -> bool:
     """Whether it is above its trigger and could be relieved."""
     if stowage.consumers[consumer].load <= stowage.consumers[consumer].trigger * SLACK:
         return False
+    if stowage.consumers[consumer].count == stowage.consumers[consumer].fixed:
+        return False
     return stowage.consumers[consumer].count > 1 or stowage.consumers[consumer].trigger < stowage.largest
 
 
@@ -140,7 +154,8 @@ def place_all(stowage: Stowage, unpacked: float, room_price: float) -> None:
             commit(stowage)
     size = 0
     for partition in range(len(stowage.partitions)):
-        if stowage.partitions[partition].at != NOWHERE and stowage.partitions[partition].speed <= unpacked:
+        may_leave = stowage.partitions[partition].at != NOWHERE and not stowage.partitions[partition].fixed
+        if may_leave and stowage.partitions[partition].speed <= unpacked:
             move(stowage, partition, NOWHERE)
             commit(stowage)
         if stowage.partitions[partition].at == NOWHERE:
@@ -192,6 +207,8 @@ def close_surplus(stowage: Stowage, room_price: float) -> None:
     for consumer in np.argsort(at_home, kind="mergesort"):
         if stowage.counters[OPEN] <= stowage.most:
             break
+        if stowage.consumers[consumer].fixed:
+            continue
         size = partitions_of(stowage, consumer, scratch, 0)
         sort_heaviest_first(stowage, scratch, size)
         for place in range(size):
@@ -209,7 +226,7 @@ def drain(stowage: Stowage, patience: int, room_price: float) -> None:
     scratch = np.empty(len(stowage.partitions), np.int64)
     failed = 0
     for consumer in np.argsort(at_home, kind="mergesort"):
-        if stowage.consumers[consumer].count == 0:
+        if stowage.consumers[consumer].count == 0 or stowage.consumers[consumer].fixed:
             continue
         if failed == patience or at_home[consumer] >= stowage.worth or stowage.counters[OPEN] <= stowage.least:
             break

@@ -48,7 +48,10 @@ class Ship:
     exists: NDArray[np.bool_]
     capacity: Floats
     current: Ints
-    """For each partition, the index of its consumer in `number`, or NOWHERE."""
+    """For each partition, the index of its consumer in `number`, or NOWHERE. A pinned partition is on its consumer even
+    if it has yet to move there: no choice is left."""
+    fixed: NDArray[np.bool_]
+    """The pinned partitions."""
     restlessness: float
 
     @classmethod
@@ -61,6 +64,11 @@ class Ship:
         numbers = np.arange(FIRST_CONSUMER, FIRST_CONSUMER + len(known) + spare)
         number = np.union1d(known, np.setdiff1d(numbers, known, assume_unique=True)[:spare])
         owner = np.fromiter(problem.current.values_of(problem.speeds, UNASSIGNED), np.int64, len(speed))
+        fixed = np.zeros(len(speed), np.bool_)
+        if problem.pins:
+            for place, partition in enumerate(problem.speeds):
+                if partition in problem.pins:
+                    owner[place], fixed[place] = problem.pins[partition].consumer, True
         capacity = np.full(len(number), problem.capacities.default, np.float64)  # also if that is an int
         for consumer, value in problem.capacities.of_consumer.items():
             capacity[np.searchsorted(number, consumer)] = value
@@ -71,14 +79,21 @@ class Ship:
             exists=np.isin(number, existing, assume_unique=True),
             capacity=capacity,
             current=np.where(owner == UNASSIGNED, NOWHERE, np.searchsorted(number, owner)),
+            fixed=fixed,
             restlessness=_restlessness(problem, speed),
         )
 
     @property
     def must_change(self) -> bool:
         """Whether a partition has no consumer, or more consumers are in use than allowed."""
-        most, placed = self.problem.most_consumers, self.current[self.current != NOWHERE]
+        most, placed = self.most, self.current[self.current != NOWHERE]
         return len(placed) < len(self.current) or (most is not None and len(np.unique(placed)) > most)
+
+    @property
+    def most(self) -> int | None:
+        """The most consumers, or the number of those that must stay for a pin if it is higher."""
+        most = self.problem.most_consumers
+        return None if most is None else max(most, len(np.unique(self.current[self.fixed])))
 
     def excess(self, at: Ints) -> Excess:
         crowded, alone = self._excess_of_each(at)
@@ -119,7 +134,7 @@ class Ship:
 
     def stowage(self, worth: float) -> Stowage:
         """The current assignment as a stowage."""
-        unit, most = self.problem.capacities.default, self.problem.most_consumers
+        unit, most = self.problem.capacities.default, self.most
         partitions, consumers = self._partitions(), self._consumers()
         buckets = max(BLOCK, min(8192, len(partitions)))
         stowage = Stowage(
@@ -151,6 +166,9 @@ class Ship:
         trigger = self.capacity * self.problem.margins.trigger
         above = np.where(loads > trigger * SLACK, loads - trigger, 0.0)
         alone = (counts == 1) & (trigger < trigger.max(initial=0.0))
+        if self.fixed.any():  # only what is not pinned could leave
+            movable = np.bincount(at[placed], self.speed[placed] * ~self.fixed[placed], len(self.number))
+            above = np.minimum(above, movable)
         return np.where(counts > 1, above, 0.0), np.where(alone, above, 0.0)
 
     def _hold(self) -> Floats:
@@ -161,7 +179,7 @@ class Ship:
 
     def _partitions(self) -> NDArray[np.void]:
         partitions = np.empty(len(self.speed), PARTITION)
-        partitions["speed"], partitions["home"] = self.speed, self.current
+        partitions["speed"], partitions["home"], partitions["fixed"] = self.speed, self.current, self.fixed
         for name in ("at", "after", "before"):
             partitions[name] = NOWHERE
         return partitions
@@ -175,6 +193,7 @@ class Ship:
             ("hold", self._hold()),
             ("fill", self.capacity * margins.fill_to),
             ("drain", self.capacity * margins.drain_to),
+            ("fixed", np.bincount(self.current[self.fixed], minlength=len(consumers))),
             ("rank", np.arange(len(consumers)) + np.where(self.exists, 0, len(consumers))),
         ):
             consumers[name] = values

@@ -47,6 +47,7 @@ PARTITION = np.dtype(
         ("at", np.int64),  # its consumer now, or NOWHERE
         ("after", np.int64),  # next and previous partition on the same consumer
         ("before", np.int64),
+        ("fixed", np.int64),  # whether it is pinned: it never leaves its home
     ]
 )
 CONSUMER = np.dtype(
@@ -62,6 +63,7 @@ CONSUMER = np.dtype(
         ("burden", np.float64),  # its part of the cost: caution × risk + PENALTY × excess
         ("count", np.int64),
         ("foreign", np.int64),  # number of its partitions that are not at home
+        ("fixed", np.int64),  # number of its pinned partitions; with any, it stays in use
         ("first", np.int64),  # its first partition
         ("bucket", np.int64),  # its bucket in the index by room, if it is in use
         ("bucket_after", np.int64),
