@@ -10,7 +10,7 @@ from restow.controller import diagram, effects, events, transitions
 from restow.picture import picture
 from restow.picture import reference as picture_reference
 from restow.platform import interface
-from restow.protocol import measurement, messages, reference
+from restow.protocol import desired, measurement, messages, reference
 from restow.settings import reference as settings_reference
 from restow.settings import schema
 
@@ -18,7 +18,7 @@ DOCS: Final = Path(__file__).parent.parent / "docs"
 
 
 def protocol() -> str:
-    return reference.page(map(inspect.getsource, (messages, measurement)))
+    return reference.page(map(inspect.getsource, (messages, desired, measurement)))
 
 
 def controller() -> str:

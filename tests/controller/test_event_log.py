@@ -186,7 +186,7 @@ def refusal(*lines: str) -> str:
     return str(refused.value)
 
 
-NO_LOG = "line 1: this is no log of version 2, 3 or 4; it must begin with the controller's state"
+NO_LOG = "line 1: this is no log of version 2, 3, 4 or 5; it must begin with the controller's state"
 
 
 @pytest.mark.parametrize(

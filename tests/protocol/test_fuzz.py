@@ -199,5 +199,5 @@ def test_any_bytes_on_any_topic_are_a_valid_message_or_are_reported_once_and_ski
     assert dict(passed.counts) == refused
     # Not all is noise: each message was read in many guises, and each topic has refused many.
     assert set(seen) == {*MESSAGES, Measurement}
-    assert min(seen.values()) > 300, seen
+    assert min(seen.values()) > 150, seen
     assert min(refused[channel.topic(PREFIX)] for channel in CHANNELS if channel.lanes) > 5_000, refused

@@ -11,8 +11,9 @@ from typing import Any
 import pytest
 
 from restow.errors import InvalidInput
-from restow.model import SortedMapping
+from restow.model import ConsumerId, SortedMapping, TopicPartition
 from restow.protocol.codec import from_plain
+from restow.protocol.desired import ConsumerRestart, GroupPause, PartitionPin, RecommendOnly
 from restow.protocol.examples import CONSUMERS_UPDATE, EXAMPLES
 from restow.protocol.messages import ConsumerSettings, Message, ServiceUpdate, StateQuery, StopConsumingCommand
 from restow.protocol.records import (
@@ -147,7 +148,16 @@ def test_a_skipped_record_is_named_with_its_place() -> None:
 
 @pytest.mark.parametrize(
     ("update", "key"),
-    [(ServiceUpdate("remove", "orders"), b"orders"), (CONSUMERS_UPDATE, b":consumers"), (QUERY, None)],
+    [
+        (ServiceUpdate("remove", "orders"), b"orders"),
+        (CONSUMERS_UPDATE, b":consumers"),
+        (GroupPause(True), b":pause"),
+        (GroupPause(False, by="anna@host-a", reason="done"), b":pause"),
+        (RecommendOnly(True), b":recommend"),
+        (ConsumerRestart(ConsumerId(12), 790), b":restart:12"),
+        (PartitionPin(TopicPartition("my-orders", 7), ConsumerId(2), "2026-03-01T12:00:00Z"), b":pin:my-orders-7"),
+        (QUERY, None),
+    ],
 )
 def test_the_key_is_what_an_update_is_about(update: Message, key: bytes | None) -> None:
     _, value = encode(update, "a person", "lake")
@@ -164,12 +174,21 @@ def test_an_update_under_a_wrong_key_is_rejected_since_compaction_could_remove_i
 def test_a_tombstone_resets_its_key() -> None:
     assert decode("t", 0, 0, None, None, b"orders") == ServiceUpdate("reset", "orders")
     assert decode("t", 0, 0, None, None, b":consumers") == ServiceUpdate("consumers", consumers=ConsumerSettings())
+    assert decode("t", 0, 0, None, None, b":pause") == GroupPause(False)
+    assert decode("t", 0, 0, None, None, b":recommend") == RecommendOnly(False)
+    assert decode("t", 0, 0, None, None, b":restart:12") == ConsumerRestart(ConsumerId(12), None)
+    assert decode("t", 0, 0, None, None, b":pin:a-b-7") == PartitionPin(TopicPartition("a-b", 7), None)
 
 
 def test_a_tombstone_without_a_valid_key_or_elsewhere_is_rejected() -> None:
     assert refusal(None, key=b"") == "there is no value; it must be a message"
     assert refusal(None, key=b"a b") == "topic is 'a b'; it must be a topic's name"
     assert refusal(None, key=b"\xff") == "b'\\xff' is not UTF-8; it must be text in UTF-8"
+    for key in (b":", b":paused", b":restart:0", b":restart:02", b":restart:x", b":restart:"):
+        assert refusal(None, key=key).startswith(f"the key is '{key.decode()}'; it must be a topic's name, :consumers,")
+    assert refusal(None, key=b":pin:a b-7") == "partition is 'a b-7'; it must be a partition, like orders-7"
+    for name in ("a-07", "orders"):
+        assert refusal(None, key=f":pin:{name}".encode()).startswith(f"'{name}' is not a partition; write the topic,")
     assert refusal(None, key=b"orders", expected=(StateQuery,)) == "a ServiceUpdate does not belong here"
 
 

@@ -14,6 +14,7 @@ from restow.consumer.checkpoint import Checkpoint, WritePlan
 from restow.controller import effects, events
 from restow.model import ConsumerId, SortedMapping, Speeds, TopicPartition
 from restow.protocol.codec import from_plain, to_plain
+from restow.protocol.desired import ConsumerRestart, GroupPause, PartitionPin, RecommendOnly
 from restow.protocol.json_text import as_json, parse_json
 from restow.protocol.messages import (
     ConsumerSettings,
@@ -48,7 +49,20 @@ updates = st.one_of(
     st.builds(ServiceUpdate, st.sampled_from(["remove", "reset"]), topics),
     st.builds(lambda wanted: ServiceUpdate("consumers", consumers=wanted), consumer_settings),
 )
-
+words = st.text(st.characters(categories=["L", "N", "P"]), max_size=20)
+moments = starts.filter(lambda start: start[0].isdigit())
+consumers = st.integers(1, 2**31 - 1).map(ConsumerId)
+authors: tuple[st.SearchStrategy[Any], ...] = (words, st.none() | moments, words)
+pauses = st.one_of(
+    st.builds(GroupPause, st.just(True), st.none() | moments, *authors),
+    st.builds(GroupPause, st.just(False), st.none(), *authors),
+)
+recommends = st.builds(RecommendOnly, st.booleans(), *authors)
+restarts = st.builds(ConsumerRestart, consumers, st.none() | offsets, *authors)
+pins = st.one_of(
+    st.builds(PartitionPin, partitions, consumers, moments, *authors),
+    st.builds(PartitionPin, partitions, st.none(), st.none(), *authors),
+)
 
 gaps = st.builds(
     lambda partition, ends: Gap(partition, *sorted(ends)), partitions, st.sets(offsets, min_size=2, max_size=2)
@@ -71,11 +85,15 @@ SPECIAL: dict[Any, st.SearchStrategy[Any]] = {
     float: positive,
     bool: st.booleans(),
     NoneType: st.none(),
-    ConsumerId: st.integers(1, 2**31 - 1).map(ConsumerId),
+    ConsumerId: consumers,
     TopicService: services,
     ConsumerSettings: consumer_settings,
     Gap: gaps,
     ServiceUpdate: updates,
+    GroupPause: pauses,
+    RecommendOnly: recommends,
+    ConsumerRestart: restarts,
+    PartitionPin: pins,
     StartConsumingCommand: start_commands(),
     Speeds: st.dictionaries(partitions, st.just(0.0) | positive, max_size=5).map(Speeds),
 }

@@ -44,6 +44,7 @@ from restow.protocol.messages import (
     ConsumingRefused,
     FromConsumer,
     Offsets,
+    OnService,
     Refusal,
     ServiceUpdate,
     StartConsumingCommand,
@@ -66,6 +67,8 @@ CONSUME = SortedMapping({"a": TO_A, "b": TO_B})
 RULES = Rules(Controller(), Consumer(capacity_bytes_per_s=CAPACITY), CONSUME)
 SETTINGS = ConsumerSettings(memory_mb=1024, cores=1.0, capacity_bytes_per_s=CAPACITY)
 TAKE_OVER_S = 1000.0
+NOON_UTC_S = 1_772_366_400.0
+"""2026-03-01T12:00:00Z, when it takes over."""
 
 Request = Send | ListConsumers | CreateConsumer | DeleteConsumer | RestartConsumer
 Requests = tuple[Request, ...]
@@ -106,6 +109,13 @@ class Driver:
         self.moved: tuple[Moved, ...] = ()
         self.log = [header(self.state)]
         self.speeds: Speeds = Speeds()
+        self.service_offset = -1
+        self.clock_off_s = 0.0
+        """How far the wall clock is off."""
+
+    @property
+    def utc_s(self) -> float:
+        return NOON_UTC_S + self.now_s - TAKE_OVER_S + self.clock_off_s
 
     # Events.
 
@@ -136,12 +146,12 @@ class Driver:
         return self
 
     def starts(self) -> Requests:
-        self.happens(ClockTicked(self.now_s))
+        self.happens(ClockTicked(self.now_s, utc_s=self.utc_s))
         return self.happens(TookOver(EPOCH))
 
     def ticks(self, seconds: float = 1.0, listening: bool = True) -> Requests:
         self.now_s += seconds
-        return self.happens(ClockTicked(self.now_s, listening))
+        return self.happens(ClockTicked(self.now_s, listening, self.utc_s))
 
     def waits(
         self, seconds: float, *, silent: Iterable[int] = (), measured: bool = True, listening: bool = True
@@ -200,6 +210,11 @@ class Driver:
 
     def changes_consumers(self, settings: ConsumerSettings) -> Requests:
         return self.happens(ServiceChanged(ServiceUpdate("consumers", consumers=settings)))
+
+    def desires(self, record: OnService) -> Requests:
+        """The record arrives on the service topic."""
+        self.service_offset += 1
+        return self.happens(ServiceChanged(record, offset=self.service_offset))
 
     def changes_code(self, code: str | None) -> Requests:
         return self.happens(CodeChanged(code))

@@ -3,7 +3,7 @@
 from collections.abc import Mapping
 from datetime import UTC, datetime
 
-from tests.support.controller_driver import TAKE_OVER_S, Driver, Requests
+from tests.support.controller_driver import Driver, Requests
 
 from restow.controller.events import Event
 from restow.controller.machine import step
@@ -12,8 +12,6 @@ from restow.model import TopicPartition
 from restow.picture.chronicle import Chronicle
 from restow.picture.drawing import Moment, draw
 from restow.picture.picture import Lag, Picture
-
-NOON = datetime(2026, 3, 1, 12, tzinfo=UTC).timestamp()
 
 
 class PictureDriver(Driver):
@@ -25,7 +23,7 @@ class PictureDriver(Driver):
 
     @property
     def time(self) -> str:
-        moment = datetime.fromtimestamp(NOON + self.now_s - TAKE_OVER_S, UTC)
+        moment = datetime.fromtimestamp(self.utc_s, UTC)
         return moment.isoformat(timespec="milliseconds").replace("+00:00", "Z")
 
     def happens(self, *events: Event) -> Requests:

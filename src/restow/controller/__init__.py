@@ -18,7 +18,8 @@ foreign.py          consumers of the group on another platform: none is started 
 consumer_events.py  messages of consumers
 failures.py         topics that consumers can't store
 platform_events.py  reports of the platform: up, failing, gone, refused
-services.py         updates of topics and of consumers' settings
+services.py         records of the service topic: topics, consumers' settings, what people want
+desired.py          what people want of the group, and the answers to their records
 timeouts.py         unanswered commands and silent consumers: repeat, restart, give up
 starts.py           starts that fail or are late: backoff, halted rolls, the least number of consumers
 removal.py          deletes consumers, and gives them up

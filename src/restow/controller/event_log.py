@@ -1,6 +1,6 @@
 """The controller's event log: every event and its effects, as lines of JSON, to be replayed and explained.
 
-    {"log": 4, "utc_s": 1794884400.125, "controller": "host-812", "continues": 41, "state": {…}}
+    {"log": 5, "utc_s": 1794884400.125, "controller": "host-812", "continues": 41, "state": {…}}
     {"event": {"type": "Received", …}, "effects": [{"type": "Send", …}], "stage": "Manage"}
 
 A log is a sequence of segments (segments.py), and journal.py writes them. The first line of each has the controller's
@@ -13,9 +13,10 @@ A replay runs the same machine over the events and must come to the same effects
 `Noted` effects and the words of `Moved` are not compared: they explain, and their wording may change between releases.
 The log leaves out the values of consumers' environment variables, which may be secrets, and has their digest instead.
 
-Version 4 has segments, the wall clock and short events. Version 3 renamed fields of the state (log_reader.py), gave
-causes short names and `Noted` the kind "failure". Logs of versions 2 and 3 are still replayed; the causes of version 2
-are not compared.
+Version 5 names the message of a ServiceChanged, which may be any of the service topic, and has the wall clock in
+ClockTicked. Version 4 has segments, the wall clock and short events. Version 3 renamed fields of the state
+(log_reader.py), gave causes short names and `Noted` the kind "failure". Logs of versions 2 to 4 are still replayed; the
+causes of version 2 are not compared.
 """
 
 import json
@@ -34,9 +35,9 @@ from restow.errors import InvalidInput
 from restow.model import SortedMapping
 from restow.platform.interface import CreateConsumer, RestartConsumer
 from restow.protocol.codec import TAG, to_plain
-from restow.protocol.messages import ConsumerSettings
+from restow.protocol.messages import ConsumerSettings, ServiceUpdate
 
-VERSION: Final = 4
+VERSION: Final = 5
 REDACTED: Final = "***"
 
 
@@ -172,10 +173,12 @@ def _without_secrets(effect: Effect) -> Effect:
 
 
 def _event_without_secrets(event: Event) -> Event:
-    if isinstance(event, ServiceChanged) and event.update.consumers is not None:
-        digest = event.update.consumers.env_digest if event.env_digest is None else event.env_digest
-        return ServiceChanged(replace(event.update, consumers=_redacted(event.update.consumers)), digest)
-    return event
+    match event:
+        case ServiceChanged(ServiceUpdate(consumers=ConsumerSettings() as settings) as update, known):
+            digest = settings.env_digest if known is None else known
+            return replace(event, update=replace(update, consumers=_redacted(settings)), env_digest=digest)
+        case _:
+            return event
 
 
 def _without_values(state: State) -> State:

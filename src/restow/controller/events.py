@@ -7,7 +7,7 @@ from dataclasses import dataclass, field
 from restow.model import ConsumerId, SortedMapping, Speeds, TopicPartition
 from restow.platform.interface import ConsumerFailing, ConsumerGone, ConsumerUp, Listed, PlatformAction
 from restow.protocol.measurement import Measurement
-from restow.protocol.messages import ADDED, FromConsumer, PlatformIdentity, ServiceUpdate
+from restow.protocol.messages import ADDED, FromConsumer, OnService, PlatformIdentity
 
 
 @dataclass(frozen=True, slots=True)
@@ -39,6 +39,9 @@ class ClockTicked:
     """A monotonic clock's."""
     listening: bool = True
     """Whether partition 0 has been read to its end. Timeouts do not run while it has not."""
+    utc_s: float | None = field(default=None, metadata=ADDED)
+    """The wall clock, in seconds since 1970: pauses and pins end by it. It may jump; no timeout counts by it. None in
+    event logs before version 5."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -76,9 +79,11 @@ class Received:
 class ServiceChanged:
     """A record of the service topic."""
 
-    update: ServiceUpdate
+    update: OnService
     env_digest: str | None = None
     """The digest of the consumers' environment variables, in an event log, which leaves out their values."""
+    offset: int | None = field(default=None, metadata=ADDED)
+    """The record's; None in event logs before version 5."""
 
 
 @dataclass(frozen=True, slots=True)

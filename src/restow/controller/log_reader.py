@@ -10,13 +10,14 @@ from typing import Any, Final
 
 from restow.controller.differences import EventDifferences
 from restow.controller.effects import Effect
-from restow.controller.events import ClockTicked, Event
+from restow.controller.events import ClockTicked, Event, ServiceChanged
 from restow.controller.state import State
 from restow.errors import InvalidInput
 from restow.packing import PACKERS
-from restow.protocol.codec import from_plain
+from restow.protocol.codec import TAG, from_plain
+from restow.protocol.messages import ServiceUpdate
 
-READABLE: Final = (2, 3, 4)
+READABLE: Final = (2, 3, 4, 5)
 RENAMED_IN_3: Final = {"looked_s": "replanned_s", "to_replace": "roll_halted"}
 RENAMED_IN_VIEWS_IN_3: Final = {
     "told": "has_reported_holdings",
@@ -102,6 +103,8 @@ class EntryReader:
             self._stage = plain.get("stage", self._stage)
         else:
             self._stage = plain.get("stage")
+        if version < 5:
+            event = _with_update_named(event)
         read: Event = from_plain(Event, event, f"line {self._line}: event")
         self._follow_clock(read, plain.get("utc_s"))
         whole = {"event": event, "effects": effects, "stage": self._stage}
@@ -155,6 +158,14 @@ def _upgraded(state: Any, version: int) -> Any:
     if isinstance(views := state.get("consumers"), dict):
         renamed["consumers"] = {name: _renamed(view, RENAMED_IN_VIEWS_IN_3) for name, view in views.items()}
     return renamed
+
+
+def _with_update_named(event: Any) -> Any:
+    """Before version 5, a ServiceChanged always had a ServiceUpdate and did not say so."""
+    if not isinstance(event, dict) or event.get(TAG) != ServiceChanged.__name__:
+        return event
+    update = event.get("update")
+    return {**event, "update": {TAG: ServiceUpdate.__name__, **update}} if isinstance(update, dict) else event
 
 
 def _renamed(plain: Any, names: Mapping[str, str]) -> Any:

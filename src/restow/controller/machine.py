@@ -54,8 +54,8 @@ def step(state: State, event: Event) -> tuple[State, tuple[Effect, ...]]:
         case Received(heard):
             for record in heard:
                 receive(transition, record.offset, record.message)
-        case ServiceChanged(update, env_digest):
-            services.update_service(transition, update, env_digest)
+        case ServiceChanged(update, env_digest, offset):
+            services.change(transition, update, env_digest, offset)
         case CodeChanged(code):
             roll.change_code(transition, code)
         case ConsumersListed(consumers):

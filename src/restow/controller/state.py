@@ -11,6 +11,7 @@ from functools import cached_property
 from typing import Final
 
 from restow.backoff import Backoff
+from restow.controller.desired import Desired
 from restow.controller.events import SpeedsMeasured
 from restow.controller.transitions import Phase, Stage
 from restow.model import Assignment, ConsumerId, SortedMapping, TopicPartition
@@ -195,6 +196,8 @@ class State:
     foreign: SortedMapping[str, ForeignConsumers] = field(default_factory=SortedMapping)
     """Consumers on other platforms that have reported lately, by the platform's id."""
     now_s: float | None = None
+    utc_s: float | None = None
+    """The wall clock at the last tick, in seconds since 1970; None before the first."""
     listened_s: float = 0.0
     """Seconds in which messages could reach this controller. Timeouts count them, so that an outage of the brokers, or
     a pause of this process, is not held against any consumer."""
@@ -212,6 +215,8 @@ class State:
     """The digest of those settings' environment variables, whose values are in no event log."""
     code: str | None = None
     """The digest of the transforms' modules that local consumers load."""
+    desired: Desired = field(default_factory=Desired)
+    """What people want of the group, from the service topic."""
     known: frozenset[TopicPartition] = frozenset()
     """Every partition that was ever measured or held."""
     measured: SpeedsMeasured | None = None

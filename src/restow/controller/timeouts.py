@@ -30,7 +30,8 @@ def tick(transition: Transition, event: ClockTicked) -> None:
     assert passed_s >= 0, "the clock goes forward"
     may_create = transition.state.may_create
     listened_s = transition.state.listened_s + (min(passed_s, LONGEST_TICK_S) if event.listening else 0.0)
-    transition.set(now_s=event.now_s, listened_s=listened_s)
+    utc_s = transition.state.utc_s if event.utc_s is None else event.utc_s
+    transition.set(now_s=event.now_s, listened_s=listened_s, utc_s=utc_s)
     if before_s is None:
         transition.set(measured_s=event.now_s, began_s=event.now_s)
     if transition.state.epoch is None:

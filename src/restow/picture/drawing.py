@@ -3,6 +3,7 @@
 import math
 from collections.abc import Mapping
 from dataclasses import dataclass, field
+from itertools import islice
 from typing import Final
 
 from restow.controller.load import loads
@@ -16,13 +17,20 @@ from restow.picture.picture import (
     Limits,
     Overview,
     PartitionStatus,
+    Paused,
     Picture,
+    Pin,
     RaisedFlag,
+    Recommending,
+    ServiceAnswer,
 )
 from restow.picture.waits import waits
 
 SHRINKS_BY: Final = 1.0
 """A backlog shrinks if its consumer stores at least this many bytes/s more than producers write."""
+
+MOST_PINS: Final = 100
+"""In the overview, which every record has."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -66,6 +74,33 @@ def _overview(state: State, chronicle: Chronicle, moment: Moment) -> Overview:
         waiting_for=waits(state),
         speeds_age_s=None if state.measured is None else _rounded(max(0.0, state.time_s - state.measured_s)),
         decisions=chronicle.decisions,
+        paused=_paused(state),
+        recommend_only=_recommending(state),
+        pins=_pins(state),
+        more_pins=max(0, len(state.desired.pins) - MOST_PINS),
+        service_offset=state.desired.offset,
+        answers=tuple(ServiceAnswer(each.offset, each.taken, each.words) for each in state.desired.answers),
+    )
+
+
+def _paused(state: State) -> Paused | None:
+    pause = state.desired.pause
+    return None if pause is None else Paused(pause.until, pause.by, pause.at, pause.reason)
+
+
+def _recommending(state: State) -> Recommending | None:
+    recommend = state.desired.recommend
+    return None if recommend is None else Recommending(recommend.by, recommend.at, recommend.reason)
+
+
+def _pins(state: State) -> SortedMapping[TopicPartition, Pin]:
+    pins = islice(state.desired.pins.items(), MOST_PINS)
+    return SortedMapping(
+        {
+            partition: Pin(pin.consumer, pin.until, pin.by, pin.at, pin.reason)
+            for partition, pin in pins
+            if pin.consumer is not None and pin.until is not None
+        }
     )
 
 
@@ -119,6 +154,7 @@ def _consumer(
         cycle_s_mean=None if report is None else _rounded(report.cycle_s_mean, 3),
         cycle_s_max=None if report is None else _rounded(report.cycle_s_max, 3),
         restarts=chronicle.restarts.get(consumer, 0),
+        incarnation=view.incarnation,
         settings=view.settings,
         outdated=view.settings is not None and view.settings != wanted,
         silent_s=_rounded(max(0.0, state.listened_s - view.heard_s)),

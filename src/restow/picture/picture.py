@@ -38,6 +38,62 @@ class Decision:
     """The packer's reason for each move, creation and deletion; the first ones of a long list."""
     more_reasons: int = field(default=0, metadata=OPTIONAL)
     """How many reasons were left out."""
+    recommended: bool = field(default=False, metadata=OPTIONAL)
+    """Whether it was only recommended, and not carried out."""
+
+
+@dataclass(frozen=True, slots=True)
+class Paused:
+    """The group is paused: nothing is scaled, moved for load or restarted with new settings."""
+
+    until: str | None = None
+    """When it ends by itself; null: not before `restow resume`."""
+    by: str = ""
+    """Who paused it."""
+    at: str | None = None
+    """When."""
+    reason: str = ""
+    """Why."""
+
+
+@dataclass(frozen=True, slots=True)
+class Recommending:
+    """Decisions are recommended, and not carried out."""
+
+    by: str = ""
+    """Who asked for it."""
+    at: str | None = None
+    """When."""
+    reason: str = ""
+    """Why."""
+
+
+@dataclass(frozen=True, slots=True)
+class Pin:
+    """A partition that one consumer reads until a time."""
+
+    consumer: ConsumerId
+    """The consumer."""
+    until: str
+    """When the pin ends by itself."""
+    by: str = ""
+    """Who pinned it."""
+    at: str | None = None
+    """When."""
+    reason: str = ""
+    """Why."""
+
+
+@dataclass(frozen=True, slots=True)
+class ServiceAnswer:
+    """What became of a record of the service topic."""
+
+    offset: int
+    """The record's."""
+    taken: bool
+    """False: refused."""
+    words: str
+    """For the person who wrote it."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -99,6 +155,8 @@ class ConsumerStatus:
     """Duration of the slowest."""
     restarts: int = field(default=0, metadata=OPTIONAL)
     """Restarts that this controller has seen."""
+    incarnation: int | None = field(default=None, metadata=OPTIONAL)
+    """The number of its process, which grows with each start; null before its first message."""
     settings: str | None = None
     """The fingerprint of the settings that it runs with."""
     outdated: bool = field(default=False, metadata=OPTIONAL)
@@ -153,6 +211,18 @@ class Overview:
     """The age of the newest measurement; null before the first."""
     decisions: tuple[Decision, ...] = ()
     """The last ones, newest first."""
+    paused: Paused | None = field(default=None, metadata=OPTIONAL)
+    """The pause of the group; null if it is not paused."""
+    recommend_only: Recommending | None = field(default=None, metadata=OPTIONAL)
+    """Whether decisions are only recommended; null if they are carried out."""
+    pins: SortedMapping[TopicPartition, Pin] = field(default_factory=SortedMapping, metadata=OPTIONAL)
+    """The pinned partitions; of many the first ones."""
+    more_pins: int = field(default=0, metadata=OPTIONAL)
+    """How many pins were left out."""
+    service_offset: int | None = field(default=None, metadata=OPTIONAL)
+    """The last record of the service topic that this controller has applied; null before the first."""
+    answers: tuple[ServiceAnswer, ...] = field(default=(), metadata=OPTIONAL)
+    """What became of the last records of the service topic, in their order: 20 at most."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -28,7 +28,7 @@ class Publication:
         self, state: State, chronicle: Chronicle, now_s: float, draw: Callable[[], Picture]
     ) -> tuple[PictureRecord, ...]:
         """The records to publish now."""
-        seen = (chronicle, state.target)
+        seen = (chronicle, state.target, state.desired)
         if self._base is None or now_s - self._whole_s >= WHOLE_EVERY_S:
             return self._whole(draw(), now_s, seen)
         is_same = all(old is new for old, new in zip(self._seen, seen, strict=True))

@@ -15,12 +15,19 @@ from restow.picture.picture import (
     Limits,
     Overview,
     PartitionStatus,
+    Paused,
+    Pin,
     RaisedFlag,
+    Recommending,
+    ServiceAnswer,
 )
 from restow.protocol.codec import form_of
 from restow.protocol.pages import Docs, docs_of, table
 
-PARTS: Final[tuple[type, ...]] = (Overview, ConsumerStatus, PartitionStatus, Lag, Decision, RaisedFlag, Limits)
+PARTS: Final[tuple[type, ...]] = (
+    *(Overview, ConsumerStatus, PartitionStatus, Lag, Decision, RaisedFlag, Limits),
+    *(Paused, Recommending, Pin, ServiceAnswer),
+)
 
 INTRODUCTION: Final = """\
 # The group's picture

@@ -1,6 +1,7 @@
 """Everything that restow's roles exchange over Kafka: the messages, their encoding, and the topics they travel on.
 
 messages.py         the messages: frozen dataclasses, validated on construction
+desired.py          what people want of the group: pause, recommend only, restarts, pins
 measurement.py      the monitor's record of write speeds
 checks.py           validation of message fields
 codec.py            dataclass <-> plain JSON, driven by the types of the fields

@@ -9,6 +9,7 @@ from typing import Final, Literal
 from restow.errors import InvalidInput
 from restow.protocol import measurement
 from restow.protocol.checks import TOPIC, is_time
+from restow.protocol.desired import ConsumerRestart, GroupPause, PartitionPin, RecommendOnly
 from restow.protocol.forms import shown
 from restow.protocol.measurement import Measurement
 from restow.protocol.messages import (
@@ -107,8 +108,12 @@ QUERY: Final = Channel(
 SERVICE: Final = Channel(
     "service",
     partitions="1, compacted",
-    content="the topics that the group consumes, and what its consumers run as; read from the beginning at each start",
-    lanes=(Lane("0", "operators and services", "the controller and the monitor", (ServiceUpdate,)),),
+    content="the desired state: the topics that the group consumes, what its consumers run as, a pause, pins; read "
+    "from the beginning at each start",
+    lanes=(
+        Lane("0", "operators and services", "the controller and the monitor", (ServiceUpdate,)),
+        Lane("0", "operators", "the controller", (GroupPause, RecommendOnly, ConsumerRestart, PartitionPin)),
+    ),
 )
 STATUS: Final = Channel(
     "status",

@@ -17,9 +17,13 @@ FUNCTION: Final = re.compile(rf"{NAME}:{NAME}")
 VARIABLE: Final = re.compile(r"[A-Za-z_][A-Za-z0-9_]*")
 TOPIC: Final = re.compile(r"(?!\.{1,2}$)[A-Za-z0-9._-]{1,249}")
 """Kafka's rule for the names of topics; `.` and `..` are not allowed."""
+CONSUMER: Final = re.compile(r"[1-9][0-9]{0,8}")
+"""A consumer's number as part of a key."""
+LONGEST_TEXT: Final = 300
+"""Of who and why: the picture has them in every record."""
 TIME: Final = re.compile(
     r"(?P<year>\d{4})-(?P<month>0[1-9]|1[0-2])-(?P<day>0[1-9]|[12]\d|3[01])"
-    r"T([01]\d|2[0-3]):[0-5]\d:[0-5]\d(\.\d{1,6})?Z",
+    r"T(?P<hour>[01]\d|2[0-3]):(?P<minute>[0-5]\d):(?P<second>[0-5]\d(\.\d{1,6})?)Z",
     re.ASCII,
 )
 
@@ -87,3 +91,31 @@ def is_time(text: str) -> bool:
     is_leap = year % 4 == 0 and (year % 100 != 0 or year % 400 == 0)
     days = 28 + is_leap if month == 2 else 30 if month in (4, 6, 9, 11) else 31
     return year > 0 and day <= days
+
+
+def utc_s(text: str) -> float:
+    """The seconds since 1970 of a valid time in UTC."""
+    found = TIME.fullmatch(text)
+    assert found is not None, f"{text} is no time"
+    year, month, day = int(found["year"]), int(found["month"]), int(found["day"])
+    # Days since 1970 in the Gregorian calendar, with years that begin in March: the leap day is their last.
+    years = year - (month <= 2)
+    days_in_year = (153 * ((month + 9) % 12) + 2) // 5 + day - 1
+    days = 365 * years + years // 4 - years // 100 + years // 400 + days_in_year - 719_468
+    return days * 86_400.0 + int(found["hour"]) * 3600 + int(found["minute"]) * 60 + float(found["second"])
+
+
+def times(**texts: str | None) -> None:
+    for name, text in texts.items():
+        if text is not None and not is_time(text):
+            raise InvalidInput(f"{name} is '{text[:40]}'; it must be a time in UTC, like 2026-03-01T12:00:00Z")
+
+
+def authored(by: str, at: str | None, reason: str) -> None:
+    """Who, when and why."""
+    times(at=at)
+    for name, text in (("by", by), ("reason", reason)):
+        if len(text) > LONGEST_TEXT:
+            raise InvalidInput(f"{name} has {len(text)} characters; it must have at most {LONGEST_TEXT}")
+        if not text.isprintable():
+            raise InvalidInput(f"{name} has characters that can't be printed; it must be text on one line")

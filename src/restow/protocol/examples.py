@@ -3,6 +3,7 @@
 from typing import Final
 
 from restow.model import ConsumerId, SortedMapping, TopicPartition
+from restow.protocol.desired import ConsumerRestart, GroupPause, PartitionPin, RecommendOnly
 from restow.protocol.measurement import Measurement, PartitionSpeed
 from restow.protocol.messages import (
     RECOVER,
@@ -106,6 +107,12 @@ EXAMPLES: Final[tuple[Message, ...]] = (
         cycle_s_max=1.5,
     ),
     ServiceUpdate("add", "orders", ORDERS),
+    GroupPause(True, "2026-03-01T14:00:00Z", "anna@host-a", "2026-03-01T12:00:00Z", "the brokers are upgraded"),
+    RecommendOnly(True, "anna@host-a", "2026-03-01T12:00:00Z", "a week of looking on"),
+    ConsumerRestart(ConsumerId(2), 790, "anna@host-a", "2026-03-01T12:00:00Z", "its disk was replaced"),
+    PartitionPin(
+        ORDERS_0, ConsumerId(2), "2026-03-01T13:00:00Z", "anna@host-a", "2026-03-01T12:00:00Z", "to watch it alone"
+    ),
 )
 
 CONSUMERS_UPDATE: Final = ServiceUpdate(

@@ -18,6 +18,7 @@ from typing import Final, Literal
 from restow.errors import InvalidInput
 from restow.model import FIRST_CONSUMER, ConsumerId, SortedMapping, TopicPartition
 from restow.protocol import checks
+from restow.protocol.desired import ConsumerRestart, GroupPause, PartitionPin, RecommendOnly
 
 RECOVER: Final = "recover"
 """In place of an offset: resume at the table's offset, or else the group's committed one, or else the topic's
@@ -101,16 +102,25 @@ class ConsumerSettings:
     """Additional environment variables. Anyone who may read the topic sees them: no secrets here."""
     code: str | None = field(default=None, metadata=ADDED)
     """The digest of the transforms' modules that local consumers load. The controller finds it: no update has it."""
+    least_consumers: int | None = field(default=None, metadata=ADDED)
+    """The group never has fewer consumers. It overrides `least_consumers` in [controller]."""
+    most_consumers: int | None = field(default=None, metadata=ADDED)
+    """The group never has more consumers. It overrides `most_consumers` in [controller]."""
 
     def __post_init__(self) -> None:
-        checks.at_least(1, memory_mb=self.memory_mb)
+        checks.at_least(1, memory_mb=self.memory_mb, most_consumers=self.most_consumers)
+        checks.at_least(0, least_consumers=self.least_consumers)
+        if self.most_consumers is not None and (self.least_consumers or 0) > self.most_consumers:
+            least = self.least_consumers
+            raise InvalidInput(f"most_consumers is {self.most_consumers}; it must be least_consumers ({least}) or more")
         checks.above_0(cores=self.cores, capacity_bytes_per_s=self.capacity_bytes_per_s)
         checks.variables("env", self.env)
 
     @property
     def fingerprint(self) -> str:
         """Changes with everything that a process is started with, and is readable: `{"image": "restow:2", …}`. It
-        leaves out the capacity, which changes no process, and has a digest in place of the variables' values."""
+        leaves out the capacity and the limits of the group, which change no process, and has a digest in place of the
+        variables' values."""
         return self.fingerprint_with(self.env_digest)
 
     def fingerprint_with(self, env_digest: str) -> str:
@@ -465,8 +475,15 @@ class ServiceUpdate:
     """The definition, for `add` and `change`."""
     consumers: ConsumerSettings | None = None
     """The settings, for `consumers`."""
+    by: str = field(default="", metadata=ADDED)
+    """Who wrote this: user@host, for people."""
+    at: str | None = field(default=None, metadata=ADDED)
+    """When it was written, in UTC."""
+    reason: str = field(default="", metadata=ADDED)
+    """Why, for people."""
 
     def __post_init__(self) -> None:
+        checks.authored(self.by, self.at, self.reason)
         wanted = {
             "topic": self.action != "consumers",
             "service": self.action in ("add", "change"),
@@ -487,4 +504,6 @@ FromConsumer = (
 )
 OfController = ControllerStarted | ControllerAlive | ControllerStopped | PlatformChangeIntended
 """The controller's own records, on partition 0. Each is a sign of life, but for ControllerStopped."""
-Message = OfController | Command | FromConsumer | StateQuery | ServiceUpdate
+OnService = ServiceUpdate | GroupPause | RecommendOnly | ConsumerRestart | PartitionPin
+"""The records of the service topic: all are desired state."""
+Message = OfController | Command | FromConsumer | StateQuery | OnService

@@ -2,7 +2,7 @@
 
     headers  type, version, sender: a reader can skip a record without decoding it
              group: the consumer group whose message it is; without it, the reader's own
-    key      on the service topic, which is compacted: the name of the topic that an update is about
+    key      on the service topic, which is compacted: the name of the topic that an update is about, or :pause and such
     value    {"type": "StopConsumingCommand", "version": 1, "epoch": 8, …}
 
 Headers may be missing, as in records written by hand, but must not contradict the value. `decode` never raises: it
@@ -17,9 +17,10 @@ from typing import Any, Final
 from restow.errors import InvalidInput
 from restow.model import SortedMapping
 from restow.protocol.codec import TAG
+from restow.protocol.desired import DesiredState, default_of
 from restow.protocol.forms import shown
 from restow.protocol.json_text import as_json, parse_json
-from restow.protocol.messages import ConsumerSettings, Message, ServiceUpdate
+from restow.protocol.messages import ConsumerSettings, Message, OnService, ServiceUpdate
 from restow.protocol.versions import CURRENT, Versions
 
 VERSION: Final = "version"
@@ -98,6 +99,8 @@ def header_in(headers: Headers, wanted: str) -> str | None:
 
 
 def key_of(message: Message) -> bytes | None:
+    if isinstance(message, DesiredState):
+        return message.key.encode()
     if not isinstance(message, ServiceUpdate):
         return None
     return (CONSUMERS_KEY if message.topic is None else message.topic).encode()
@@ -123,7 +126,7 @@ def decode(
         message = _tombstone(key) if value is None else _message(given, value, versions)
         if expected is not None and type(message) not in expected:
             raise InvalidInput(f"a {type(message).__name__} does not belong here")
-        if key is not None and isinstance(message, ServiceUpdate) and key != key_of(message):
+        if key is not None and isinstance(message, OnService) and key != key_of(message):
             raise InvalidInput(f"the key is {shown(_text(key))}; it must be {_text(key_of(message) or b'')}")
     except InvalidInput as error:
         return Undecodable.because(topic, partition, offset, error)
@@ -158,13 +161,15 @@ def _known(kind: type[Message], versions: Versions) -> str:
     return " or ".join(map(str, versions.numbers(kind)))
 
 
-def _tombstone(key: bytes | None) -> ServiceUpdate:
-    """A record without a value deletes its key: the topic, or the consumers, are as in restow.toml."""
+def _tombstone(key: bytes | None) -> OnService:
+    """A record without a value deletes its key: the topic, or the consumers, are as in restow.toml, and what people
+    asked for has its default."""
     if not key:
         raise InvalidInput("there is no value; it must be a message")
     if key == CONSUMERS_KEY.encode():
         return ServiceUpdate("consumers", consumers=ConsumerSettings())
-    return ServiceUpdate("reset", _text(key))
+    name = _text(key)
+    return default_of(name) if name.startswith(":") else ServiceUpdate("reset", name)
 
 
 def texts_of(headers: Headers) -> dict[str, str]:

@@ -87,8 +87,9 @@ has a value for orders-0.
 A reader skips a record that it can't decode, that has an unknown version, or that is not allowed on its partition. It
 counts the record and logs its topic, partition, offset and the reason once.
 
-On the service topic, the key is the name of the topic that an update is about, or `{consumers_key}` for an update of
-the consumers' settings. A tombstone (a record without a value) deletes the update: restow.toml applies again.
+On the service topic, the key is the name of the topic that an update is about, `{consumers_key}` for an update of the
+consumers' settings, or what its message says below. A tombstone (a record without a value) deletes the record:
+restow.toml applies again, the group is not paused, nothing is pinned.
 """
 
 

@@ -59,8 +59,8 @@ from restow.protocol.messages import (
     ControllerStarted,
     ControllerStopped,
     FromConsumer,
+    OnService,
     PlatformChangeIntended,
-    ServiceUpdate,
     StateQuery,
 )
 from restow.protocol.records import SkippedRecords, Undecodable, common_version
@@ -297,7 +297,9 @@ class ControllerProcess:
         """The events since the last round, the clock first, and the last offset of partition 0 among them."""
         arrived = self._events(self._channel.read(0.0 if self._waiting else ROUND_S))
         self._is_listening = self._channel.is_listening()
-        events: list[Event] = [ClockTicked(round(time.monotonic(), MILLISECONDS), self._is_listening)]
+        now_s = round(time.monotonic(), MILLISECONDS)
+        # Whole seconds: the event log has each change of them.
+        events: list[Event] = [ClockTicked(now_s, self._is_listening, float(int(time.time())))]
         events += self._waiting
         self._waiting.clear()
         last = max((event.heard[-1].offset for event in arrived if isinstance(event, Received)), default=None)
@@ -330,8 +332,8 @@ class ControllerProcess:
             case Measurement():
                 self._status.measured(message)
                 return SpeedsMeasured.from_measurement(message)
-            case ServiceUpdate():
-                return ServiceChanged(message)
+            case _ if isinstance(message, OnService):
+                return ServiceChanged(message, offset=offset)
             case ControllerStarted(controller):
                 raise Replaced(f"{controller} has taken over this group; this controller ends and changes nothing more")
             case ControllerAlive() | PlatformChangeIntended() | ControllerStopped():

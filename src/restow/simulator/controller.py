@@ -40,9 +40,9 @@ from restow.protocol.messages import (
     ControllerStopped,
     FromConsumer,
     OfController,
+    OnService,
     PlatformChangeIntended,
     PlatformIdentity,
-    ServiceUpdate,
     StartConsumingCommand,
     StateQuery,
 )
@@ -148,7 +148,7 @@ class ControllerProcess(SimulatedProcess):
         newest = kafka.log(Topic.MONITOR, 0)
         self.speeds = TopicReader(kafka, newest, max(0, newest.end - 1), self._wake)
         self.platform.changes()
-        self._feed(ClockTicked(self.now_s))
+        self._feed(ClockTicked(self.now_s, utc_s=self.world.utc_s))
         self._feed(CodeChanged(self.world.code))
         self._read_services()  # before the first decision
         self._feed(TookOver(self.epoch, self.platform.identity, self._elsewhere(), self.is_forced))
@@ -213,7 +213,7 @@ class ControllerProcess(SimulatedProcess):
     def _read(self, now_s: float) -> None:
         received = self.commands.read(now_s)
         listening = self.world.kafka.is_up and not self.commands.is_behind(now_s, BEHIND_S)
-        self._feed(ClockTicked(now_s, listening))
+        self._feed(ClockTicked(now_s, listening, self.world.utc_s))
         opened = ((offset, self.world.open(Topic.CONTROLLER, 0, offset, record)) for offset, record in received)
         heard = tuple(Heard(offset, message) for offset, message in opened if isinstance(message, FromConsumer))
         if heard:
@@ -231,8 +231,8 @@ class ControllerProcess(SimulatedProcess):
     def _read_services(self) -> None:
         for offset, record in self.services.read(self.now_s):
             update = self.world.open(Topic.SERVICE, 0, offset, record)
-            if isinstance(update, ServiceUpdate):
-                self._feed(ServiceChanged(update))
+            if isinstance(update, OnService):
+                self._feed(ServiceChanged(update, offset=offset))
 
     def _feed(self, event: Event) -> None:
         self._todo.append((False, partial(self._take, event)))

@@ -20,7 +20,7 @@ from restow.simulator.coverage import Coverage
 from restow.simulator.data import Data
 from restow.simulator.faults import Faults
 from restow.simulator.measures import SAMPLE_S, Measures
-from restow.simulator.monitor import MonitorProcess
+from restow.simulator.monitor import BEGINNING, MonitorProcess
 from restow.simulator.platform import FIRST_PLATFORM, SimulatedPlatform
 from restow.simulator.scenario import Scenario
 from restow.simulator.sinks import Sinks
@@ -101,6 +101,11 @@ class World:
         self.agenda.run_until(end_s)
         self.watch.progress.end(self)
         self.watch.one_rolls.end(self)
+
+    @property
+    def utc_s(self) -> float:
+        """The wall clock of the controllers' machines, in whole seconds since 1970."""
+        return float(int(BEGINNING.timestamp() + self.agenda.now_s))
 
     # Processes.
 

@@ -1,6 +1,7 @@
-"""Publishes the monitor's measurements to <prefix>-monitor, partition 0, one record at a time.
+"""Publishes to partition 0 of a topic, one record at a time: the monitor's measurements, and the records of commands.
 
-A record that is not acknowledged in time is dropped instead of sent late, because the next measurement replaces it.
+A record that is not acknowledged in time is dropped instead of sent late: the next measurement replaces it, and the
+person who gave the command reads that it failed.
 """
 
 from collections.abc import Mapping
@@ -27,17 +28,19 @@ class Publisher:
             },
         )
 
-    def publish(self, value: bytes, headers: Mapping[str, str]) -> None:
-        """Returns once the brokers acknowledged the record. Raises one of the errors in errors.py."""
-        deliveries: list[KafkaError | None] = []
+    def publish(self, value: bytes, headers: Mapping[str, str], key: bytes | None = None) -> int:
+        """Returns the record's offset once the brokers acknowledged it. Raises one of the errors in errors.py."""
+        deliveries: list[tuple[KafkaError | None, int]] = []
 
-        def delivered(error: KafkaError | None, _: Message) -> None:
-            deliveries.append(error)
+        def delivered(error: KafkaError | None, record: Message) -> None:
+            deliveries.append((error, record.offset() or 0))
 
         try:
             self._producer.produce(
                 self._topic,
                 value,
+                key=key,
+                partition=0,
                 headers=[(name, content.encode()) for name, content in headers.items()],
                 on_delivery=delivered,
             )
@@ -47,8 +50,10 @@ class Publisher:
         if not deliveries:
             self._producer.purge()
             raise NoAnswer(f"can't publish to {self._topic}: {self._kafka.bootstrap} doesn't answer")
-        if deliveries[0] is not None:
-            raise self._explained(deliveries[0], len(value))
+        error, offset = deliveries[0]
+        if error is not None:
+            raise self._explained(error, len(value))
+        return offset
 
     def _explained(self, error: KafkaError, size: int) -> RestowError:
         if error.code() == KafkaError.MSG_SIZE_TOO_LARGE:

@@ -1,4 +1,4 @@
-"""Reads the service topic for the monitor, from its beginning: which topics the group consumes.
+"""The service topic: the monitor reads from its beginning which topics the group consumes, and commands write to it.
 
 The monitor starts to measure added topics and stops measuring removed ones. The controller reads the same topic through
 its own channel.
@@ -10,15 +10,17 @@ from typing import Any, Final
 from confluent_kafka import OFFSET_BEGINNING
 from confluent_kafka import TopicPartition as KafkaTopicPartition
 
+from restow.kafka.channels.publisher import Publisher
 from restow.kafka.clients import make_consumer
 from restow.protocol.channels import SERVICE, decode_on
-from restow.protocol.messages import ServiceUpdate
-from restow.protocol.records import SkippedRecords, Undecodable
+from restow.protocol.messages import OnService, ServiceUpdate
+from restow.protocol.records import SkippedRecords, Undecodable, encode, key_of
 from restow.settings import Settings
 
 log = logging.getLogger(__name__)
 
 MOST_AT_ONCE: Final = 500
+WRITTEN_WITHIN_S: Final = 10.0
 
 
 class Services:
@@ -44,3 +46,11 @@ class Services:
         if isinstance(message, Undecodable) and self._skipped.is_new(message):
             log.warning(str(message))
         return [message] if isinstance(message, ServiceUpdate) else []
+
+
+def write_service(settings: Settings, message: OnService, sender: str, within_s: float = WRITTEN_WITHIN_S) -> int:
+    """Writes a record and returns its offset, once the brokers acknowledged it. Raises one of the errors in
+    kafka/errors.py; NotAllowed names the right that is missing."""
+    headers, value = encode(message, sender, settings.group.name)
+    publisher = Publisher(settings.kafka, settings.topics.service, within_s)
+    return publisher.publish(value, {name: text.decode() for name, text in headers}, key_of(message))
