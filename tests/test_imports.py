@@ -53,7 +53,7 @@ LAYERS = (  # from the ground up: a module imports only from its own layer and f
     Layer(
         "processes",
         (
-            *("restow.roles.*", "restow.demo.*", "restow.study.monitor_live"),
+            *("restow.roles.*", "restow.page.*", "restow.demo.*", "restow.study.monitor_live"),
             *("restow.controller.journal", "restow.controller.segments", "restow.controller.history"),  # files
             "restow.consumer.volume",
         ),
@@ -75,6 +75,8 @@ LIBRARIES = {  # the libraries of restow, and where each may be imported
     "py4j": ("restow.pipeline.*",),
     "pyspark": ("restow.pipeline.*", "restow.demo.shop"),
     "rich": ("restow.cli.*",),
+    "starlette": ("restow.page.*",),
+    "uvicorn": ("restow.page.*",),
     "yaml": ("restow.platform.kubernetes.*",),
 }
 

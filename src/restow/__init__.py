@@ -22,6 +22,7 @@ waiting.py, scratch.py  log lines on long waits; temporary files that don't outl
 
 The processes and the command line:
 roles/, demo/           the process of each role; the demonstration
+page/                   the group in a browser
 cli/, __main__.py       the command `restow`
 """
 

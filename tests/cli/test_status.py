@@ -6,47 +6,22 @@ import pty
 import subprocess
 import sys
 import time
-from collections.abc import Iterable
 from dataclasses import replace
-from datetime import UTC, datetime, timedelta
+from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
 
 import pytest
 from tests.support.picture_driver import pair
+from tests.support.pictures import config, drawn, publish, settings_in
 
 from restow.cli import main
 from restow.kafka.admin import Admin
-from restow.kafka.channels.status import StatusPublisher, StatusReader
+from restow.kafka.channels.status import StatusReader
 from restow.kafka.topics import ensure_topics
-from restow.model import SortedMapping, TopicPartition
-from restow.picture.parts import Assembler, PictureRecord, change, headers_of, whole
-from restow.picture.picture import PartitionStatus, Picture
-from restow.settings import Kafka, Settings, read_settings
-
-
-def config(tmp_path: Path, kafka: Kafka, prefix: str) -> Path:
-    file = tmp_path / "restow.toml"
-    file.write_text(f'[kafka]\nbootstrap = "{kafka.bootstrap}"\n[group]\nname = "{prefix}"\n')
-    return file
-
-
-def settings_in(file: Path) -> Settings:
-    return read_settings(file.read_text(), str(file), {})
-
-
-def drawn(seconds_ago: float = 0.0, partitions: int = 4) -> Picture:
-    time = (datetime.now(UTC) - timedelta(seconds=seconds_ago)).isoformat(timespec="milliseconds")
-    picture = pair().picture()
-    rows = {TopicPartition("a", number): PartitionStatus(None, None, 1.0) for number in range(partitions)}
-    overview = replace(picture.overview, time=time, since=time)
-    return replace(picture, overview=overview, partitions=SortedMapping(rows))
-
-
-def publish(settings: Settings, records: Iterable[PictureRecord]) -> None:
-    publisher = StatusPublisher(settings, headers_of("host-7", settings.group.name))
-    publisher.publish(records)
-    publisher.close()
+from restow.model import SortedMapping
+from restow.picture.parts import Assembler, change, whole
+from restow.settings import Kafka
 
 
 def ask(capsys: pytest.CaptureFixture[str], file: Path) -> tuple[int, Any]:

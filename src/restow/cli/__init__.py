@@ -10,6 +10,7 @@ consumer.py    `restow consumer`: one member of the group
 status.py      `restow status`: the group on one screen
 top.py         `restow top`: the same, live
 explain.py     `restow explain`: why a partition or a consumer is as it is
+page.py        `restow page`: the group in a browser
 manifests.py   `restow manifests`: Kubernetes objects as YAML
 reload.py      `restow reload`: changed transforms for running consumers
 down.py        `restow down`: ends a group on this machine

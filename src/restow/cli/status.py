@@ -39,9 +39,10 @@ def add(commands: "Subparsers[argparse.ArgumentParser]") -> None:
 def run(args: argparse.Namespace) -> int:
     settings = settings_of(args)
     # Kafka's client takes longer to load than most commands take to run, so only this command loads it.
-    from restow.cli.support.group_screen import OUTAGE_AFTER_S, age_s, screen
+    from restow.cli.support.group_screen import age_s, screen
     from restow.kafka.channels.status import StatusReader
     from restow.picture.parts import Assembler, plain_picture
+    from restow.picture.publication import OUTAGE_AFTER_S
 
     with StatusReader(settings, Assembler) as reader:
         picture = reader.newest()

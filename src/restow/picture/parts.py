@@ -15,7 +15,7 @@ record of an older epoch changes nothing. Readers ignore unknown keys.
 The topic is compacted, with a day of lag: the newest picture is always there, and the pictures of a day.
 """
 
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from operator import attrgetter
 from typing import Any, Final, NamedTuple
 
@@ -66,7 +66,7 @@ def change(base: Picture, now: Picture, number: int, change: int) -> PictureReco
         "change": change,
         "overview": to_plain(now.overview),
         "consumers": {str(consumer): _or_null(now.consumers.get(consumer)) for consumer in consumers},
-        "topics": _by_topic((partition, _or_null(now.partitions.get(partition))) for partition in partitions),
+        "topics": by_topic((partition, _or_null(now.partitions.get(partition))) for partition in partitions),
     }
     return PictureRecord(CHANGE_KEY, as_json(value))
 
@@ -76,7 +76,7 @@ def plain_picture(picture: Picture) -> dict[str, Any]:
     return {
         "overview": to_plain(picture.overview),
         "consumers": {str(consumer): to_plain(status) for consumer, status in picture.consumers.items()},
-        "topics": _by_topic((partition, to_plain(status)) for partition, status in picture.partitions.items()),
+        "topics": by_topic((partition, to_plain(status)) for partition, status in picture.partitions.items()),
     }
 
 
@@ -191,7 +191,8 @@ def _or_null(status: ConsumerStatus | PartitionStatus | None) -> Any:
     return None if status is None else to_plain(status)
 
 
-def _by_topic(rows: Iterator[tuple[TopicPartition, Any]]) -> Rows:
+def by_topic(rows: Iterable[tuple[TopicPartition, Any]]) -> Rows:
+    """Rows in the form of `topics`: by topic, then by number."""
     found: Rows = {}
     for (topic, number), row in rows:
         found.setdefault(topic, {})[str(number)] = row

@@ -13,6 +13,8 @@ from restow.picture.picture import Picture
 
 WHOLE_EVERY_S: Final = 10.0
 CHANGE_EVERY_S: Final = 1.0
+OUTAGE_AFTER_S: Final = 30.0
+"""An older picture is of the past."""
 
 
 class Publication:

@@ -422,6 +422,22 @@ class EventLog:
 
 
 @dataclass(frozen=True, slots=True)
+class Page:
+    """`[page]`: the page that `restow page` serves for browsers."""
+
+    host: Annotated[str, Check("an address or a name of this machine", bool)] = "127.0.0.1"
+    """The address to listen on. On loopback, everyone on this machine may look. On any other address, also 0.0.0.0 for
+    all, looking needs the group's token, as every action does."""
+
+    port: Annotated[int, Check("0 to 65535", lambda port: 0 <= port <= 65535)] = 8642
+    """The port to listen on; 0 takes any free one. Groups on one machine need one each."""
+
+    token_file: str | None = None
+    """The file with the token that actions need. Without it, `restow page` makes one in the group's directory, which
+    only its owner can read."""
+
+
+@dataclass(frozen=True, slots=True)
 class Log:
     """`[log]`: the log of every process, on stderr."""
 
@@ -449,6 +465,7 @@ class Settings:
     spark: Spark = field(default_factory=Spark)
     table: Table = field(default_factory=Table)
     event_log: EventLog = field(default_factory=EventLog)
+    page: Page = field(default_factory=Page)
     log: Log = field(default_factory=Log)
     consume: SortedMapping[TOPIC_OR_PATTERN, TopicService] = field(default_factory=SortedMapping)
     """`[consume.NAME]`: what the group does with a topic's records. NAME is a topic, or a regular expression that

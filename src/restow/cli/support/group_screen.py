@@ -13,10 +13,9 @@ from rich.text import Text
 from restow.cli.support.output import right, table
 from restow.controller.transitions import Phase
 from restow.picture.picture import ConsumerStatus, Decision, Lag, Limits, Overview, Picture
+from restow.picture.publication import OUTAGE_AFTER_S
 from restow.text import counted, percent, sized
 
-OUTAGE_AFTER_S: Final = 30.0
-"""A controller publishes every ten seconds: an older picture is of the past."""
 BAR: Final = 24
 FULL, EMPTY = "█", "░"
 MOST_REASONS: Final = 5

@@ -14,4 +14,5 @@ history.py     the monitor's past measurements, for `restow record`
 neighbours.py  whether other groups use a group's topics, before its controller starts
 services.py    Services: which topics the group consumes, for the monitor; and the records of commands
 status.py      StatusPublisher and StatusReader: the group's picture
+status_history.py  the pictures of the last day, for the page
 """

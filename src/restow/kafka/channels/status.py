@@ -158,6 +158,15 @@ class StatusReader(Generic[P_co]):
             changed = self._taken(record) or changed
         return changed
 
+    def check(self) -> bool:
+        """After `newest`, when nothing has arrived for a while: returns whether the topic is still the one that is
+        followed, and not one that was made anew. Raises RestowError if the brokers don't answer."""
+        try:
+            _, end = self._client.get_watermark_offsets(self._place, timeout=ANSWER_WITHIN_S)
+            return end >= self._position(0)
+        except KafkaException as exception:
+            raise self._explained(cause(exception)) from None
+
     def _read(self, start: int, end: int, *, is_past: bool) -> None:
         """Reads to this end; of the past, nothing beyond it."""
         self._assembler = self._new_assembler()
@@ -183,8 +192,7 @@ class StatusReader(Generic[P_co]):
     def _taken(self, record: Any) -> bool:
         if record.error() is not None or record.value() is None:
             return False
-        groups = [value for name, value in record.headers() or () if name == "group"]
-        if groups and groups[0] != self._group.encode():
+        if not is_of_group(record, self._group):
             return False
         try:
             return self._assembler.take(record.value())
@@ -200,3 +208,10 @@ class StatusReader(Generic[P_co]):
             )
         doing, right = f"read the group's picture on {self._topic}", f"Read on the topic {self._topic}"
         return explained(error, doing, right, self._bootstrap)
+
+
+def is_of_group(record: Message, group: str) -> bool:
+    """Whether a record of the status topic is of this group; several groups may share a prefix."""
+    headers: Any = record.headers() or ()  # a list; the client's type also allows what can only be sent
+    groups = [value for name, value in headers if name == "group"]
+    return not groups or groups[0] == group.encode()

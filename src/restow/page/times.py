@@ -1,0 +1,19 @@
+"""UTC as text, in ISO 8601, and as seconds since 1970."""
+
+from datetime import UTC, datetime
+
+from restow.errors import InvalidInput
+
+
+def utc_s(time: str) -> float:
+    """2026-03-01T12:00:09.250Z as seconds since 1970. A time without a zone is UTC. Raises InvalidInput."""
+    try:
+        found = datetime.fromisoformat(time)
+        return (found.replace(tzinfo=UTC) if found.tzinfo is None else found).timestamp()
+    except (ValueError, OverflowError):
+        raise InvalidInput(f"'{time:.40}' is no time; write one in UTC, like 2026-03-01T12:00:00Z") from None
+
+
+def as_iso(utc_s: float) -> str:
+    """2026-03-01T12:00:09.250Z"""
+    return datetime.fromtimestamp(utc_s, UTC).isoformat(timespec="milliseconds").replace("+00:00", "Z")

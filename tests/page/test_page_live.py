@@ -1,0 +1,77 @@
+"""`restow page` against a real broker, asked over HTTP."""
+
+from pathlib import Path
+from typing import Any
+
+from tests.conftest import Eventually
+from tests.support.pictures import config, drawn, publish, settings_in
+from tests.support.running_page import running_page
+
+from restow.kafka.admin import Admin
+from restow.kafka.topics import ensure_topics
+from restow.page.times import as_iso, utc_s
+from restow.picture.parts import change, whole
+from restow.settings import Kafka
+
+
+def test_it_shows_the_newest_picture_follows_changes_and_remembers(
+    tmp_path: Path, kafka: Kafka, admin: Admin, prefix: str, eventually: Eventually
+) -> None:
+    file = config(tmp_path, kafka, prefix)
+    settings = settings_in(file)
+    ensure_topics(admin, settings.topics)
+    past = drawn(seconds_ago=3600, first_on=1)
+    publish(settings, whole(past, 1))
+    base = drawn(first_on=1)
+    publish(settings, whole(base, 2))
+    with running_page(file) as page:
+        eventually(lambda: page.get("/api/picture")["picture"] is not None)
+        shown = page.get("/api/picture")
+        assert (shown["outage"], shown["picture"]["topics"]["a"]["0"]["consumer"]) == (False, 1)
+        with page.events() as events:
+            assert next(events)[0] == "picture"
+            publish(settings, [change(base, drawn(first_on=2), 2, 1)])
+            name, data = next(events)
+            assert (name, data["picture"]["topics"]["a"]["0"]["consumer"]) == ("picture", 2)
+        eventually(lambda: page.get("/api/history")["is_complete"])
+        _remembers(page.get("/api/history?points=300"))
+        partition = page.get("/api/partition/a/0")
+        assert partition["consumer"][-1] == 2
+        assert (partition["bytes_per_s"][-1], partition["status"]["consumer"]) == (40.0, 2)
+        assert partition["explanation"][0].startswith("a-0 is read by consumer 2")
+        assert page.get("/api/consumer/1")["partitions"][-1] == 2
+        assert page.ask("/api/partition/a/99")[0] == 404
+        assert page.ask("/api/consumer/99")[0] == 404
+        then = as_iso(utc_s(base.overview.time))  # records are stamped when they are written, not when they are drawn
+        assert page.get(f"/api/at?time={then[:-5]}Z")["picture"] is None
+        assert page.ask("/healthz")[0] == page.ask("/readyz")[0] == 200
+        assert page.ask("/api/at?time=noon")[0] == page.ask("/api/history?points=0")[0] == 400
+
+
+def _remembers(history: Any) -> None:
+    """The picture of an hour ago, and that of now."""
+    known = [place for place, consumers in enumerate(history["consumers"]) if consumers is not None]
+    assert len(known) >= 2
+    assert history["lag_records"][known[0]] == history["lag_records"][known[-1]] == 7
+    assert utc_s(history["times"][known[-1]]) - utc_s(history["times"][known[0]]) > 3000
+
+
+def test_an_old_picture_is_an_outage(tmp_path: Path, kafka: Kafka, admin: Admin, prefix: str) -> None:
+    file = config(tmp_path, kafka, prefix)
+    settings = settings_in(file)
+    ensure_topics(admin, settings.topics)
+    with running_page(file) as page, page.events() as events:
+        name, data = next(events)
+        while "has no picture yet" not in data["why"]:
+            name, data = next(events)
+        assert (name, data["picture"]) == ("picture", None)
+        publish(settings, whole(drawn(seconds_ago=100), 1))
+        name, data = next(events)
+        assert (name, data["outage"]) == ("picture", True)
+        name, data = next(events)
+        assert name == "outage"
+        assert data["age_s"] > 99
+        assert "no controller" in data["words"]
+        publish(settings, whole(drawn(), 2))
+        name, data = next(events)
+        assert (name, data["outage"]) == ("picture", False)
