@@ -9,7 +9,7 @@ from datetime import UTC, datetime
 import pytest
 from tests.support.small_disk import SmallDisk
 
-from restow.logs import configure, to_terminal
+from restow.logs import configure, painted, to_terminal
 from restow.settings import Log
 
 log = logging.getLogger("restow.somewhere")
@@ -81,7 +81,7 @@ def test_an_uncaught_exception_is_a_line_of_the_log_too() -> None:
     program = """
 from tests.support.small_disk import SmallDisk
 
-from restow.logs import configure, to_terminal
+from restow.logs import configure, painted, to_terminal
 from restow.settings import Log
 with to_terminal():
     configure("monitor", Log(format="json"))
@@ -157,3 +157,16 @@ for line in sys.stdin:
         "INFO    monitor     after",
         "INFO    monitor     and on",
     ]
+
+
+def test_in_colour_the_role_stands_out_and_so_does_trouble(capsys: pytest.CaptureFixture[str]) -> None:
+    configure("monitor", Log(), in_colour=True)
+    log.warning("no answer")
+    time, rest = capsys.readouterr().err.split(" ", 1)
+    assert time.startswith("\x1b[2m2")
+    assert rest == "\x1b[33mWARNING\x1b[0m \x1b[36mmonitor\x1b[0m     no answer\n"
+
+
+@pytest.mark.parametrize("line", ["", "Traceback (most recent call last):", '{"level": "ERROR"}', "restow: wrong"])
+def test_a_line_of_another_form_stays_as_it_is(line: str) -> None:
+    assert painted(line) == line

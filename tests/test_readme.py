@@ -213,11 +213,7 @@ def consume(reader: Reader, command: Command) -> None:
     reader.odd_rows = {topic: shop_records.odd_rows(reader.shop / "lake", topic) for topic in shop_records.TOPICS}
 
 
-def start_monitor(reader: Reader, command: Command) -> None:
-    reader.serve(command, "measuring clicks, orders")
-
-
-def start_controller(reader: Reader, command: Command) -> None:
+def start_group(reader: Reader, command: Command) -> None:
     reader.serve(command, "took over group data-engineering")
 
 
@@ -231,7 +227,7 @@ def produce_more(reader: Reader, command: Command) -> None:
 
 def bring_down(reader: Reader, command: Command) -> None:
     reader.run(command)
-    assert [reader.serving.pop(role).wait(30) for role in ("monitor", "controller")] == [0, 0]
+    assert reader.serving.pop("up").wait(60) == 0
 
 
 def run(reader: Reader, command: Command) -> None:
@@ -254,8 +250,7 @@ STEPS: Final[dict[str, Callable[[Reader, Command], None]]] = {
     "restow check": check,
     "restow consume --topics orders,clicks --once": consume,
     "python revenue.py": run,
-    "restow monitor": start_monitor,
-    "restow controller": start_controller,
+    "restow up": start_group,
     "python produce.py --orders 500 --seconds 10": produce_more,
     "restow status": run,
     "restow replay --only decision": run,

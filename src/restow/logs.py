@@ -6,11 +6,12 @@
 A long-running command calls `configure` once; any other command logs to the person at its terminal (`to_terminal`).
 Every other module has `log = logging.getLogger(__name__)` and nothing more. Lines go to stderr, where systemd,
 Kubernetes and the process platform collect them. Libraries' warnings come out in the same form; the pure machines log
-nothing.
+nothing. `restow up` shows the lines of several processes, in colour on a terminal (`painted`).
 """
 
 import json
 import logging
+import re
 import sys
 import threading
 from collections.abc import Iterator
@@ -27,12 +28,22 @@ LEVELS: Final = {"debug": logging.DEBUG, "info": logging.INFO, "warning": loggin
 ROLE_WIDTH: Final = len("controller")
 """Aligns the words of all roles, for consumers up to number 9."""
 
+LINE: Final = re.compile(r"(\S+Z) (DEBUG|INFO|WARNING|ERROR|CRITICAL)( +)(\S+)( .*)", re.DOTALL)
+"""A line of `TextFormatter`: time, level, role, words."""
+
+# Of ANSI terminals. The 16 basic colours follow the terminal's own theme, dark or light.
+FAINT, PLAIN = "\x1b[2m", "\x1b[0m"
+LEVEL_COLOURS: Final = {"WARNING": "\x1b[33m", "ERROR": "\x1b[31m", "CRITICAL": "\x1b[31m"}
+ROLE_COLOURS: Final = {"monitor": "\x1b[36m", "controller": "\x1b[35m", "page": "\x1b[34m"}
+OTHER_ROLE: Final = "\x1b[1m"
+
 log = logging.getLogger("restow")
 
 
-def configure(role: str, settings: Log) -> None:
+def configure(role: str, settings: Log, *, in_colour: bool = False) -> None:
     """Logs as `role` ("monitor", "controller", "consumer-3") until the process ends, uncaught exceptions included."""
-    _use(JsonFormatter(role) if settings.format == "json" else TextFormatter(role), LEVELS[settings.level])
+    text = PaintedFormatter(role) if in_colour else TextFormatter(role)
+    _use(JsonFormatter(role) if settings.format == "json" else text, LEVELS[settings.level])
     logging.captureWarnings(True)
     sys.excepthook = _log_uncaught
     threading.excepthook = lambda uncaught: _log_uncaught(
@@ -93,6 +104,21 @@ class TextFormatter(logging.Formatter):
 
     def format(self, record: logging.LogRecord) -> str:
         return f"{_time(record)} {record.levelname:<7} {self._role:<{ROLE_WIDTH}}  {_words(self, record)}"
+
+
+class PaintedFormatter(TextFormatter):
+    def format(self, record: logging.LogRecord) -> str:
+        return painted(super().format(record))
+
+
+def painted(line: str) -> str:
+    """A line of `TextFormatter` with its role in colour, and its level from WARNING on. Others stay as they are."""
+    found = LINE.fullmatch(line)
+    if found is None:
+        return line
+    time, level, gap, role, words = found.groups()
+    level = f"{LEVEL_COLOURS[level]}{level}{PLAIN}" if level in LEVEL_COLOURS else level
+    return f"{FAINT}{time}{PLAIN} {level}{gap}{ROLE_COLOURS.get(role, OTHER_ROLE)}{role}{PLAIN}{words}"
 
 
 class JsonFormatter(logging.Formatter):

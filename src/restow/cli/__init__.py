@@ -4,6 +4,7 @@ main.py        reads the command line and turns errors into one line and an exit
 demo.py        `restow demo`: a whole group on this machine, audited
 check.py       `restow check`: settings, brokers, topics, transforms and tables
 consume.py     `restow consume --once`: the pipeline over what is on the topics now
+up.py          `restow up`: monitor and controller together
 monitor.py     `restow monitor`: write speeds of partitions
 controller.py  `restow controller`: the group's size and assignment
 consumer.py    `restow consumer`: one member of the group

@@ -7,9 +7,9 @@ from restow.cli.support.options import Subparsers
 from restow.cli.support.output import print_line
 
 DESCRIPTION = """\
-Ends the group's monitors and controllers on this machine, then its consumers: SIGTERM, the grace period of restow.toml,
-SIGKILL. When it returns, none is running. Tables and the consumers' volumes stay, so a new controller continues from
-there. Pods are left alone; the command that deletes them is printed.
+Ends the group's monitors and controllers on this machine, those of `restow up` among them, then its consumers:
+SIGTERM, the grace period of restow.toml, SIGKILL. When it returns, none is running. Tables and the consumers' volumes
+stay, so a new controller continues from there. Pods are left alone; the command that deletes them is printed.
 """
 
 EPILOG = """\

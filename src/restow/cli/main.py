@@ -28,6 +28,7 @@ from restow.cli import (
     status,
     study,
     top,
+    up,
 )
 from restow.cli.support.options import Parser
 from restow.errors import RestowError
@@ -46,6 +47,7 @@ COMMANDS = (
     demo,
     check,
     consume,
+    up,
     monitor,
     controller,
     consumer,

@@ -94,6 +94,46 @@ def test_it_ends_controllers_monitors_and_consumers_and_prints_each(
     assert running_roles("a", processes.directory) == ()
 
 
+UP_WITH_ROLES = """
+import pathlib, signal, subprocess, sys, threading
+from restow.platform.processes.roles import RunningRole
+
+children = [
+    subprocess.Popen([sys.executable, "-c", sys.argv[2], sys.argv[1], role, "well"], stdout=subprocess.PIPE)
+    for role in ("monitor", "controller")
+]
+stop = threading.Event()
+signal.signal(signal.SIGTERM, lambda *_: stop.set())
+with RunningRole("a", pathlib.Path(sys.argv[1]), "up"):
+    for child in children:
+        child.stdout.readline()
+    print("working", flush=True)
+    while not stop.wait(0.05):
+        if any(child.poll() is not None for child in children):
+            sys.exit("a role was ended before restow up")
+    for child in reversed(children):
+        child.terminate()
+        assert child.wait(60) == 0
+"""
+
+
+def test_it_ends_restow_up_first_which_ends_its_own_roles(
+    processes: ProcessMaker, down: Callable[..., list[str]], start: Start
+) -> None:
+    other = start("controller", "well")
+    command = [sys.executable, "-c", UP_WITH_ROLES, str(processes.directory), ROLE]
+    with subprocess.Popen(command, stdout=subprocess.PIPE, text=True) as up:
+        assert up.stdout
+        assert up.stdout.readline() == "working\n"
+        roles = {role.name: role for role in running_roles("a", processes.directory) if role.process.pid != other.pid}
+        printed = down()
+        assert up.wait(60) == 0
+    assert printed[0] == f"ended restow up (process {up.pid})"
+    assert sorted(printed[1:]) == sorted(
+        f"ended {role}" for role in (roles["controller"], roles["monitor"], f"controller (process {other.pid})")
+    )
+
+
 def test_it_leaves_other_groups_and_without_the_option_volumes(
     processes: ProcessMaker, down: Callable[..., list[str]]
 ) -> None:

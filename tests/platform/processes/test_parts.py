@@ -63,13 +63,13 @@ def test_a_long_log_is_rotated(tmp_path: Path) -> None:
     with log.open("ab") as writer:
         writer.write(b"x" * LONGEST_BYTES + b"end\n")
         writer.flush()
-        rotate(tmp_path)
+        rotate(log)
         assert log.read_bytes() == b""
         writer.write(b"again\n")
     assert log.read_bytes() == b"again\n"
     assert (tmp_path / "consumer.log.1").stat().st_size == LONGEST_BYTES
     assert (tmp_path / "consumer.log.1").read_bytes().endswith(b"xend\n")
-    rotate(tmp_path)
+    rotate(log)
     assert log.read_bytes() == b"again\n"
 
 

@@ -17,7 +17,7 @@ linux.py         processes identified by pid, start time and boot id; signals th
 files.py         a consumer's directory on disk: desired state and status
 supervisor.py    the supervisor process: standard library and the modules here only, little memory
 children.py      what a supervisor does to the processes below it: start, find, end
-logs.py          a consumer's log file
+logs.py          log files of bounded size
 spawning.py      starts supervisors
 supervisors.py   the controller's side: writes desired state, starts supervisors, removes what is gone
 platform.py      `LocalProcesses`, the Platform for the controller
@@ -25,6 +25,7 @@ location.py      finds the directory of a group's processes, relative to restow.
 identity.py      the platform's identity: the machine and the directory
 controllers.py   locks of controllers, by which the next one knows that a controller is dead
 roles.py         which controllers and monitors run, so that `restow down` can end them
+sole_up.py       at most one `restow up` for a group, and what a killed one left
 reloading.py     asks the controller to read the transforms' modules again, for `restow reload`
 ending.py        ends a whole group, for `restow down`
 

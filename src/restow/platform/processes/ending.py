@@ -6,14 +6,14 @@
 import shutil
 import signal
 import time
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from pathlib import Path
 from typing import Final, TypeVar
 
 from restow.errors import RestowError
 from restow.model import ConsumerId
 from restow.platform.processes.linux import is_alive, send
-from restow.platform.processes.roles import Role, running_roles
+from restow.platform.processes.roles import UP, Role, running_roles
 from restow.platform.processes.supervisors import LocalConsumer, Supervisors, run_directory
 
 LOOK_EVERY_S: Final = 0.05
@@ -43,14 +43,22 @@ def remove_volumes(group: str, directory: Path, progress: Progress) -> bool:
 
 
 def _end_roles(group: str, directory: Path, grace_s: float, progress: Progress) -> bool:
+    """Ends `restow up` first: it ends its own roles, and would start them again if they were ended one by one."""
     roles = running_roles(group, directory)
+    ups = [role for role in roles if role.name == UP]
+    _end(ups, grace_s + BEYOND_GRACE_S, progress)
+    others = dict.fromkeys([*roles, *running_roles(group, directory)])
+    _end([role for role in others if role not in ups], grace_s, progress)
+    return bool(roles)
+
+
+def _end(roles: Sequence[Role], grace_s: float, progress: Progress) -> None:
     left: Mapping[str, Role] = {str(role): role for role in roles}
     for number, within_s in ((signal.SIGTERM, grace_s), (signal.SIGKILL, BEYOND_GRACE_S)):
         for role in left.values():
             send(role.process, number)
         left = _wait(left, lambda: {str(role): role for role in roles if is_alive(role.process)}, within_s, progress)
     _check_ended(left)
-    return bool(roles)
 
 
 def _end_consumers(group: str, directory: Path, progress: Progress) -> bool:

@@ -1,4 +1,5 @@
-"""A consumer's log: its output and its supervisor's lines, in one file of bounded size on its volume."""
+"""Log files of bounded size: a consumer's, with its output and its supervisor's lines, on its volume; and that of a
+`restow up` that is detached."""
 
 import os
 from collections.abc import Iterable
@@ -53,10 +54,9 @@ def last_lines(volume: Path, begins: int, secrets: Iterable[str]) -> str:
     return text
 
 
-def rotate(volume: Path) -> int:
-    """Moves the end of a log that is too long to consumer.log.1 and empties it. Writers append, and need not reopen. On
-    a full disk, emptying it matters more than keeping a copy: returns the bytes that were dropped. Raises OSError."""
-    log = log_of(volume)
+def rotate(log: Path) -> int:
+    """Moves the end of a log that is too long to NAME.log.1 and empties it. Writers append, and need not reopen. On a
+    full disk, emptying it matters more than keeping a copy: returns the bytes that were dropped. Raises OSError."""
     before = log.with_suffix(".log.1")
     with suppress(FileNotFoundError), log.open("rb") as stream:  # the volume may be lost; the next start recreates it
         size = stream.seek(0, os.SEEK_END)

@@ -1,4 +1,5 @@
-"""Which controllers and monitors of a group run on this machine, so that `restow down` finds and ends them.
+"""Which controllers and monitors of a group run on this machine, and which `restow up`, so that `restow down` finds and
+ends them.
 
 A role's process is inside `with RunningRole(group, directory, "controller"):` while it works. Several processes of one
 role may run, such as a suspended controller and its successor: each has a record of its own. On a full disk a role
@@ -25,6 +26,9 @@ log = logging.getLogger(__name__)
 RETRY: Final = Backoff(first_s=1.0, longest_s=30.0)
 RECORD: Final = "record"
 
+UP: Final = "up"
+"""The name under which `restow up` is recorded, which runs the other roles as its children."""
+
 
 @dataclass(frozen=True, slots=True)
 class Role:
@@ -32,7 +36,7 @@ class Role:
     process: Process
 
     def __str__(self) -> str:
-        return f"{self.name} (process {self.process.pid})"
+        return f"{'restow up' if self.name == UP else self.name} (process {self.process.pid})"
 
 
 class RunningRole:

@@ -116,7 +116,7 @@ class Supervisor:
 
     def _keep_log(self, desired: DesiredState) -> None:
         try:
-            dropped = rotate(Path(desired.volume))
+            dropped = rotate(log_of(Path(desired.volume)))
         except OSError as error:
             self._complain("rotation", f"the log can't be rotated: {error}")
         else:
