@@ -47,7 +47,7 @@ LAYERS = (  # from the ground up: a module imports only from its own layer and f
         (
             *("restow.java.*", "restow.kafka.*", "restow.pipeline.*"),
             *("restow.platform.processes.*", "restow.platform.kubernetes.*"),
-            *("restow.lifeline", "restow.health", "restow.logs", "restow.waiting", "restow.scratch"),
+            *("restow.lifeline", "restow.health", "restow.logs", "restow.waiting", "restow.scratch", "restow.clock"),
         ),
     ),
     Layer(

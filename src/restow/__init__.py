@@ -19,6 +19,7 @@ pipeline/               Spark, Delta tables, and the light pipeline
 durable.py, health.py   atomic files and locks; liveness and readiness files
 lifeline.py, logs.py    child processes that end with their parent; logging
 waiting.py, scratch.py  log lines on long waits; temporary files that don't outlive a killed process
+clock.py                the wall clock as text
 
 The processes and the command line:
 roles/, demo/           the process of each role; the demonstration

@@ -20,6 +20,7 @@ from datetime import UTC, datetime
 from types import TracebackType
 from typing import Any, Final
 
+from restow.clock import utc_text
 from restow.durable import LineWriter
 from restow.settings import Log
 from restow.text import counted
@@ -156,7 +157,7 @@ def _log_uncaught(kind: type[BaseException], error: BaseException, trace: Traceb
 
 
 def _time(record: logging.LogRecord) -> str:
-    return datetime.fromtimestamp(record.created, UTC).isoformat(timespec="milliseconds").replace("+00:00", "Z")
+    return utc_text(datetime.fromtimestamp(record.created, UTC))
 
 
 def _words(formatter: logging.Formatter, record: logging.LogRecord) -> str:

@@ -7,7 +7,7 @@ import subprocess
 import sys
 import time
 from dataclasses import replace
-from datetime import UTC, datetime
+from datetime import UTC, datetime, timedelta
 from pathlib import Path
 from typing import Any
 
@@ -17,11 +17,14 @@ from tests.support.pictures import config, drawn, publish, settings_in
 
 from restow.cli import main
 from restow.kafka.admin import Admin
+from restow.kafka.channels.publisher import Publisher
 from restow.kafka.channels.status import StatusReader
 from restow.kafka.topics import ensure_topics
-from restow.model import SortedMapping
+from restow.model import SortedMapping, TopicPartition
 from restow.picture.parts import Assembler, change, whole
-from restow.settings import Kafka
+from restow.protocol.measurement import Measurement, PartitionSpeed, encode
+from restow.protocol.measurement import headers_of as measurement_headers
+from restow.settings import Kafka, Settings
 
 
 def ask(capsys: pytest.CaptureFixture[str], file: Path) -> tuple[int, Any]:
@@ -125,6 +128,44 @@ def test_explain_answers_from_the_status_topic(
     assert "the group does not consume nothing-9; it consumes partitions of a" in capsys.readouterr().err
     assert main(["explain", "--config", str(file)]) == 2
     assert "name a partition like orders-7" in capsys.readouterr().err
+
+
+def measure(settings: Settings, at: datetime, **speeds: float) -> None:
+    found = {
+        TopicPartition.parse(name.replace("_", "-")): PartitionSpeed(0.0, speed, 1.0, 0, None, False)
+        for name, speed in speeds.items()
+    }
+    time = at.isoformat(timespec="milliseconds").replace("+00:00", "Z")
+    value = encode(Measurement(time, 30.0, SortedMapping(found)))
+    Publisher(settings.kafka, settings.topics.monitor, 30).publish(
+        value, measurement_headers("monitor", settings.group.name)
+    )
+
+
+def test_plan_shows_what_would_be_decided_now_on_the_newest_speeds(
+    tmp_path: Path, kafka: Kafka, admin: Admin, prefix: str, capsys: pytest.CaptureFixture[str]
+) -> None:
+    file = config(tmp_path, kafka, prefix)
+    settings = settings_in(file)
+    assert main(["plan", "--config", str(file)]) != 0
+    assert f"there is no topic {prefix}-status" in capsys.readouterr().err
+    ensure_topics(admin, settings.topics)
+    picture, now = pair().picture(), datetime.now(UTC)
+    overview = replace(picture.overview, time=now.isoformat(timespec="milliseconds"))
+    publish(settings, whole(replace(picture, overview=overview), 1))
+    assert main(["plan", "--config", str(file)]) == 0
+    shown = capsys.readouterr().out
+    assert shown.startswith("group shop, in bytes/s\nThe speeds are stale, so that nothing is scaled")
+    assert "No change: everything stays where it is." in shown
+    measure(settings, now, a_0=60, a_1=40, a_2=40, a_3=40)
+    assert main(["plan", "--json", "--config", str(file)]) == 0
+    plan = json.loads(capsys.readouterr().out)
+    assert [(move["partition"], move["from"], move["to"]) for move in plan["moves"]] == [("a-1", 1, 3)]
+    assert plan["moves"][0]["reason"].startswith("consumer 1 was at 100 % of its capacity")
+    old = replace(overview, time=(now - timedelta(minutes=5)).isoformat(timespec="milliseconds"))
+    publish(settings, whole(replace(picture, overview=old), 2))
+    assert main(["plan", "--config", str(file)]) == 1
+    assert "so that no controller of group" in capsys.readouterr().out
 
 
 def wait_for_the_next_millisecond() -> None:

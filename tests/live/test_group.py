@@ -1,5 +1,6 @@
 """The whole group with real processes: it grows, moves and shrinks, and nothing is lost or stored twice on the way."""
 
+import json
 import os
 import shutil
 import signal
@@ -11,6 +12,7 @@ from itertools import groupby
 import pytest
 from tests.support.live_groups import LiveGroup
 
+from restow.cli import main
 from restow.controller.effects import ListConsumers, Moved, Noted, Send
 from restow.kafka.channels.status import StatusReader
 from restow.model import SortedMapping, TopicPartition
@@ -28,7 +30,9 @@ def with_variable(name: str, value: str) -> ConsumerSettings:
     return ConsumerSettings(env=SortedMapping({name: value}))
 
 
-def test_it_grows_moves_and_shrinks_and_stores_everything_once(group: LiveGroup) -> None:
+def test_it_grows_moves_and_shrinks_and_stores_everything_once(
+    group: LiveGroup, capsys: pytest.CaptureFixture[str]
+) -> None:
     orders = group.topic("orders", 4)
     group.produce(orders)
     group.measure(dict.fromkeys(orders, 0.1))
@@ -37,7 +41,7 @@ def test_it_grows_moves_and_shrinks_and_stores_everything_once(group: LiveGroup)
     group.produce(orders)
     group.measure(dict.fromkeys(orders, 0.5))
     group.settle(orders, consumers=4)
-    assert_status_shows(group, orders, consumers=4)
+    assert_status_shows(group, orders, 4, capsys)
     group.produce(orders)
     group.measure(dict.fromkeys(orders, 0.15))
     group.settle(orders, consumers=1)
@@ -45,7 +49,9 @@ def test_it_grows_moves_and_shrinks_and_stores_everything_once(group: LiveGroup)
     group.audit()
 
 
-def assert_status_shows(group: LiveGroup, partitions: Sequence[TopicPartition], consumers: int) -> None:
+def assert_status_shows(
+    group: LiveGroup, partitions: Sequence[TopicPartition], consumers: int, capsys: pytest.CaptureFixture[str]
+) -> None:
     """Everything that a person at another machine sees of the group is on the status topic."""
     with StatusReader(read_settings(group.config.read_text(), "restow.toml", {}), Assembler) as reader:
 
@@ -67,6 +73,10 @@ def assert_status_shows(group: LiveGroup, partitions: Sequence[TopicPartition], 
     )
     assert run.returncode == 0, run.stderr
     assert f"group {group.name}  {consumers} of {consumers} consumers ready" in run.stdout
+    assert main(["plan", "--json", "--config", str(group.config)]) == 0
+    plan = json.loads(capsys.readouterr().out)
+    assert (plan["group"], plan["outage"], plan["moves"]) == (group.name, False, [])
+    assert [each["before"] for each in plan["consumers"]] == [500.0] * consumers
 
 
 def test_a_new_topic_is_added_during_a_move(group: LiveGroup) -> None:

@@ -2,15 +2,20 @@
 
 import argparse
 import re
+from collections.abc import Iterator, Sequence
 from datetime import UTC, datetime
-from typing import Final
+from typing import TYPE_CHECKING, Final
 
 from restow.cli.support.config import add_config, settings_of
 from restow.cli.support.moments import moment
 from restow.cli.support.options import Subparsers
 from restow.cli.support.output import print_line, show
+from restow.cli.support.picture_file import add_from
 from restow.errors import InvalidInput, RestowError
 from restow.model import FIRST_CONSUMER, ConsumerId, TopicPartition
+
+if TYPE_CHECKING:
+    from restow.picture.picture import Decision, Picture
 
 MOST_PICTURES: Final = 200
 """Pictures of the past that are read for their decisions: each has the last 20."""
@@ -28,6 +33,7 @@ examples:
   restow explain --last                the last decision, with all its reasons
   restow explain --at 03:12            the group as it was at 03:12 UTC today (or yesterday), and the decision before it
   restow explain orders-7 --at 2026-03-01T03:12
+  restow explain 3 --from group.json   in a picture that `restow status --json` or `restow simulate` wrote
 """
 
 
@@ -38,6 +44,7 @@ def add(commands: "Subparsers[argparse.ArgumentParser]") -> None:
     parser.add_argument("what", nargs="?", metavar="PARTITION|CONSUMER", help="like orders-7, or the number 3")
     parser.add_argument("--last", action="store_true", help="explain the last decision")
     parser.add_argument("--at", type=moment, metavar="TIME", help="as it was then: 03:12, or 2026-03-01T03:12, in UTC")
+    add_from(parser)
     add_config(parser)
     parser.set_defaults(run=run)
 
@@ -45,15 +52,16 @@ def add(commands: "Subparsers[argparse.ArgumentParser]") -> None:
 def run(args: argparse.Namespace) -> int:
     if args.what is None and not args.last and args.at is None:
         raise InvalidInput("name a partition like orders-7 or a consumer's number, or give --last or --at TIME")
+    if args.picture_file is not None:
+        return _in_file(args)
     settings = settings_of(args)
     # Kafka's client takes longer to load than most commands take to run, so only this command loads it.
     from restow.cli.support.group_screen import screen
     from restow.kafka.channels.status import StatusReader
-    from restow.picture.explanation import clock, explain_consumer, explain_decision, explain_partition
+    from restow.picture.explanation import clock
     from restow.picture.parts import Assembler
-    from restow.picture.picture import Decision, Picture
 
-    def known(reader: StatusReader[Picture], picture: Picture) -> tuple[Decision, ...]:
+    def known(reader: "StatusReader[Picture]", picture: "Picture") -> "tuple[Decision, ...]":
         """All decisions on the topic up to this picture, newest first."""
         found = list(picture.overview.decisions)
         for _ in range(MOST_PICTURES):
@@ -72,22 +80,34 @@ def run(args: argparse.Namespace) -> int:
         if picture is None:
             when = "" if at is None else f" of {clock(at.isoformat())} or before; it goes back a day"
             raise RestowError(f"{settings.topics.status} has no picture{when}")
-        if args.what is not None:
-            subject = _subject(args.what)
-            decisions = known(reader, picture)
-            if isinstance(subject, TopicPartition):
-                lines = explain_partition(picture, decisions, subject)
-            else:
-                lines = explain_consumer(picture, decisions, subject)
-        elif picture.overview.decisions:
-            lines = explain_decision(picture.overview.decisions[0])
-        else:
-            lines = iter(("this controller has not decided anything yet",))
-        if at is not None and args.what is None:
-            show(screen(picture, datetime.fromisoformat(picture.overview.time)))
-        for line in lines:
-            print_line(line)
+        decisions = known(reader, picture) if args.what is not None else picture.overview.decisions
+    if at is not None and args.what is None:
+        show(screen(picture, datetime.fromisoformat(picture.overview.time)))
+    for line in _lines(args.what, picture, decisions):
+        print_line(line)
     return 0
+
+
+def _in_file(args: argparse.Namespace) -> int:
+    if args.at is not None:
+        raise InvalidInput("a file has one picture, and no history; leave out --at, or --from")
+    from restow.cli.support.picture_file import read_snapshot
+
+    picture = read_snapshot(args.picture_file).picture
+    for line in _lines(args.what, picture, picture.overview.decisions):
+        print_line(line)
+    return 0
+
+
+def _lines(what: str | None, picture: "Picture", decisions: "Sequence[Decision]") -> Iterator[str]:
+    from restow.picture.explanation import explain_consumer, explain_decision, explain_partition
+
+    if what is None:
+        return explain_decision(decisions[0]) if decisions else iter(("this controller has not decided anything yet",))
+    subject = _subject(what)
+    if isinstance(subject, TopicPartition):
+        return explain_partition(picture, decisions, subject)
+    return explain_consumer(picture, decisions, subject)
 
 
 def _subject(text: str) -> TopicPartition | ConsumerId:

@@ -1,11 +1,14 @@
-"""`restow plan FILE`: prints what a packer would do with a group as it stands, and why. Changes nothing."""
+"""`restow plan`: prints what would be decided for the running group, or for one in a file, and why."""
 
 import argparse
 from collections.abc import Iterator
+from dataclasses import replace
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 from rich.table import Column, Table
 
+from restow.cli.support.config import add_config, settings_of
 from restow.cli.support.options import Subparsers, number, one_of
 from restow.cli.support.output import print_json, right, show, table
 from restow.cli.support.packer import load_packer
@@ -15,9 +18,17 @@ from restow.packing.reasons import PartitionPlaced
 from restow.study.plan_file import read_problem
 from restow.text import counted
 
+if TYPE_CHECKING:
+    from restow.picture.picture import Picture
+    from restow.settings import Settings
+
 DESCRIPTION = """\
-Prints what a packer would do with a consumer group as it stands: its consumers before and after, every move with its
+Prints what would be decided for a consumer group as it stands: its consumers before and after, every move with its
 reason, and the R-score (the speed that moves, in capacities of one consumer). Changes nothing.
+
+Without FILE it is the running group: what its controller would decide if it planned now, by its own code, on the newest
+speeds. It reads <prefix>-status and <prefix>-monitor, so that it works wherever Kafka can be reached. It plans
+when a consumer's load is above `trigger`, when a partition has no consumer, and every `look_every_s`.
 """
 
 EPILOG = """\
@@ -33,17 +44,30 @@ FILE is JSON. Keys are required unless marked optional:
 
 --json prints {"consumers", "moves", "reasons", "r", "infeasible", "overloaded", "given_up", "assignment"}.
 A consumer's load is null before it is opened and after it is closed; a first placement is a move "from" null.
+Without FILE it also has "group", "age_s" (of the picture), "outage" and "notes"; speeds and loads are bytes/s.
 
-example:
+The exit code is 0, or 1 without FILE if the picture is older than 30 s: no controller runs that would decide this.
+Without FILE it needs the right Read on <prefix>-status and <prefix>-monitor.
+
+examples:
+  restow plan                               what would be decided now
+  restow plan --worth 0.5                   and if a consumer were worth less moving
+  restow plan --packer best-fit             and by a published algorithm
   restow plan examples/plan.json
 """
 
 
 def add(commands: "Subparsers[argparse.ArgumentParser]") -> None:
     parser = commands.add_parser(
-        "plan", help="show what a packer would do with a group, and why", description=DESCRIPTION, epilog=EPILOG
+        "plan", help="show what would be decided now, and why", description=DESCRIPTION, epilog=EPILOG
     )
-    parser.add_argument("file", type=Path, metavar="FILE", help="capacity, current assignment and speeds, as JSON")
+    parser.add_argument(
+        "file",
+        type=Path,
+        nargs="?",
+        metavar="FILE",
+        help="capacity, current assignment and speeds, as JSON (default: those of the running group)",
+    )
     parser.add_argument(
         "--packer",
         type=one_of(PACKERS, "packer"),
@@ -51,12 +75,15 @@ def add(commands: "Subparsers[argparse.ArgumentParser]") -> None:
         metavar="NAME",
         help=f"one of {', '.join(PACKERS)} (default: {DEFAULT_PACKER})",
     )
-    parser.add_argument("--worth", type=number(0), metavar="L", help="overrides the file's worth of a consumer")
+    parser.add_argument("--worth", type=number(0), metavar="L", help="overrides the worth of a consumer")
     parser.add_argument("--json", action="store_true", help="print one JSON object and nothing else")
+    add_config(parser)
     parser.set_defaults(run=run)
 
 
 def run(args: argparse.Namespace) -> int:
+    if args.file is None:
+        return _live(args, settings_of(args))
     problem = read_problem(args.file, args.worth)
     if args.packer not in PUBLISHED:
         load_packer()
@@ -66,6 +93,54 @@ def run(args: argparse.Namespace) -> int:
     else:
         show_plan(plan)
     return 0
+
+
+# The running group.
+
+
+def _live(args: argparse.Namespace, settings: "Settings") -> int:
+    # Kafka's client takes longer to load than most commands take to run, so only this command loads it.
+    from restow.cli.support.group_picture import age_s, newest_picture
+    from restow.kafka.channels.history import measurement_of, newest_measurement
+    from restow.picture.forecast import caveats, forecast
+    from restow.picture.publication import OUTAGE_AFTER_S
+
+    picture = _by_worth(newest_picture(settings), args.worth)
+    measured = newest_measurement(settings)
+    planned_with = picture.overview.planned_with
+    previous = None if planned_with is None else measurement_of(settings, planned_with)
+    if args.packer not in PUBLISHED:
+        load_packer()
+    plan = forecast(picture, measured, previous, args.packer)
+    old_s = age_s(picture)
+    is_outage = old_s > OUTAGE_AFTER_S
+    notes = [*_outage(settings, old_s if is_outage else None), *caveats(picture, is_stale=measured is None)]
+    if args.json:
+        head = {"group": picture.overview.group, "age_s": round(old_s, 3), "outage": is_outage, "notes": notes}
+        print_json({**head, **as_json(plan)})
+    else:
+        for line in (f"group {picture.overview.group}, in bytes/s", *notes):
+            show(line)
+        show_plan(plan)
+    return 1 if is_outage else 0
+
+
+def _by_worth(picture: "Picture", worth: float | None) -> "Picture":
+    if worth is None:
+        return picture
+    overview = picture.overview
+    return replace(picture, overview=replace(overview, limits=replace(overview.limits, worth=worth)))
+
+
+def _outage(settings: "Settings", old_s: float | None) -> Iterator[str]:
+    if old_s is not None:
+        yield (
+            f"OUTAGE: no picture for {old_s:.0f} s, so that no controller of group {settings.group.name} would decide "
+            "this now; the plan starts from what consumers held then. Does `restow controller` run?"
+        )
+
+
+# The plan.
 
 
 def as_json(plan: PackingPlan) -> dict[str, object]:

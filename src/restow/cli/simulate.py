@@ -16,7 +16,7 @@ from rich.table import Column
 from restow.cli.support.options import Subparsers, number, one_of, whole_number
 from restow.cli.support.output import note, print_json, progress, right, show, table
 from restow.cli.support.packer import load_packer
-from restow.errors import InvalidInput
+from restow.errors import InvalidInput, RestowError
 from restow.simulator.scenario import HOUR_S, TRACE_STEP_S, Level, Scenario, scenario
 from restow.simulator.workloads import GENERATORS
 from restow.study.plot_file import check_plot_file
@@ -54,6 +54,7 @@ examples:
   restow simulate --hours 24 --partitions 200 --workload daily --plot day.png
   restow simulate --hours 1 --partitions 10000 --workload bursts --json
   restow simulate --seeds 5000 --faults many          on all cores
+  restow simulate --seed 7 --faults many --picture group.json --at 600 && restow status --from group.json
   restow record --for 24h day.json && restow simulate --workload day.json
 
 --json prints one object: seed, consumer_hours, consumers_mean, consumers_max, moves, pause_p50_s, pause_p99_s,
@@ -87,6 +88,13 @@ def add(commands: "Subparsers[argparse.ArgumentParser]") -> None:
         help="what one consumer carries, in bytes/s (default: 1000000)",
     )
     option("--json", action="store_true", help="print one JSON object and nothing else")
+    option(
+        "--picture",
+        type=Path,
+        metavar="FILE",
+        help="write the group's picture, for `restow status --from FILE` and `restow explain --from FILE`",
+    )
+    option("--at", type=number(above=0), metavar="S", help="seconds into the run of --picture (default: its end)")
     option("--plot", type=Path, metavar="FILE", help="draw the run over time, as .png or .svg")
     parser.set_defaults(run=run)
 
@@ -96,6 +104,10 @@ def run(args: argparse.Namespace) -> int:
         check_plot_file(args.plot)
         if args.seeds:
             raise InvalidInput("--plot draws one run; leave out --seeds, or --plot")
+    if args.picture and args.seeds:
+        raise InvalidInput("--picture is of one run; leave out --seeds, or --picture")
+    if args.at is not None and not args.picture:
+        raise InvalidInput("--at is the time of a picture; name its file with --picture")
     make = _maker(args)
     load_packer()
     if args.seeds:
@@ -146,8 +158,15 @@ def _single(args: argparse.Namespace, chosen: Scenario) -> int:
     from restow.simulator.summary import summary
     from restow.simulator.world import run as play
 
-    outcome = play(chosen)
+    at_s = None
+    if args.picture:
+        at_s = chosen.duration_s if args.at is None else args.at
+        if at_s > chosen.duration_s:
+            raise InvalidInput(f"--at is {at_s:g}; the run ends after {chosen.duration_s:g} s")
+    outcome = play(chosen, picture_at_s=at_s)
     found = summary(outcome)
+    if at_s is not None:
+        _write_picture(outcome, args.picture, at_s)
     if args.plot:
         _draw(outcome, args.plot)
     if args.json:
@@ -159,6 +178,16 @@ def _single(args: argparse.Namespace, chosen: Scenario) -> int:
     if found.violations:
         note(f"to repeat it: {_command(args, chosen.seed)}")
     return 1 if found.violations else 0
+
+
+def _write_picture(outcome: "SimulatedRun", file: Path, at_s: float) -> None:
+    from restow.cli.support.picture_file import Snapshot, write_snapshot
+
+    found = outcome.picture
+    if found is None:
+        raise RestowError(f"no controller had published a picture at {at_s:g} s; choose a later time with --at")
+    write_snapshot(file, Snapshot(found.picture, found.age_s).plain())
+    note(f"the group at {at_s:g} s is in {file}; look at it with `restow status --from {file}`")
 
 
 def _draw(outcome: "SimulatedRun", file: Path) -> None:

@@ -6,7 +6,7 @@ from typing import Final
 from restow.cli.support.config import add_config, settings_of
 from restow.cli.support.options import Subparsers
 from restow.cli.support.output import print_json, show
-from restow.errors import RestowError
+from restow.cli.support.picture_file import add_from
 
 OUTAGE: Final = 1
 
@@ -26,33 +26,32 @@ examples:
   restow status
   restow status --config /etc/restow/orders.toml
   restow status --json | jq '.overview.flags'
+  restow status --json > at-noon.json && restow status --from at-noon.json
+  restow simulate --seed 7 --picture group.json && restow status --from group.json
 """
 
 
 def add(commands: "Subparsers[argparse.ArgumentParser]") -> None:
     parser = commands.add_parser("status", help="show the group on one screen", description=DESCRIPTION, epilog=EPILOG)
     parser.add_argument("--json", action="store_true", help="print one JSON object and nothing else")
+    add_from(parser)
     add_config(parser)
     parser.set_defaults(run=run)
 
 
 def run(args: argparse.Namespace) -> int:
-    settings = settings_of(args)
-    # Kafka's client takes longer to load than most commands take to run, so only this command loads it.
-    from restow.cli.support.group_screen import age_s, screen
-    from restow.kafka.channels.status import StatusReader
-    from restow.picture.parts import Assembler, plain_picture
-    from restow.picture.publication import OUTAGE_AFTER_S
+    # rich takes longer to load than most commands take to run, so only commands that draw load it.
+    from restow.cli.support.group_picture import age_s, newest_picture
+    from restow.cli.support.group_screen import screen
+    from restow.cli.support.picture_file import Snapshot, read_snapshot
 
-    with StatusReader(settings, Assembler) as reader:
-        picture = reader.newest()
-    if picture is None:
-        raise RestowError(
-            f"{settings.topics.status} has no picture yet; does `restow controller` of group {settings.group.name} run?"
-        )
-    old_s = age_s(picture)
-    if args.json:
-        print_json({"age_s": round(old_s, 3), "outage": old_s > OUTAGE_AFTER_S, **plain_picture(picture)})
+    if args.picture_file is not None:
+        seen = read_snapshot(args.picture_file)
     else:
-        show(screen(picture))
-    return OUTAGE if old_s > OUTAGE_AFTER_S else 0
+        picture = newest_picture(settings_of(args))
+        seen = Snapshot(picture, age_s(picture))
+    if args.json:
+        print_json(seen.plain())
+    else:
+        show(screen(seen.picture, seen.now))
+    return OUTAGE if seen.is_outage else 0

@@ -5,7 +5,9 @@ chronicle.py    what a picture needs of the past and the controller's state does
 waits.py        what the controller waits for, in words
 lag.py          seconds behind, from the history of end offsets
 drawing.py      state, chronicle and lags -> picture
+observer.py     follows a controller's machine, and draws its picture
 explanation.py  why a partition or a consumer is as it is, and what would change it
+forecast.py     what the controller would decide now, by its own code
 parts.py        picture <-> records of <prefix>-status: whole pictures in parts, and changes between them
 reference.py    docs/picture.md, generated from the types
 publication.py  when to publish a whole picture, and when a change

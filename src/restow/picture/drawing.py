@@ -67,12 +67,17 @@ def _overview(state: State, chronicle: Chronicle, moment: Moment) -> Overview:
             rules.drain_to,
             rules.least_consumers,
             rules.most_consumers,
+            rules.worth,
+            rules.catch_up_s,
+            rules.look_every_s,
         ),
         flags=SortedMapping(
             {name: RaisedFlag(words, chronicle.flags.get(name, moment.time)) for name, words in state.flags.items()}
         ),
         waiting_for=waits(state),
         speeds_age_s=None if state.measured is None else _rounded(max(0.0, state.time_s - state.measured_s)),
+        planned_with=None if state.packed is None else state.packed.time,
+        creation_paused_s=_rounded(max(0.0, state.creation.until_s - state.time_s)),
         decisions=chronicle.decisions,
         paused=_paused(state),
         recommend_only=_recommending(state),
@@ -172,11 +177,11 @@ def _sum(so_far: Lag | None, lag: Lag) -> Lag:
 def _partitions(
     state: State, chronicle: Chronicle, moment: Moment, readers: Mapping[TopicPartition, ConsumerId]
 ) -> SortedMapping[TopicPartition, PartitionStatus]:
-    catch_up_s = _catch_up_s(state)
+    catch_up_s, waiting = _catch_up_s(state), _waiting_for_rolled(state, readers)
     known = sorted(partition for partition in state.known if state.service_of(partition.topic) is not None)
     return SortedMapping(
         {
-            partition: _partition(state, chronicle, moment, partition, readers.get(partition), catch_up_s)
+            partition: _partition(state, chronicle, moment, partition, readers.get(partition), catch_up_s, waiting)
             for partition in known
         }
     )
@@ -189,6 +194,7 @@ def _partition(
     partition: TopicPartition,
     consumer: ConsumerId | None,
     catch_up_s: Mapping[ConsumerId, float],
+    waiting: Mapping[TopicPartition, ConsumerId],
 ) -> PartitionStatus:
     lag = moment.lags.get(partition)
     place = chronicle.places.get(partition)
@@ -203,7 +209,17 @@ def _partition(
         catch_up_s=_or_none(catch_up_s.get(consumer)) if lag is not None and lag.records and consumer else None,
         moving_to=target if target is not None and target != consumer else None,
         refused_for_s=_rounded(state.refused[partition].until_s - state.time_s) if resting else None,
+        waits_for=waiting.get(partition),
     )
+
+
+def _waiting_for_rolled(state: State, readers: Mapping[TopicPartition, ConsumerId]) -> dict[TopicPartition, ConsumerId]:
+    return {
+        partition: consumer
+        for consumer, view in state.consumers.items()
+        for partition in view.held_before_roll
+        if partition not in readers
+    }
 
 
 def _catch_up_s(state: State) -> dict[ConsumerId, float]:

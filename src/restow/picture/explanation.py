@@ -26,6 +26,8 @@ def explain_partition(picture: Picture, decisions: Sequence[Decision], partition
         yield f"{partition} is read by consumer {status.consumer}, {since}"
     if status.moving_to is not None:
         yield f"  the present plan gives it to consumer {status.moving_to}"
+    if status.waits_for is not None:
+        yield f"  it waits for consumer {status.waits_for}, which restarts with new settings and reads it again"
     if status.refused_for_s is not None:
         yield f"  a consumer refused it; the next attempt is in {status.refused_for_s:.0f} s"
     if status.bytes_per_s is None:
@@ -68,11 +70,20 @@ def explain_consumer(picture: Picture, decisions: Sequence[Decision], consumer: 
 
 def explain_decision(decision: Decision) -> Iterator[str]:
     yield f"{clock(decision.time)}: {decision.summary}"
+    yield from decision_lines(decision)
+
+
+def decision_lines(decision: Decision, most: int | None = None) -> Iterator[str]:
+    """Its cause and its reasons; of a long list the first ones."""
     if decision.cause:
         yield f"  because {decision.cause}"
-    yield from (f"  {reason}" for reason in decision.reasons)
-    if decision.more_reasons:
-        yield f"  and {counted(decision.more_reasons, 'reason')} more, which `restow replay` has"
+    reasons = decision.reasons[:most]
+    yield from (f"  {reason}" for reason in reasons)
+    cut, left_out = len(decision.reasons) - len(reasons), decision.more_reasons
+    if cut:
+        yield f"  and {counted(cut + left_out, 'reason')} more, which `restow explain --last` has"
+    elif left_out:
+        yield f"  and {counted(left_out, 'reason')} more, which `restow replay` has"
 
 
 def clock(time: str) -> str:

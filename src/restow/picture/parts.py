@@ -80,6 +80,13 @@ def plain_picture(picture: Picture) -> dict[str, Any]:
     }
 
 
+def picture_of(plain: Any) -> Picture:
+    """The picture that `plain_picture` made the object from. Raises InvalidInput."""
+    if not isinstance(plain, dict):
+        raise InvalidInput(f"a picture is a JSON object with overview, consumers and topics, not {plain!r:.40}")
+    return _picture([plain])
+
+
 class Assembler:
     """Puts records together to the newest picture, in the order in which they are read."""
 

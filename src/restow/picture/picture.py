@@ -114,6 +114,12 @@ class Limits:
     """The group never has fewer consumers."""
     most_consumers: int | None
     """The group never has more; null if only the load limits it."""
+    worth: float = 1.0
+    """How much load may move to save one consumer, in consumer capacities."""
+    catch_up_s: float = 300.0
+    """Seconds in which a backlog should be worked off: a partition's lag divided by this counts as load."""
+    look_every_s: float = 60.0
+    """Seconds after which the controller plans again if nothing else made it."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -183,6 +189,8 @@ class PartitionStatus:
     """The consumer that the present plan gives it to, if another than the one that reads it."""
     refused_for_s: float | None = field(default=None, metadata=OPTIONAL)
     """Seconds until a consumer is asked to start it again, after a refusal."""
+    waits_for: ConsumerId | None = field(default=None, metadata=OPTIONAL)
+    """The consumer that read it and restarts with new settings: it starts there again."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -209,6 +217,10 @@ class Overview:
     """What the next change depends on."""
     speeds_age_s: float | None = None
     """The age of the newest measurement; null before the first."""
+    planned_with: str | None = field(default=None, metadata=OPTIONAL)
+    """The time of the measurement that the last plan was made with, also of one that changed nothing."""
+    creation_paused_s: float = field(default=0.0, metadata=OPTIONAL)
+    """Seconds until a consumer may be created again, after one did not become ready."""
     decisions: tuple[Decision, ...] = ()
     """The last ones, newest first."""
     paused: Paused | None = field(default=None, metadata=OPTIONAL)

@@ -54,7 +54,8 @@ needs. Speeds, lags and ages are those of the whole. A record of an older epoch 
 The topic is compacted after a day: the newest picture is always there, and a day of history before it. A picture that
 is older than 30 s is an outage: no controller runs, or it does not reach Kafka.
 
-`restow status --json` prints the same as one object, with `age_s` and `outage` beside it.
+`restow status --json` prints the same as one object, with `age_s` and `outage` beside it; `restow status --from FILE`
+and `restow explain --from FILE` look at such an object in a file, also at one of `restow simulate --picture FILE`.
 
 Times are UTC, ISO 8601. A field that has its default may be missing. Readers ignore unknown fields.
 """

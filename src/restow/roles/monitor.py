@@ -10,11 +10,11 @@ import logging
 import time
 import uuid
 from collections.abc import Callable
-from datetime import UTC, datetime
 from types import TracebackType
 from typing import Final, Self
 
 from restow.backoff import Backoff
+from restow.clock import utc_now
 from restow.errors import RestowError
 from restow.health import Health
 from restow.kafka.admin import Admin
@@ -128,8 +128,7 @@ class Monitor:
                 self._interest.update(update.topic, is_consumed=is_consumed)
 
     def _publish(self, reading: MeterReading) -> Measurement:
-        now = datetime.now(UTC).isoformat(timespec="milliseconds").replace("+00:00", "Z")
-        measurement = reading.to_measurement(now)
+        measurement = reading.to_measurement(utc_now())
         measurement = measurement.with_stable_offsets(self._admin.stable_offsets(measurement.partitions))
         try:
             self._publisher.publish(encode(measurement), self._headers)

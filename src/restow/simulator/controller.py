@@ -31,6 +31,8 @@ from restow.controller.foreign import REPORTS_MISSED
 from restow.controller.standby import ALIVE_EVERY_S, Standby
 from restow.controller.transitions import Stage
 from restow.model import ConsumerId
+from restow.picture.observer import Observer
+from restow.picture.picture import Picture
 from restow.platform.interface import CreateConsumer, DeleteConsumer, PlatformRequest, RestartConsumer
 from restow.protocol.messages import (
     ConsumerReady,
@@ -46,6 +48,7 @@ from restow.protocol.messages import (
     StartConsumingCommand,
     StateQuery,
 )
+from restow.simulator.monitor import time_text
 from restow.simulator.platform import PlatformClient
 from restow.simulator.processes import SimulatedProcess
 from restow.simulator.topics import Fenced, Topic, TopicReader
@@ -79,6 +82,8 @@ class ControllerProcess(SimulatedProcess):
         self.lock = f"lock of {name}" if rng.random() < LOCKED else None
         self.state = machine.begin(world.rules)
         self.platform = PlatformClient(world.platform)
+        self.observer: Observer | None = None
+        """Follows the machine in a run whose picture is wanted."""
         self.epoch: int | None = None
         self.reload_requested = False
         self.should_stop = False
@@ -162,6 +167,12 @@ class ControllerProcess(SimulatedProcess):
             for (consumer, platform), read_s in self._reports.items()
             if read_s >= since_s and platform.id != self.platform.identity.id
         )
+
+    def picture(self) -> Picture | None:
+        """The picture that it publishes now. Returns None if it does not: it hangs, or is not observed."""
+        if self.observer is None or self.is_frozen or self.state.epoch is None:
+            return None
+        return self.observer.draw(self.state, self.now_s, time_text(self.now_s))
 
     def readers(self) -> list[TopicReader]:
         return [self.commands, self.services, self.speeds] if hasattr(self, "commands") else []
@@ -253,12 +264,16 @@ class ControllerProcess(SimulatedProcess):
     def _measured(self, record: Measured) -> None:
         before = self.state
         self._take(record.event)
+        if self.observer is not None:
+            self.observer.measured(self.now_s, self.world.data.ends(self.now_s))
         self.world.watch.measured(self, record, before)
 
     def _take(self, event: Event) -> None:
         before = self.state
         self.state, effects = machine.step(before, event)
         self.world.coverage.controller(before, event, self.state, effects)
+        if self.observer is not None:
+            self.observer.follow(before, event, effects, self.state, time_text(self.now_s))
         if effects:
             if any(isinstance(effect, Moved) and effect.target is Stage.SENTINEL for effect in effects):
                 self.world.watch.progress.rested(self.world.agenda.now_s)

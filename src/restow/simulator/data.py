@@ -59,6 +59,9 @@ class Data:
         written = np.array(self._written_before) + speeds * (now_s - self._step_s)
         return (written / RECORD_BYTES).astype(np.int64)
 
+    def ends(self, now_s: float) -> dict[TopicPartition, int]:
+        return dict(zip(self.partitions, self.end_offsets(now_s).tolist(), strict=True))
+
     def written_s(self, row: int, offset: int) -> float:
         """When the record before this offset was written."""
         sums = self._written[row]

@@ -11,6 +11,9 @@ from typing import Final
 
 from restow.controller.state import Rules
 from restow.model import ConsumerId, TopicPartition
+from restow.picture.observer import Observer
+from restow.picture.picture import Picture
+from restow.picture.publication import WHOLE_EVERY_S
 from restow.protocol.messages import ConsumerSettings, Message, PlatformIdentity, ServiceUpdate, TopicService
 from restow.simulator.agenda import Agenda
 from restow.simulator.checkers import Runaway, Watch
@@ -20,12 +23,12 @@ from restow.simulator.coverage import Coverage
 from restow.simulator.data import Data
 from restow.simulator.faults import Faults
 from restow.simulator.measures import SAMPLE_S, Measures
-from restow.simulator.monitor import BEGINNING, MonitorProcess
+from restow.simulator.monitor import BEGINNING, MonitorProcess, time_text
 from restow.simulator.platform import FIRST_PLATFORM, SimulatedPlatform
 from restow.simulator.scenario import Scenario
 from restow.simulator.sinks import Sinks
 from restow.simulator.topics import Kafka, Topic
-from restow.simulator.wire import AsBytes, AsValues, Measured, Wire, open_measured
+from restow.simulator.wire import GROUP, AsBytes, AsValues, Measured, Wire, open_measured
 from restow.simulator.workloads import STEP_S
 
 PROGRESS_EVERY_S: Final = 10.0
@@ -40,17 +43,34 @@ SETTINGS: Final = ("image", "memory_mb", "cores", "capacity_bytes_per_s")
 Tracer = Callable[[str], None]
 
 
+@dataclass(frozen=True, slots=True)
+class SimulatedPicture:
+    """What a person sees of the group at `at_s`: the newest picture, drawn at `drawn_s`."""
+
+    picture: Picture
+    drawn_s: float
+    at_s: float
+
+    @property
+    def age_s(self) -> float:
+        return self.at_s - self.drawn_s
+
+
 @dataclass(frozen=True)
 class SimulatedRun:
     scenario: Scenario
     measures: Measures
     coverage: Coverage
     violations: tuple[str, ...]
+    picture: SimulatedPicture | None = None
+    """The group at the wanted time; None if it was not wanted, or no controller had published any."""
 
 
 class World:
-    def __init__(self, scenario: Scenario, tracer: Tracer | None = None) -> None:
+    def __init__(self, scenario: Scenario, tracer: Tracer | None = None, picture_at_s: float | None = None) -> None:
         self.scenario = scenario
+        self.picture_at_s = picture_at_s
+        self.picture: SimulatedPicture | None = None
         self.rules: Rules = scenario.rules
         self.agenda = Agenda()
         self.wire: Wire = AsBytes() if scenario.encodes else AsValues()
@@ -88,6 +108,9 @@ class World:
         self.agenda.every(STEP_S, lambda: self.data.advance(self.agenda.now_s))
         self.agenda.every(SAMPLE_S, self._sample)
         self.monitor.begin()
+        if self.picture_at_s is not None:
+            self.agenda.every(WHOLE_EVERY_S, self._draw)
+            self.agenda.at(self.picture_at_s, self._draw)
         self.start_controller()
         Faults(self, scenario.random("faults")).plan()
         end_s, quiet_s = scenario.duration_s, scenario.quiet_s
@@ -113,6 +136,8 @@ class World:
         self._started += 1
         rng = self.scenario.random(f"controller/{self._started}")
         controller = ControllerProcess(self, rng, f"controller {self._started}", is_forced)
+        if self.picture_at_s is not None:
+            controller.observer = Observer(GROUP, controller.name, time_text(self.agenda.now_s))
         self.controllers.append(controller)
         controller.at(self.agenda.now_s, controller.begin)
 
@@ -235,6 +260,16 @@ class World:
         if self._tracer is not None:
             self._tracer(f"{self.agenda.now_s:.6f} {kind} {' '.join(map(repr, what))}")
 
+    def _draw(self) -> None:
+        """As on the status topic: the newest picture stays if no controller publishes another."""
+        now_s, at_s = self.agenda.now_s, self.picture_at_s
+        controller = self.controller_in_charge()
+        if at_s is None or now_s > at_s or not self.kafka.is_up or controller is None:
+            return
+        picture = controller.picture()
+        if picture is not None:
+            self.picture = SimulatedPicture(picture, now_s, at_s)
+
     def _sample(self) -> None:
         speeds, index = self.data.speeds_now, self.data.index
         loads = [
@@ -248,11 +283,11 @@ class World:
         )
 
 
-def run(scenario: Scenario, tracer: Tracer | None = None) -> SimulatedRun:
-    world = World(scenario, tracer)
+def run(scenario: Scenario, tracer: Tracer | None = None, picture_at_s: float | None = None) -> SimulatedRun:
+    world = World(scenario, tracer, picture_at_s)
     with suppress(Runaway):  # reported as a violation
         world.play()
-    return SimulatedRun(scenario, world.measures, world.coverage, tuple(world.violations))
+    return SimulatedRun(scenario, world.measures, world.coverage, tuple(world.violations), world.picture)
 
 
 def digest(scenario: Scenario) -> str:

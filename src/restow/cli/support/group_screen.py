@@ -10,9 +10,11 @@ from rich.console import Group, RenderableType
 from rich.table import Column
 from rich.text import Text
 
+from restow.cli.support.group_picture import age_s
 from restow.cli.support.output import right, table
 from restow.controller.transitions import Phase
-from restow.picture.picture import ConsumerStatus, Decision, Lag, Limits, Overview, Picture
+from restow.picture.explanation import decision_lines
+from restow.picture.picture import ConsumerStatus, Lag, Limits, Overview, Picture
 from restow.picture.publication import OUTAGE_AFTER_S
 from restow.text import counted, percent, sized
 
@@ -23,11 +25,6 @@ ALL: Final = slice(None)
 TABLE_LINES: Final = 5
 """Of the table's header, rules and caption."""
 STYLES: Final = {Phase.READY: "green", Phase.LOST: "red", Phase.RESTARTED: "yellow"}
-
-
-def age_s(picture: Picture, now: datetime | None = None) -> float:
-    drawn = datetime.fromisoformat(picture.overview.time)
-    return max(0.0, ((now or datetime.now(UTC)) - drawn).total_seconds())
 
 
 def screen(picture: Picture, now: datetime | None = None, shown: slice = ALL) -> RenderableType:
@@ -129,18 +126,7 @@ def _decision(overview: Overview, now: datetime) -> Iterator[RenderableType]:
         return
     last = overview.decisions[0]
     yield Text(f"last decision, {_since(last.time, now.isoformat())} ago: {last.summary}")
-    yield from decision_lines(last, MOST_REASONS)
-
-
-def decision_lines(decision: Decision, most: int | None = None) -> Iterator[Text]:
-    """Its cause and its reasons, the first ones of a long list."""
-    if decision.cause:
-        yield Text(f"  because {decision.cause}")
-    reasons = decision.reasons if most is None else decision.reasons[:most]
-    yield from (Text(f"  {reason}") for reason in reasons)
-    left = len(decision.reasons) - len(reasons) + decision.more_reasons
-    if left:
-        yield Text(f"  and {counted(left, 'reason')} more", style="dim")
+    yield from (Text(line) for line in decision_lines(last, MOST_REASONS))
 
 
 def _worst(picture: Picture) -> Lag | None:

@@ -6,6 +6,8 @@ from dataclasses import dataclass
 from datetime import UTC, datetime, time, timedelta
 from typing import Final
 
+from restow.clock import utc_text
+
 DAY: Final = timedelta(days=1)
 TIME_OF_DAY: Final = re.compile(r"[0-9]{2}:[0-9]{2}(:[0-9]{2}(\.[0-9]{1,6})?)?Z?")
 
@@ -46,9 +48,9 @@ def moment(text: str) -> Moment:
 
 def shown(utc_s: float) -> str:
     """2026-11-17 03:00:01.250"""
-    return datetime.fromtimestamp(utc_s, UTC).isoformat(sep=" ", timespec="milliseconds").removesuffix("+00:00")
+    return as_iso(utc_s).replace("T", " ").removesuffix("Z")
 
 
 def as_iso(utc_s: float) -> str:
     """2026-11-17T03:00:01.250Z"""
-    return f"{shown(utc_s).replace(' ', 'T')}Z"
+    return utc_text(datetime.fromtimestamp(utc_s, UTC))

@@ -1,9 +1,11 @@
-"""Reads the history on the monitor topic, for `restow record`."""
+"""Reads the history on the monitor topic, for `restow record` and `restow plan`."""
 
 import logging
 import time
-from collections.abc import Iterator
+from collections import deque
+from collections.abc import Generator, Iterator
 from contextlib import closing
+from datetime import datetime
 from typing import Any, Final
 
 from confluent_kafka import OFFSET_END, Consumer, KafkaException
@@ -20,9 +22,11 @@ log = logging.getLogger(__name__)
 
 ANSWER_WITHIN_S: Final = 10.0
 AT_ONCE: Final = 100
+FRESH_S: Final = 30.0
+"""An older measurement is stale, and the controller does not scale by it."""
 
 
-def read_history(settings: Settings, since_ms: int) -> Iterator[Measurement]:
+def read_history(settings: Settings, since_ms: int) -> Generator[Measurement]:
     """Yields the measurements published from this time on, up to the topic's present end. Raises RestowError."""
     topic, bootstrap = settings.topics.monitor, settings.kafka.bootstrap
     own = {
@@ -38,6 +42,20 @@ def read_history(settings: Settings, since_ms: int) -> Iterator[Measurement]:
         except KafkaException as exception:
             doing, right = f"read the measurements on {topic}", f"Read on the topic {topic}"
             raise explained(cause(exception), doing, right, bootstrap) from None
+
+
+def newest_measurement(settings: Settings) -> Measurement | None:
+    """Returns None if there is none that is fresh. Raises RestowError."""
+    newest = deque(read_history(settings, since_ms=round((time.time() - FRESH_S) * 1000)), maxlen=1)
+    return newest[0] if newest else None
+
+
+def measurement_of(settings: Settings, measured_at: str) -> Measurement | None:
+    """The measurement of this time, as it names it. Returns None if the topic does not have it any more."""
+    since_ms = round(datetime.fromisoformat(measured_at).timestamp() * 1000)
+    with closing(read_history(settings, since_ms)) as measurements:
+        first = next(measurements, None)  # it is published at once, and no other is as old
+    return first if first is not None and first.time == measured_at else None
 
 
 def _read(client: Consumer, settings: Settings, since_ms: int) -> Iterator[Measurement]:
