@@ -1,5 +1,8 @@
 """`restow page` against a real broker, asked over HTTP."""
 
+import json
+from concurrent.futures import ThreadPoolExecutor
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -8,9 +11,12 @@ from tests.support.pictures import config, drawn, publish, settings_in
 from tests.support.running_page import running_page
 
 from restow.kafka.admin import Admin
+from restow.kafka.newest import records_at
 from restow.kafka.topics import ensure_topics
+from restow.model import TopicPartition
 from restow.page.times import as_iso, utc_s
 from restow.picture.parts import change, whole
+from restow.picture.picture import ServiceAnswer
 from restow.settings import Kafka
 
 
@@ -54,6 +60,38 @@ def _remembers(history: Any) -> None:
     assert len(known) >= 2
     assert history["lag_records"][known[0]] == history["lag_records"][known[-1]] == 7
     assert utc_s(history["times"][known[-1]]) - utc_s(history["times"][known[0]]) > 3000
+
+
+def test_an_action_is_written_as_desired_state_and_answered_by_the_controller(
+    tmp_path: Path, kafka: Kafka, admin: Admin, prefix: str, eventually: Eventually
+) -> None:
+    file = config(tmp_path, kafka, prefix)
+    settings = settings_in(file)
+    ensure_topics(admin, settings.topics)
+    with running_page(file) as page, ThreadPoolExecutor() as pool:
+        assert page.act("pause", {}, Authorization="Bearer wrong")[0] == 401
+        assert page.act("pause", {}, Origin="http://evil.example")[0] == 403
+        assert page.act("pause", {"for_s": -1})[0] == 400
+        assert page.act("pause", {"reason": "x" * 20_000})[0] == 400
+        assert page.act("destroy", {})[0] == 404
+        assert page.ask("/api/actions/pause")[0] == 401
+        status, answer = page.act("pause", {"for_s": 3600, "reason": "upgrade"})
+        assert (status, answer["taken"]) == (200, None)
+        assert "no controller runs" in answer["words"]
+        publish(settings, whole(drawn(), 1))
+        eventually(lambda: page.get("/api/picture")["picture"] is not None)
+        asked = pool.submit(page.act, "recommend", {"on": True})
+        refused = ServiceAnswer(1, False, "refused: not today")
+        now = drawn()
+        overview = replace(now.overview, service_offset=1, answers=(refused,))
+        publish(settings, [change(now, replace(now, overview=overview), 1, 1)])
+        assert asked.result() == (200, {"taken": False, "words": "refused: not today"})
+    service = TopicPartition(settings.topics.service, 0)
+    written = records_at(kafka, settings.group.name, {service: range(2)})[service]
+    assert [record.key for record in written] == [b":pause", b":recommend"]
+    pause, recommend = (json.loads(record.value or b"") for record in written)
+    assert (pause["paused"], pause["reason"], pause["by"][:5], recommend["on"]) == (True, "upgrade", "page@", True)
+    assert utc_s(pause["until"]) - utc_s(pause["at"]) == 3600
 
 
 def test_an_old_picture_is_an_outage(tmp_path: Path, kafka: Kafka, admin: Admin, prefix: str) -> None:

@@ -11,7 +11,7 @@ from starlette.routing import Route
 from starlette.types import ASGIApp
 
 from restow.errors import RestowError
-from restow.page.actions import act
+from restow.page.actions import Actions
 from restow.page.answers import Answers, on_error, refusal
 from restow.page.assets import INDEX, read_assets, served
 from restow.page.board import Board
@@ -32,6 +32,7 @@ class Page:
         self._loop: asyncio.AbstractEventLoop | None = None
         self.following = Following(settings, self._post)
         self._answers = Answers(self.board, self.streams, self._past, self.following)
+        self._actions = Actions(settings, self.board)
         self._assets = read_assets()
         self.app: ASGIApp = Guard(self._starlette(), token, host)
 
@@ -60,7 +61,7 @@ class Page:
             Route("/api/at", answers.at),
             Route("/api/partition/{topic}/{number:int}", answers.partition),
             Route("/api/consumer/{number:int}", answers.consumer),
-            Route("/api/actions/{action}", act, methods=["POST"]),
+            Route("/api/actions/{action}", self._actions.act, methods=["POST"]),
             Route("/healthz", answers.alive),
             Route("/readyz", answers.ready),
         ]
