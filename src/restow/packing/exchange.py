@@ -16,6 +16,8 @@ CONSUMERS = 3
 """Consumers in an exchange. With 4, a round takes four times as long and gains little."""
 MOST_STEPS = 2000
 """Limit of the search in one exchange; the best result so far counts."""
+SMALL_GROUP = 32
+"""Up to this many consumers, exchanges that gained nothing are remembered."""
 
 
 @compiled
@@ -205,9 +207,12 @@ def add_unless_there(consumers: Ints, size: int, consumer: int) -> int:
 
 @compiled
 def exchange_some(stowage: Stowage, rounds: int) -> None:
-    """In each round a partition's consumer, its home, and random others exchange partitions."""
+    """In each round a partition's consumer, its home, and random others exchange partitions. In a small group the same
+    consumers meet again and again: those that gained nothing are left out until another exchange has changed things."""
     consumers = np.empty(CONSUMERS, np.int64)
     partitions, choice = np.empty(MOST_PARTITIONS, np.int64), np.empty(MOST_PARTITIONS, np.int64)
+    is_small = len(stowage.consumers) <= SMALL_GROUP
+    in_vain = np.zeros((SMALL_GROUP + 1) ** CONSUMERS if is_small else 0, np.bool_)
     for _ in range(rounds):
         partition = some_partition(stowage)
         size = add_unless_there(consumers, 0, stowage.partitions[partition].at)
@@ -220,4 +225,15 @@ def exchange_some(stowage: Stowage, rounds: int) -> None:
             size = add_unless_there(
                 consumers, size, stowage.partitions[other].home if at_home else stowage.partitions[other].at
             )
-        exchange(stowage, consumers, size, partitions, choice)
+        if not is_small:
+            exchange(stowage, consumers, size, partitions, choice)
+            continue
+        met = 0
+        for place in range(size):
+            met = met * (SMALL_GROUP + 1) + consumers[place] + 1
+        if in_vain[met]:
+            continue
+        if exchange(stowage, consumers, size, partitions, choice):
+            in_vain[:] = False
+        else:
+            in_vain[met] = True
