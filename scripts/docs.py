@@ -7,6 +7,7 @@ from pathlib import Path
 from typing import Final
 
 from restow.controller import diagram, effects, events, transitions
+from restow.metrics import reference as metrics_reference
 from restow.picture import picture
 from restow.picture import reference as picture_reference
 from restow.platform import interface
@@ -38,6 +39,7 @@ PAGES: Final[Mapping[str, Callable[[], str]]] = {
     "controller.md": controller,
     "settings.md": settings,
     "picture.md": group_picture,
+    "metrics.md": metrics_reference.page,
 }
 
 

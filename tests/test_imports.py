@@ -38,6 +38,7 @@ LAYERS = (  # from the ground up: a module imports only from its own layer and f
         (
             *("restow.packing.*", "restow.protocol.*", "restow.settings.*", "restow.platform.*"),
             *("restow.monitor.*", "restow.controller.*", "restow.consumer.*", "restow.picture.*"),
+            "restow.metrics.*",
         ),
         pure=True,
     ),
@@ -47,6 +48,7 @@ LAYERS = (  # from the ground up: a module imports only from its own layer and f
         (
             *("restow.java.*", "restow.kafka.*", "restow.pipeline.*"),
             *("restow.platform.processes.*", "restow.platform.kubernetes.*"),
+            *("restow.metrics.board", "restow.metrics.collector", "restow.metrics.server", "restow.metrics.targets"),
             *("restow.lifeline", "restow.health", "restow.logs", "restow.waiting", "restow.scratch", "restow.clock"),
         ),
     ),
@@ -72,6 +74,7 @@ LIBRARIES = {  # the libraries of restow, and where each may be imported
     "msgspec": ("restow.platform.kubernetes.*",),
     "numba": ("restow.packing.compiler",),
     "numpy": ("restow.packing.*", "restow.monitor.*", "restow.study.*", "restow.simulator.*"),
+    "prometheus_client": ("restow.metrics.*",),
     "py4j": ("restow.pipeline.*",),
     "pyspark": ("restow.pipeline.*", "restow.demo.shop"),
     "rich": ("restow.cli.*",),

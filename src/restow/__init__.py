@@ -8,6 +8,7 @@ protocol/, settings/    the messages between the roles; restow.toml
 monitor/                measures how fast partitions are written
 controller/, consumer/  the state machines of these two roles
 picture/                what the controller knows and does, for every display
+metrics/                what processes tell Prometheus and probes
 platform/               where consumers run: the interface, local processes, Kubernetes
 
 The same machines under test:
@@ -16,7 +17,7 @@ simulator/, study/      a seeded world that tries to break them; the published s
 The edges:
 kafka/, java/           Kafka clients and the embedded broker; Java for it and for Spark
 pipeline/               Spark, Delta tables, and the light pipeline
-durable.py, health.py   atomic files and locks; liveness and readiness files
+durable.py, health.py   atomic files and locks; liveness and readiness
 lifeline.py, logs.py    child processes that end with their parent; logging
 waiting.py, scratch.py  log lines on long waits; temporary files that don't outlive a killed process
 clock.py                the wall clock as text

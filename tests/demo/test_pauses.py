@@ -2,7 +2,8 @@
 
 from tests.support.controller_driver import A1, Driver
 
-from restow.demo.pauses import Moves, moves_in
+from restow.controller.moves import Moves
+from restow.demo.pauses import moves_in
 
 
 def test_a_move_is_counted_and_its_pause_is_from_the_stop_to_the_start_elsewhere() -> None:

@@ -188,7 +188,8 @@ def test_an_item_of_a_list_is_checked_by_itself(item: str) -> None:
             MINIMAL + "[x]",
             (
                 "there is no table [x]; known are consume, consumer, "
-                "controller, event_log, group, kafka, kubernetes, log, monitor, page, processes, spark, table, topics"
+                "controller, event_log, group, kafka, kubernetes, log, metrics, monitor, page, processes, spark, "
+                "table, topics"
             ),
         ),
         (MINIMAL + "[monitor]\nwindow = 3", "[monitor] there is no setting 'window'; did you mean 'window_s'?"),

@@ -10,10 +10,12 @@ from typing import TYPE_CHECKING
 
 from restow.cli.support.config import add_config, settings_of
 from restow.cli.support.options import Subparsers
+from restow.cli.support.serving import serving
 from restow.cli.support.stopping import Stop
 from restow.errors import InvalidInput
 from restow.health import Health
 from restow.logs import configure
+from restow.metrics.board import Board
 from restow.model import ConsumerId
 from restow.scratch import VARIABLE, take
 from restow.settings import Settings
@@ -84,16 +86,18 @@ def run(args: argparse.Namespace) -> int:
     from restow.roles.consumer import ConsumerProcess
 
     stop, health = Stop(), Health(os.environ.get("RESTOW_SIGNS"))
+    board = Board("consumer", settings.group.name, consumer)
     sender = f"{args.name}@{socket.gethostname()}:{os.getpid()}"
     with (
         Volume(args.volume, settings.group.name, consumer, os.environ.get("RESTOW_CREATION", "")) as volume,
         Mailbox(settings, consumer, sender) as mailbox,
+        serving(settings, board, health),  # after the volume's lock: one process of a consumer is served at a time
     ):
         take(scratch_of(args.name, args.volume))  # the volume's lock keeps other processes of this consumer away
         pipeline = pipeline_of(settings, args, volume)
         try:
             platform = platform_of(settings, args.volume)
-            ConsumerProcess(settings, consumer, volume, pipeline, mailbox, health, stop.wait, platform).run()
+            ConsumerProcess(settings, consumer, volume, pipeline, mailbox, health, stop.wait, platform, board).run()
         finally:
             pipeline.close()
     return 0

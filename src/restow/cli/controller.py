@@ -17,10 +17,12 @@ from restow.cli.support.local_modules import local_modules
 from restow.cli.support.options import Subparsers
 from restow.cli.support.packer import load_packer
 from restow.cli.support.recorded import recorded
+from restow.cli.support.serving import serving
 from restow.cli.support.stopping import Stop
 from restow.errors import InvalidInput, RestowError
 from restow.health import Health
 from restow.logs import configure
+from restow.metrics.board import Board
 from restow.model import ConsumerId
 from restow.protocol.messages import ConsumerSettings
 from restow.settings import Settings
@@ -60,6 +62,8 @@ restow.toml:
   [group]
   name = "orders"                      also the start of the names of restow's topics
   platform = "processes"               or "kubernetes": see docs/kubernetes.md
+  [metrics]
+  enabled = true                       /metrics, /healthz and /readyz on a free port of 127.0.0.1: see docs/metrics.md
   [log]
   format = "text"                      or "json", one object a line; lines go to stderr
   level = "info"                       or debug, warning, error
@@ -101,7 +105,9 @@ def run(args: argparse.Namespace) -> int:
 
     stop, health, group = Stop(), Health(os.environ.get("RESTOW_SIGNS")), settings.group.name
     event_log = log_directory(args.log or default_log(settings))
+    board = Board("controller", group)
     with ExitStack() as ending:
+        ending.enter_context(serving(settings, board, health))
         should_stop = recorded("controller", settings, stop.wait, ending)
         platform = platform_of(settings, args.config, ending)
         lock = ending.enter_context(_lock(settings))
@@ -112,7 +118,7 @@ def run(args: argparse.Namespace) -> int:
         with waiting("the packer"):
             load_packer()
         code = code_of(settings, args.config)
-        controller = ControllerProcess(settings, platform, journal, health, code, lock)
+        controller = ControllerProcess(settings, platform, journal, health, code, lock, board)
         try:
             controller.run(should_stop, take_over=args.take_over)
         except TopicsInUse as error:

@@ -35,6 +35,7 @@ def add(commands: "Subparsers[argparse.ArgumentParser]") -> None:
 
 
 def run(args: argparse.Namespace) -> int:
+    from restow.metrics.targets import remove_dead, targets_directory
     from restow.platform.processes.ending import end_group, remove_volumes
     from restow.platform.processes.location import directory_of
 
@@ -43,6 +44,7 @@ def run(args: argparse.Namespace) -> int:
     did_something = end_group(group, directory, settings.consumer.grace_s, print_line)
     if args.volumes:
         did_something |= remove_volumes(group, directory, print_line)
+    remove_dead(targets_directory(settings))
     if not did_something:
         print_line(f"nothing of group {group} runs in {directory}")
     if settings.group.platform == "kubernetes":

@@ -8,10 +8,12 @@ from contextlib import ExitStack
 from restow.cli.support.config import add_config, settings_of
 from restow.cli.support.options import Subparsers
 from restow.cli.support.recorded import recorded
+from restow.cli.support.serving import serving
 from restow.cli.support.stopping import Stop
 from restow.errors import InvalidInput
 from restow.health import Health
 from restow.logs import configure
+from restow.metrics.board import Board
 
 log = logging.getLogger(__name__)
 
@@ -68,9 +70,11 @@ def run(args: argparse.Namespace) -> int:
     from restow.roles.monitor import Monitor
 
     stop, health = Stop(), Health(os.environ.get("RESTOW_SIGNS"))
+    board = Board("monitor", settings.group.name)
     with ExitStack() as ending:
+        ending.enter_context(serving(settings, board, health))
         should_stop = recorded("monitor", settings, stop.wait, ending)
-        monitor = ending.enter_context(Monitor(settings))
+        monitor = ending.enter_context(Monitor(settings, board))
         log.info("measuring %s at %s", ", ".join(settings.topics_of_interest), settings.kafka.bootstrap)
         monitor.run(should_stop, health)
     return 0

@@ -2,9 +2,9 @@
 from its seed.
 """
 
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 
-from restow.model import TopicPartition
+from restow.model import SortedMapping, TopicPartition
 from restow.protocol.messages import Command, Failure, Gap, Offsets, Refusal, StateQuery
 
 
@@ -82,6 +82,12 @@ class CycleEnded:
     """Records that were deleted before they were read."""
     failures: tuple[Failure, ...] = ()
     """The topics that can't be stored now, whether this cycle tried them or waited for their next retry."""
+    rows: int = 0
+    """What the transforms made of the records, in tables."""
+    steps_s: SortedMapping[str, float] = field(default_factory=SortedMapping)
+    """Seconds of each step of a cycle that stored something."""
+    commits_s: tuple[float, ...] = ()
+    """Seconds of each commit to a table."""
 
 
 @dataclass(frozen=True, slots=True)

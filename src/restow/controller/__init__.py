@@ -25,6 +25,7 @@ starts.py           starts that fail or are late: backoff, halted rolls, the lea
 removal.py          deletes consumers, and gives them up
 roll.py             restarts consumers with new settings, one at a time
 broken_code.py      deletes a consumer that can't run what others run
+moves.py            moves of partitions and their pauses, counted
 load.py             the load of each consumer, with its backlog
 
 event_log.py        events and effects as JSON lines, and their replay

@@ -4,8 +4,8 @@ import math
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
+from restow.controller.moves import Moves
 from restow.demo.group import DemoGroup
-from restow.demo.pauses import Moves
 from restow.pipeline.audit import absent_from, latencies_s, stored_in
 
 

@@ -47,6 +47,10 @@ class CycleResult:
     """The same, for the partitions of which the cycle stored something."""
     records: int = 0
     bytes: int = 0
+    rows: int = 0
+    write_s: float = 0.0
+    """Spark's jobs: reading, transforms, and files written."""
+    commits_s: list[float] = field(default_factory=list)
     dropped: list[RefusedPartitions] = field(default_factory=list)
     gaps: list[Gap] = field(default_factory=list)
 
@@ -160,6 +164,9 @@ class CycleRunner:
             log.info("cancelled a cycle for %s before its commit: a command or the shutdown waits", cycle.sink.name)
             self._in_flight.mark_uncertain(cycle)
             return
+        result.rows += done.rows
+        result.write_s += done.write_s
+        result.commits_s.append(done.commit_s)
         self._failures.pop(cycle.target, None)
         if self._retries.succeeded(cycle.target):
             log.info("%s is written again", cycle.sink.name)

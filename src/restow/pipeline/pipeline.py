@@ -141,7 +141,9 @@ class SparkPipeline:
     def _ended(
         self, result: CycleResult, topics: Mapping[str, TopicService], is_cut: bool, took_s: float
     ) -> CycleEnded:
+        begun_s = time.monotonic()
         self._group.commit(result.stored)
+        offsets_s = time.monotonic() - begun_s
         self._runner.end()
         dropped = {partition for refused in result.dropped for partition in refused.partitions}
         self._at = {partition: at for partition, at in result.at.items() if partition not in dropped}
@@ -156,6 +158,9 @@ class SparkPipeline:
             dropped=tuple(result.dropped),
             gaps=tuple(result.gaps),
             failures=self._runner.failures(topics),
+            rows=result.rows,
+            steps_s=_steps_s(result, took_s, offsets_s),
+            commits_s=tuple(result.commits_s),
         )
 
     def _open(
@@ -213,3 +218,12 @@ class SparkPipeline:
             log.warning("%s; it is retried, and partitions with known ends continue", error)
         elif not error and self._news.is_over(BROKERS):
             log.info("the ends of all partitions are known again")
+
+
+def _steps_s(result: CycleResult, took_s: float, offsets_s: float) -> SortedMapping[str, float]:
+    """Of a cycle that stored something. What is left over is the plan on the volume and the table's maintenance."""
+    if not result.stored:
+        return SortedMapping()
+    commit_s = sum(result.commits_s)
+    rest_s = max(0.0, took_s - result.write_s - commit_s)
+    return SortedMapping({"write": result.write_s, "commit": commit_s, "offsets": offsets_s, "rest": rest_s})

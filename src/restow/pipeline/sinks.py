@@ -36,6 +36,18 @@ class Batch:
     """What `Sink.staging` returned for this batch."""
 
 
+@dataclass(frozen=True, slots=True)
+class Stored:
+    """What became of a batch."""
+
+    replaced: tuple[TopicPartition, ...] = ()
+    """The partitions whose position in the sink is not where the batch begins: another consumer stored them. If there
+    are any, nothing was stored."""
+    rows: int = 0
+    commit_s: float = 0.0
+    """How long the commit took, retries included."""
+
+
 class Sink(Protocol):
     """Schemas are what `DataFrame.schema.json()` returns. Every method may raise RestowError; the caller retries."""
 
@@ -53,9 +65,8 @@ class Sink(Protocol):
     def staging(self) -> str:
         """A new place for the files of one batch; empty if the sink needs none. Called once for every batch."""
 
-    def store(self, batch: Batch) -> tuple[TopicPartition, ...]:
-        """All or nothing. Returns () if the batch is stored, else the partitions whose position in the sink is not
-        where the batch begins: another consumer stored them."""
+    def store(self, batch: Batch) -> Stored:
+        """All or nothing."""
 
     def settle(self, staging: str, spans: Mapping[TopicPartition, Span]) -> bool:
         """Returns whether a batch with unknown outcome was stored. If not, the sink refuses it from now on and removes
@@ -85,10 +96,10 @@ class NullSink:
     def staging(self) -> str:
         return ""
 
-    def store(self, batch: Batch) -> tuple[TopicPartition, ...]:
+    def store(self, batch: Batch) -> Stored:
         if batch.records:
             batch.rows.write.format("noop").mode("overwrite").save()
-        return ()
+        return Stored()
 
     def settle(self, staging: str, spans: Mapping[TopicPartition, Span]) -> bool:  # noqa: ARG002
         return False

@@ -25,6 +25,8 @@ from restow.kafka.channels.consumer import Mailbox
 from restow.kafka.errors import NotAllowed
 from restow.kafka.outages import Outages
 from restow.kafka.topics import ensure_topics, grow_topics
+from restow.metrics.board import Board
+from restow.metrics.cycles import ConsumerNow, CycleCounts
 from restow.model import ConsumerId
 from restow.protocol.messages import (
     BrokenTransforms,
@@ -65,7 +67,9 @@ class ConsumerProcess:
         health: Health,
         wait_for_stop: WaitForStop,
         platform: PlatformIdentity | None = None,
+        board: Board | None = None,
     ) -> None:
+        """`board` gets its metrics."""
         self._settings, self._consumer, self._platform = settings, consumer, platform
         self._volume, self._pipeline, self._mailbox = volume, pipeline, mailbox
         self._health, self._wait_for_stop = health, wait_for_stop
@@ -73,6 +77,8 @@ class ConsumerProcess:
         self._end_requested_s: float | None = None
         self._todo: deque[Effect] = deque()
         self._progress = Progress(time.monotonic())
+        self._board = board or Board("consumer", settings.group.name, consumer)
+        self._counts = CycleCounts(self._board.tallies)
         self._refused: list[ConsumingRefused] = []
         """Sent since the last cycle."""
 
@@ -149,6 +155,7 @@ class ConsumerProcess:
 
     def _cycle_ended(self, ended: CycleEnded) -> None:
         self._progress = self._progress.with_cycle(ended)
+        self._counts.ended(ended)
         self._step(ended)
         if ended.dropped:
             self._log_progress()
@@ -176,6 +183,8 @@ class ConsumerProcess:
         self._volume.catch_up()
         if self._progress.is_due(time.monotonic()):
             self._log_progress()
+        if self._board.is_due():
+            self._board.publish(ConsumerNow(len(self._state.positions), len(self._state.failures)).samples)
         return self._state.should_end_cycle
 
     def _should_end(self) -> bool:

@@ -44,6 +44,8 @@ from restow.kafka.channels.neighbours import check_topics
 from restow.kafka.errors import NotAllowed, RequestRefused
 from restow.kafka.outages import Outages
 from restow.kafka.topics import ensure_topics, grow_topics
+from restow.metrics.board import Board
+from restow.metrics.group import standby
 from restow.packing import warm_up
 from restow.platform.interface import (
     CreateConsumer,
@@ -118,14 +120,17 @@ class ControllerProcess:
         health: Health,
         code: Code | None = None,
         lock: Lock | None = None,
+        board: Board | None = None,
     ) -> None:
-        """`lock` proves to later controllers on the same machine that this one is dead."""
+        """`lock` proves to later controllers on the same machine that this one is dead. `board` gets its metrics."""
         self._settings, self._platform, self._journal, self._health = settings, platform, journal, health
         self._code, self._lock = code, lock
         self._name = f"{socket.gethostname()}-{os.getpid()}"
         self._admin = Admin(settings.kafka, ANSWER_WITHIN_S)
         self._channel = ControllerChannel(settings, self._name, self._pause)
-        self._status = GroupStatus(settings, self._name)
+        board = board or Board("controller", settings.group.name)
+        self._status = GroupStatus(settings, self._name, board)
+        board.publish(standby)
         self._outages = Outages(lambda seconds, _: self._pause(seconds))
         self._should_stop: Callable[[float], bool] = lambda _: False
         self._state: State = begin(
@@ -240,6 +245,7 @@ class ControllerProcess:
 
     def round(self) -> None:
         events, last = self._gathered()
+        begun_s = time.monotonic()
         self._look_for_speeds(events)
         effects: list[Effect] = []
         for event in events:
@@ -250,6 +256,7 @@ class ControllerProcess:
             effects += done
         _log(effects)
         self._act(effects)
+        self._status.round_took(time.monotonic() - begun_s)
         self._status.publish(self._state)
         if last is not None:
             self._channel.acted_on(last)

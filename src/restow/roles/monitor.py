@@ -23,6 +23,8 @@ from restow.kafka.channels.services import Services
 from restow.kafka.errors import NotAllowed
 from restow.kafka.sampler import Interest, Sampler
 from restow.kafka.topics import ensure_topics
+from restow.metrics.board import Board
+from restow.metrics.measurements import MonitorCounts
 from restow.monitor.meter import Meter, MeterReading, MeterSettings
 from restow.protocol.measurement import Measurement, encode, headers_of
 from restow.settings import Settings
@@ -34,7 +36,8 @@ BACKOFF: Final = Backoff(first_s=0.5, longest_s=30.0)
 
 
 class Monitor:
-    def __init__(self, settings: Settings) -> None:
+    def __init__(self, settings: Settings, board: Board | None = None) -> None:
+        """`board` gets its metrics."""
         self._settings = settings
         self._admin = Admin(settings.kafka, ANSWER_WITHIN_S)
         self._interest = Interest(settings.monitor.topics, settings.consume, settings.topics.names)
@@ -56,6 +59,8 @@ class Monitor:
         self._logged = set[type[RestowError]]()
         """The kinds of failures in this row that were logged."""
         self._has_begun = False
+        self._board = board or Board("monitor", settings.group.name)
+        self._counts = MonitorCounts(self._board.tallies)
 
     def __enter__(self) -> Self:
         return self
@@ -73,8 +78,11 @@ class Monitor:
         while not should_stop(pause_s):
             health.alive()
             begun_s = time.monotonic()
-            if self.sample() is not None:
+            measurement = self.sample()
+            if measurement is not None:
                 health.ready()
+            self._counts.sampled(measurement, time.monotonic(), time.monotonic() - begun_s)
+            self._board.publish(self._counts.newest.samples)
             # The pause is counted from the start of a sample; one that takes longer is followed by the next at once.
             pause_s = max(0.0, begun_s + self.pause_s - time.monotonic())
 
@@ -142,5 +150,6 @@ class Monitor:
             self._logged.add(type(error))
             log.warning("%s; no speeds are published until a retry succeeds", error)
         self._failures += 1
+        self._counts.failed()
         self._publish_due_s = 0.0
         self._admin.close()  # it reconnects at its next request; until then nothing retries in the background

@@ -13,6 +13,7 @@ packer.py            loads the packer, or compiles it with a line that says so
 stopping.py          SIGINT and SIGTERM
 local_group.py       a group's monitor and controller on this machine, for `restow up`
 recorded.py          records a controller or a monitor, so that `restow down` finds it
+serving.py           serves metrics and probes
 transforms_path.py   makes the transforms beside restow.toml importable
 local_modules.py     finds the modules that transforms load, and their digest
 modules_beside.py    those of them that fit into a ConfigMap

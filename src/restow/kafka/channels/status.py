@@ -50,6 +50,8 @@ class StatusPublisher:
         self._topic = settings.topics.status
         self._headers = [(name, text.encode(errors="replace")) for name, text in headers.items()]
         self._news = News()
+        self.delivered_s: float | None = None
+        """When Kafka last took a record, by the monotonic clock."""
         self._producer: Producer = make_producer(
             settings.kafka,
             {
@@ -84,7 +86,9 @@ class StatusPublisher:
     def _delivered(self, error: KafkaError | None, _: Message) -> None:
         if error is not None:
             self._undelivered(error)
-        elif self._news.is_over(UNDELIVERED):
+            return
+        self.delivered_s = time.monotonic()
+        if self._news.is_over(UNDELIVERED):
             log.info("the group's picture is published again")
 
     def _undelivered(self, error: KafkaError) -> None:

@@ -25,7 +25,7 @@ from restow.pipeline.delta.ledger import Ledger, commit_versions
 from restow.pipeline.delta.maintenance import Maintenance
 from restow.pipeline.delta.staging import StagedCycle, Writer, WrittenFile, staged_cycle, writing_groups
 from restow.pipeline.places import TableElsewhere
-from restow.pipeline.sinks import Batch, Span
+from restow.pipeline.sinks import Batch, Span, Stored
 from restow.settings import Table as TableSettings
 
 if TYPE_CHECKING:
@@ -113,14 +113,17 @@ class DeltaSink:
         self._last_stamp = max(self._last_stamp + 1, time.time_ns() // 1_000_000)
         return self._writer.directory(self._last_stamp)
 
-    def store(self, batch: Batch) -> tuple[TopicPartition, ...]:
+    def store(self, batch: Batch) -> Stored:
         files = self._write_files(batch.rows, self.uri, batch.staging) if batch.records else []
-        return self.commit(files, batch.rows.schema.json(), batch.spans, batch.staging)
+        schema, begun_s = batch.rows.schema.json(), time.monotonic()
+        replaced = self.commit(files, schema, batch.spans, batch.staging)
+        return Stored(replaced, 0 if replaced else sum(file.rows for file in files), time.monotonic() - begun_s)
 
     def commit(
         self, files: Sequence[WrittenFile], schema: str, spans: Mapping[TopicPartition, Span], staging: str = ""
     ) -> tuple[TopicPartition, ...]:
-        """Returns what `store` returns. A commit without files moves the offsets; `staging` identifies its cycle."""
+        """Returns the partitions that another consumer stored: if there are any, nothing was committed. A commit
+        without files moves the offsets; `staging` identifies its cycle."""
         commit = Commit(self._stamp_of(files, staging), files, schema, spans)
         if not self._retry(lambda: self._try_commit(commit, self._refreshed())):
             return ()

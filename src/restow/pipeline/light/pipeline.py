@@ -18,7 +18,7 @@ from restow.errors import RestowError
 from restow.kafka.offsets import GroupOffsets
 from restow.kafka.reading import Record, RecordReader, total_size
 from restow.model import SortedMapping, TopicPartition
-from restow.pipeline.light.stores import Stores
+from restow.pipeline.light.stores import Stores, Written
 from restow.pipeline.light.table import PartitionRows
 from restow.pipeline.light.transforms import rows_of, transform_of
 from restow.pipeline.secrets import Secrets
@@ -88,9 +88,14 @@ class LightPipeline:
         waiting = {topic for topic, service in cycle.topics.items() if self._stores.is_waiting(service.table)}
         self._reader.read_from({p: at for p, at in cycle.positions.items() if p.topic not in waiting})
         taken = self._take(should_end)
-        stored, dropped = self._store(cycle, taken.records)
+        read_s = time.monotonic() - begun_s
+        stored, dropped, written = self._store(cycle, taken.records)
+        stored_s = time.monotonic() - begun_s
         self._at = {p: stored.get(p, at) for p, at in cycle.positions.items() if p not in _partitions_of(dropped)}
         self._group.commit(stored)
+        offsets_s = time.monotonic() - begun_s - stored_s
+        commits_s = tuple(each.commit_s for each in written if each.commit_s)
+        steps_s = {"read": read_s, "write": stored_s - read_s - sum(commits_s), "commit": sum(commits_s)}
         records = [record for partition in stored for record in taken.records[partition]]
         lag_records = {p: self._reader.lag(p, at) for p, at in self._at.items()}
         return CycleEnded(
@@ -107,6 +112,9 @@ class LightPipeline:
                 for topic, service in cycle.topics.items()
                 if (reason := self._stores.failure(service.table))
             ),
+            rows=sum(each.rows for each in written),
+            steps_s=SortedMapping({**steps_s, "offsets": offsets_s} if stored else {}),
+            commits_s=commits_s,
         )
 
     def _open(self, wanted: Mapping[TopicPartition, StartFrom], service: TopicService) -> dict[TopicPartition, int]:
@@ -139,27 +147,29 @@ class LightPipeline:
 
     def _store(
         self, cycle: RunCycle, records: Records
-    ) -> tuple[dict[TopicPartition, int], tuple[RefusedPartitions, ...]]:
-        """Returns the next offsets of the stored partitions, and the partitions that another consumer took over."""
+    ) -> tuple[dict[TopicPartition, int], tuple[RefusedPartitions, ...], list[Written]]:
+        """Returns the next offsets of the stored partitions, the partitions that another consumer took over, and what
+        each table took."""
         stored: dict[TopicPartition, int] = {}
         dropped: list[RefusedPartitions] = []
+        took: list[Written] = []
         for file, partitions in _by_table(records, cycle.topics).items():
-            refused = self._write(file, partitions, cycle, records)
-            if refused is not None:
-                stored |= {p: records[p][-1].offset + 1 for p in partitions if p not in refused}
-                dropped += [_replaced(file, p, cycle.positions[p], at) for p, at in refused.items()]
-        return stored, tuple(dropped)
+            written = self._write(file, partitions, cycle, records)
+            if written is not None:
+                took.append(written)
+                stored |= {p: records[p][-1].offset + 1 for p in partitions if p not in written.refused}
+                dropped += [_replaced(file, p, cycle.positions[p], at) for p, at in written.refused.items()]
+        return stored, tuple(dropped), took
 
     def _write(
         self, file: str | None, partitions: Iterable[TopicPartition], cycle: RunCycle, records: Records
-    ) -> Mapping[TopicPartition, int | None] | None:
-        """Returns the refused partitions with their offsets in the table; None if the table failed and all records are
-        to be read again."""
+    ) -> Written | None:
+        """Returns None if the table failed and all records are to be read again."""
 
         def batch() -> dict[TopicPartition, PartitionRows]:
             return {p: _rows(cycle.positions[p], records[p], cycle.topics[p.topic].transform) for p in partitions}
 
-        return {} if file is None else self._stores.write(file, batch)
+        return Written() if file is None else self._stores.write(file, batch)
 
     def _throttle(self, should_end: ShouldEnd) -> None:
         while (left_s := self._throttled_until_s - time.monotonic()) > 0 and not should_end():

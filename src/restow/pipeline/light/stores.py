@@ -4,6 +4,7 @@ import logging
 import os
 import time
 from collections.abc import Callable, Iterable, Mapping
+from dataclasses import dataclass, field
 from typing import Final
 
 from restow.backoff import Backoff, Retries
@@ -17,6 +18,14 @@ from restow.settings import Settings
 log = logging.getLogger(__name__)
 
 BACKOFF: Final = Backoff(first_s=0.5, longest_s=30.0)
+
+
+@dataclass(frozen=True, slots=True)
+class Written:
+    refused: Mapping[TopicPartition, int | None] = field(default_factory=dict)
+    """As LightTable.write returns it."""
+    rows: int = 0
+    commit_s: float = 0.0
 
 
 class Stores:
@@ -39,12 +48,13 @@ class Stores:
         """Whether the table failed and is not to be retried yet."""
         return file is not None and self._retries.is_waiting(file, time.monotonic())
 
-    def write(
-        self, file: str, batch: Callable[[], Mapping[TopicPartition, PartitionRows]]
-    ) -> dict[TopicPartition, int | None] | None:
+    def write(self, file: str, batch: Callable[[], Mapping[TopicPartition, PartitionRows]]) -> Written | None:
         """As LightTable.write. Returns None if the rows can't be made or written: the table waits for its retry."""
         try:
-            refused = self._open[file].write(batch())
+            made = batch()
+            begun_s = time.monotonic()
+            refused = self._open[file].write(made)
+            commit_s = time.monotonic() - begun_s
         except RestowError as error:
             reason = self._failures[file] = self._secrets.redact(str(error))
             if self._retries.failed(file, time.monotonic(), reason):
@@ -53,7 +63,7 @@ class Stores:
         self._failures.pop(file, None)
         if self._retries.succeeded(file):
             log.info("the table %s is written again", file)
-        return refused
+        return Written(refused, sum(len(made[p].rows) for p in made if p not in refused), commit_s)
 
     def keep(self, files: Iterable[str | None]) -> None:
         """Closes all other tables."""

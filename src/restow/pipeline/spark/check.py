@@ -11,7 +11,7 @@ from restow.pipeline.delta.errors import DeltaTableError
 from restow.pipeline.delta.sink import DeltaSink
 from restow.pipeline.delta.staging import Writer
 from restow.pipeline.places import place_of
-from restow.pipeline.sinks import Batch, NullSink
+from restow.pipeline.sinks import Batch, NullSink, Stored
 from restow.pipeline.spark.engine import Engine, JobFailed
 from restow.pipeline.spark.session import Resources
 from restow.pipeline.spark.writing import write_files
@@ -32,10 +32,10 @@ class CollectingSink(NullSink):
         self.columns: tuple[str, ...] = ()
         self.schema = ""
 
-    def store(self, batch: Batch) -> tuple[TopicPartition, ...]:
+    def store(self, batch: Batch) -> Stored:
         self.columns, self.schema = tuple(batch.rows.columns), batch.rows.schema.json()
         self.rows = len(batch.rows.collect())
-        return ()
+        return Stored()
 
 
 class SparkTrial:

@@ -74,6 +74,11 @@ class StoreResult:
     """The partitions that the sink refused; if there are any, nothing was stored."""
     read: Mapping[str, ReadCount] = field(default_factory=dict)
     """By topic."""
+    rows: int = 0
+    """What was stored in the table."""
+    write_s: float = 0.0
+    """How long it took to read, transform and write the files."""
+    commit_s: float = 0.0
 
 
 class Engine:
@@ -191,13 +196,17 @@ class Engine:
         ranges = {partition: taken for partition, taken in cycle.ranges.items() if taken.records}
         if not ranges:
             rows = self._rows(self._reader().empty(), cycle.target)
-            return StoreResult(cycle.sink.store(Batch(rows, cycle.spans, 0, cycle.staging)))
+            stored = cycle.sink.store(Batch(rows, cycle.spans, 0, cycle.staging))
+            return StoreResult(stored.replaced, commit_s=stored.commit_s)
         counter = ReadCounter({partition.topic for partition in ranges})
         records = counter.observe(self._reader().frame(ranges, self._tasks(cycle)))
         count = sum(taken.records for taken in ranges.values())
         rows = self._rows(records, cycle.target)
-        replaced = cycle.sink.store(Batch(rows, cycle.spans, count, cycle.staging))
-        return StoreResult(replaced, {} if replaced else counter.counts())
+        begun_s = time.monotonic()
+        stored = cycle.sink.store(Batch(rows, cycle.spans, count, cycle.staging))
+        write_s = time.monotonic() - begun_s - stored.commit_s
+        counts = {} if stored.replaced else counter.counts()
+        return StoreResult(stored.replaced, counts, stored.rows, write_s, stored.commit_s)
 
     def _rows(self, records: DataFrame, target: Target) -> DataFrame:
         return transformed(records, target.transform or None, target.lineage)

@@ -13,7 +13,7 @@ from pyspark.sql import DataFrame, functions
 from restow.consumer.planning import Range
 from restow.kafka.offsets import LogOffsets
 from restow.model import TopicPartition
-from restow.pipeline.sinks import Batch, NullSink
+from restow.pipeline.sinks import Batch, NullSink, Stored
 from restow.pipeline.spark.writing import write_files
 from restow.pipeline.targets import Target, TargetCycle
 from restow.settings import Settings
@@ -38,10 +38,10 @@ class ScratchSink(NullSink):
 
     name = "the warm-up"
 
-    def store(self, batch: Batch) -> tuple[TopicPartition, ...]:
+    def store(self, batch: Batch) -> Stored:
         with tempfile.TemporaryDirectory(prefix="restow-warm-up-") as root:
             write_files(batch.rows, root, "files")
-        return ()
+        return Stored()
 
 
 def _newest_records(settings: Settings) -> dict[TopicPartition, Range]:

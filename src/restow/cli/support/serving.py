@@ -1,0 +1,43 @@
+"""Serves a role's metrics and probes while it runs: a local process on a free port, a pod on its own address."""
+
+import os
+import socket
+from collections.abc import Iterator
+from contextlib import contextmanager
+from typing import Final
+
+from restow.health import Health
+from restow.metrics.board import Board
+from restow.settings import Settings
+
+PORT: Final = "RESTOW_METRICS_PORT"
+"""A pod's, written into its template."""
+HOST: Final = "RESTOW_METRICS_HOST"
+"""A pod's own address, from the downward API."""
+SIGNS: Final = "RESTOW_SIGNS"
+"""Set in a pod whose probes read files (restow.health)."""
+EVERYWHERE: Final = ("0.0.0.0", "::")
+"""No address at which a process can be reached."""
+
+
+@contextmanager
+def serving(settings: Settings, board: Board, health: Health) -> Iterator[None]:
+    if not settings.metrics.enabled or (SIGNS in os.environ and PORT not in os.environ):
+        yield  # the probes of its pod read files
+        return
+    from restow.metrics.server import MetricsServer, application
+    from restow.metrics.targets import TargetFile, targets_directory
+
+    answer = application(board, health, settings.kubernetes.alive_within_s)
+    port = os.environ.get(PORT)
+    if port is not None:
+        with MetricsServer(os.environ.get(HOST) or "0.0.0.0", int(port), answer):
+            yield
+        return
+    host, file = settings.metrics.host, TargetFile(targets_directory(settings), board)
+    reached_at = socket.gethostname() if host in EVERYWHERE else host
+    try:
+        with MetricsServer(host, 0, answer, lambda port: file.write(reached_at, port)):
+            yield
+    finally:
+        file.remove()
