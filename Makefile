@@ -76,10 +76,11 @@ $(JAVA_READY): | $(BIN)/python
 	scripts/need-java
 	touch $@
 
-# Fetches the jars of Kafka and of Spark's Kafka connector, once; afterwards neither needs a network. Then archives Spark's
-# classes, so that sessions start sooner.
-$(JARS_READY): src/restow/java/jars.py src/restow/pipeline/spark/jars.py src/restow/pipeline/spark/class_archive.py $(RUN_READY) | $(JAVA_READY)
+# Fetches the jars of Kafka and of Spark's Kafka connector, once; afterwards neither needs a network. Then archives the
+# classes of both, so that they start sooner.
+$(JARS_READY): src/restow/java/jars.py src/restow/java/class_data.py src/restow/pipeline/spark/jars.py src/restow/pipeline/spark/class_archive.py $(RUN_READY) | $(JAVA_READY)
 	$(BIN)/python -m restow.java
+	$(BIN)/python -m restow.kafka.embedded.build_archive
 	$(BIN)/python -m restow.pipeline.spark.jars
 	$(BIN)/python -m restow.pipeline.spark.build_archive
 	touch $@

@@ -20,6 +20,7 @@ from confluent_kafka import KafkaException
 from confluent_kafka.admin import AdminClient
 
 from restow.errors import InvalidInput, RestowError
+from restow.java.class_data import archive_for, using, writing
 from restow.java.jars import KAFKA, fetch
 from restow.java.runtime import find_java
 from restow.kafka.embedded.data import DataDirectory, kept_directory, temporary_directory
@@ -39,7 +40,8 @@ ASK_EVERY_S = 0.05
 
 class EmbeddedKafka:
     """`data` is a directory that is kept and can be reused; the default is a temporary one. `port` is the first node's,
-    the others follow; by default free ports are chosen. `server` overrides Kafka's properties on all nodes."""
+    the others follow; by default free ports are chosen. `server` overrides Kafka's properties on all nodes. A node that
+    is stopped in order writes the `archive` of its classes; by default nodes use the one that `make` has built."""
 
     def __init__(
         self,
@@ -48,11 +50,13 @@ class EmbeddedKafka:
         data: Path | None = None,
         port: int | None = None,
         server: Mapping[str, str] | None = None,
+        archive: Path | None = None,
     ) -> None:
         if not 1 <= nodes <= MOST_NODES:
             raise InvalidInput(f"{nodes} nodes can't be started; it must be from 1 to {MOST_NODES}")
         self._numbers = range(1, nodes + 1)
         self._path, self._port, self._server = data, port, dict(server or {})
+        self._archive = archive
         self._nodes: dict[int, Node] = {}
         self._up: set[int] = set()  # the nodes that should be running
         self._data: DataDirectory | None = None
@@ -85,6 +89,7 @@ class EmbeddedKafka:
         """Returns when every node answers and sees all others. If it raises, no process is left running."""
         assert self._data is None, "it is running already"
         java, jars = find_java(), fetch(KAFKA)
+        classes = using(archive_for(java, jars)) if self._archive is None else writing(self._archive)
         ports = self._choose_ports()
         self._data = data = self._open_data()
         try:
@@ -93,7 +98,7 @@ class EmbeddedKafka:
                 self._nodes[number] = Node(
                     number=number,
                     home=data.node(number),
-                    command=java_command(java, jars, data.node(number)),
+                    command=java_command(java, jars, data.node(number), classes),
                     doomed=data.path if data.temporary else None,
                     properties=self._properties(number, ports),
                     client_port=client_port,

@@ -142,6 +142,7 @@ class Node:
         return self.home / "server.properties"
 
 
-def java_command(java: Path, jars: Path, home: Path) -> tuple[str, ...]:
+def java_command(java: Path, jars: Path, home: Path, classes: tuple[str, ...]) -> tuple[str, ...]:
+    """`classes`: options for the class archive."""
     logging = f"-Dlog4j2.configurationFile={home / 'log4j2.properties'}"
-    return (str(java), *JVM_OPTIONS, logging, f"-Djava.io.tmpdir={home / SCRATCH}", "-cp", f"{jars}/*")
+    return (str(java), *JVM_OPTIONS, *classes, logging, f"-Djava.io.tmpdir={home / SCRATCH}", "-cp", f"{jars}/*")

@@ -15,6 +15,7 @@ from typing import Final
 
 from restow.durable import locked_file
 from restow.errors import RestowError
+from restow.java.class_data import remove_unused
 from restow.java.jars import KAFKA, fetch
 from restow.pipeline.spark.class_archive import DUMP, archive_path
 from restow.pipeline.spark.jars import CONNECTOR
@@ -59,6 +60,7 @@ def _build(archive: Path) -> None:
     try:
         subprocess.run(command, env=environment, check=True, timeout=BUILT_WITHIN_S, capture_output=True, text=True)
         draft.rename(archive)
+        remove_unused(archive.parent)
     except subprocess.CalledProcessError as error:
         if error.returncode > 0:  # else a signal interrupted it, and the next start may try again at once
             _failure_of(archive).touch()
