@@ -22,8 +22,9 @@ LARGEST_BYTES: Final = 1_000_000
 
 DESCRIPTION = """\
 Prints, as YAML, everything that runs the group of a restow.toml on Kubernetes: a namespace, service accounts, a Role
-with exactly what the controller calls, a ConfigMap, and the Deployments of monitor and controller. The controller
-creates the consumers. Comments at the top say how to apply it and which rights Kafka must grant.
+with exactly what the controller calls, a ConfigMap, the Deployments of monitor and controller, and a Service for
+Prometheus. The controller creates the consumers. Comments at the top say how to apply it and which rights Kafka must
+grant.
 
   restow manifests | kubectl apply --server-side -f -
 
@@ -57,6 +58,11 @@ def add(commands: "Subparsers[argparse.ArgumentParser]") -> None:
         "manifests", help="print the Kubernetes objects of a group", description=DESCRIPTION, epilog=EPILOG
     )
     add_config(parser)
+    parser.add_argument(
+        "--pod-monitor",
+        action="store_true",
+        help="also print a PodMonitor, by which the Prometheus operator finds the pods",
+    )
     parser.set_defaults(run=run)
 
 
@@ -78,7 +84,8 @@ def run(args: argparse.Namespace) -> int:
 
     found = variables(text)
     check_provided(settings, str(file), found)
-    sys.stdout.write(as_yaml(documents(settings, files), header(settings, file.name, found, modules.elsewhere)))
+    above = header(settings, file.name, found, modules.elsewhere)
+    sys.stdout.write(as_yaml(documents(settings, files, args.pod_monitor), above))
     for table, properties in (("kafka", settings.kafka.properties), ("spark", settings.spark.properties)):
         for key, value in properties.written.items():
             if relative_paths(key, value):

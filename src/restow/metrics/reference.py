@@ -25,6 +25,10 @@ which goes when the process ends. Prometheus finds them with
 
 The target labels are `instance` (GROUP-consumer-3, so that a restart continues the same series) and `role`.
 
+**Pods** serve on their own address, port 9464 (`[metrics] pod_port`), named `metrics`. They have the annotations
+`prometheus.io/scrape`, `prometheus.io/port` and `prometheus.io/path`, and the Service GROUP-metrics selects them. With
+the Prometheus operator, `restow manifests --pod-monitor` prints a PodMonitor too.
+
 Every series has the label `group`; those of a consumer's process also `consumer`. A value that is not known is missing,
 never 0. Values are those of the process's loop, at most a second old; those of the group's picture at most ten. Ages
 are counted when they are read, so that they grow while a loop hangs. The `process_…` metrics (memory, CPU time, open

@@ -80,6 +80,11 @@ def consumers_have_names_and_claims(group: PodGroup) -> None:
     assert {number: group.variable(number, "RESTOW_CONSUMER") for number in names} == names
     assert group.claims() == dict.fromkeys(names.values(), "Bound")
     group.wait_until(lambda: all(container(group.pod(number)).ready for number in names))
+    for number in names:
+        ready = f'restow_ready{{consumer="{number}",group="{group.name}",role="consumer"}} 1.0'
+        assert ready in group.metrics(group.pod(number))
+    [controller] = group.pods("controller")
+    group.wait_until(lambda: f'restow_consumers{{group="{group.name}",phase="ready"}} 2.0' in group.metrics(controller))
 
 
 def it_rolls_one_consumer_at_a_time(group: PodGroup, orders: Partitions) -> None:

@@ -69,6 +69,28 @@ def test_the_whole_output(write: Write) -> None:
     assert text.replace(f"restow {__version__}:", "restow VERSION:") == (GOLDEN / "lake.yaml").read_text()
 
 
+def test_a_pod_monitor_is_printed_on_request_and_selects_what_the_service_selects(write: Write) -> None:
+    config = write(SMALL)
+    code, text, _ = printed(config, "--pod-monitor")
+    assert code == 0
+    found = objects(text)
+    monitor, service = found["PodMonitor", "lake-metrics"], found["Service", "lake-metrics"]
+    assert monitor["spec"] == {
+        "selector": {"matchLabels": {"restow/group": "lake"}},
+        "podMetricsEndpoints": [{"port": "metrics", "path": "/metrics"}],
+    }
+    assert service["spec"]["selector"] == {"restow/group": "lake"}
+    assert ("PodMonitor", "lake-metrics") not in objects(manifests_of(config))
+    for role in ("monitor", "controller"):
+        [container] = found["Deployment", f"lake-{role}"]["spec"]["template"]["spec"]["containers"]
+        assert container["ports"] == [{"name": "metrics", "containerPort": 9464, "protocol": "TCP"}]
+
+
+def test_without_metrics_there_is_no_service(write: Write) -> None:
+    text = manifests_of(write(SMALL + "[metrics]\nenabled = false\n"))
+    assert "Service" not in {kind for kind, _ in objects(text)}
+
+
 @pytest.mark.slow
 @pytest.mark.parametrize("seed", ["1", "2"])
 def test_the_output_is_the_same_on_every_machine(write: Write, seed: str) -> None:
@@ -206,6 +228,7 @@ def test_a_group_without_a_namespace_gets_one_of_its_own(write: Write) -> None:
         ("PersistentVolumeClaim", "lake-controller"),
         ("Role", "lake-controller"),
         ("RoleBinding", "lake-controller"),
+        ("Service", "lake-metrics"),
         ("ServiceAccount", "lake-controller"),
         ("ServiceAccount", "lake-monitor"),
     ]

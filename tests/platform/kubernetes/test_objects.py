@@ -39,6 +39,7 @@ def environment(text: str = "", wanted: ConsumerSettings | None = None) -> dict[
     return {each["name"]: each["value"] for each in container(text, wanted)["env"] if "value" in each}
 
 
+SCRAPED = {"prometheus.io/scrape": "true", "prometheus.io/port": "9464", "prometheus.io/path": "/metrics"}
 LABELS = {
     "app.kubernetes.io/name": "restow",
     "app.kubernetes.io/component": "consumer",
@@ -73,7 +74,7 @@ def test_a_consumer_is_a_deployment_of_one_pod_that_ends_before_the_next_starts(
     }
     assert template["metadata"] == {
         "labels": {**LABELS, "restow/creation": "c0ffee"},
-        "annotations": {"restow/restarted": "f00d"},
+        "annotations": {**SCRAPED, "restow/restarted": "f00d"},
     }
 
 
@@ -105,10 +106,9 @@ def test_its_container_gets_its_name_by_the_downward_api_and_has_probes() -> Non
     def from_label(variable: str, label: str) -> dict[str, Any]:
         return {"name": variable, "valueFrom": {"fieldRef": {"fieldPath": f"metadata.labels['{label}']"}}}
 
-    def probe(test: str) -> dict[str, Any]:
-        return {"exec": {"command": ["sh", "-c", test]}, "timeoutSeconds": 10, "failureThreshold": 2}
+    def probe(path: str) -> dict[str, Any]:
+        return {"httpGet": {"path": path, "port": "metrics"}, "timeoutSeconds": 10, "failureThreshold": 3}
 
-    alive = 'test "$(( $(date +%s) - $(stat -c %Y /run/restow/alive) ))" -lt 180'
     amounts = {"cpu": "1000m", "memory": "1024Mi"}
     assert container() == {
         "name": "consumer",
@@ -126,7 +126,10 @@ def test_its_container_gets_its_name_by_the_downward_api_and_has_probes() -> Non
             {"name": "RESTOW_MEMORY_MB", "value": "1024"},
             {"name": "RESTOW_SCRATCH", "value": "/tmp"},
             {"name": "RESTOW_SIGNS", "value": "/run/restow"},
+            {"name": "RESTOW_METRICS_HOST", "valueFrom": {"fieldRef": {"fieldPath": "status.podIP"}}},
+            {"name": "RESTOW_METRICS_PORT", "value": "9464"},
         ],
+        "ports": [{"name": "metrics", "containerPort": 9464, "protocol": "TCP"}],
         "resources": {"requests": amounts, "limits": amounts},
         "volumeMounts": [
             {"name": "config", "mountPath": "/etc/restow", "readOnly": True},
@@ -134,8 +137,8 @@ def test_its_container_gets_its_name_by_the_downward_api_and_has_probes() -> Non
             {"name": "scratch", "mountPath": "/tmp"},
             {"name": "signs", "mountPath": "/run/restow"},
         ],
-        "livenessProbe": {**probe(alive), "initialDelaySeconds": 60, "periodSeconds": 20},
-        "readinessProbe": {**probe("test -e /run/restow/ready"), "initialDelaySeconds": 0, "periodSeconds": 5},
+        "livenessProbe": {**probe("/healthz"), "initialDelaySeconds": 60, "periodSeconds": 20},
+        "readinessProbe": {**probe("/readyz"), "initialDelaySeconds": 0, "periodSeconds": 5},
         "securityContext": {
             "allowPrivilegeEscalation": False,
             "readOnlyRootFilesystem": True,
@@ -172,6 +175,7 @@ def test_an_update_overrides_restow_toml() -> None:
         "RESTOW_MEMORY_MB": "3000",
         "RESTOW_SCRATCH": "/tmp",
         "RESTOW_SIGNS": "/run/restow",
+        "RESTOW_METRICS_PORT": "9464",
     }
 
 
@@ -186,14 +190,36 @@ def test_the_settings_of_a_cluster_go_into_the_pod() -> None:
         config_map = "lake-settings"
         service_account = "reader"
         user_id = 0
-        alive_within_s = 95.5
     """
     spec = pod(text)["spec"]
     assert spec["volumes"][0] == {"name": "config", "configMap": {"name": "lake-settings"}}
     assert spec["serviceAccountName"] == "reader"
     assert spec["securityContext"] == {"runAsNonRoot": True, "seccompProfile": {"type": "RuntimeDefault"}}
-    assert spec["containers"][0]["livenessProbe"]["exec"]["command"][-1].endswith("-lt 96")
     assert pod(consumer=f"{IMAGE}grace_s = 1.5\n")["spec"]["terminationGracePeriodSeconds"] == 7
+
+
+def test_without_metrics_no_port_is_open_and_probes_read_files() -> None:
+    text = """
+        [kubernetes]
+        alive_within_s = 95.5
+        [metrics]
+        enabled = false
+    """
+    found = container(text)
+    assert "ports" not in found
+    assert not [each for each in found["env"] if "METRICS" in each["name"]]
+    assert pod(text)["metadata"]["annotations"] == {"restow/restarted": "f00d"}
+    alive = 'test "$(( $(date +%s) - $(stat -c %Y /run/restow/alive) ))" -lt 96'
+    assert found["livenessProbe"]["exec"]["command"] == ["sh", "-c", alive]
+    assert found["readinessProbe"]["exec"]["command"] == ["sh", "-c", "test -e /run/restow/ready"]
+
+
+def test_pods_say_where_they_are_scraped_and_share_no_port_on_their_node_s_network() -> None:
+    assert SCRAPED.items() <= pod()["metadata"]["annotations"].items()
+    shared = "[metrics]\npod_port = 7000\n[kubernetes.pod.spec]\nhostNetwork = true\n"
+    [port] = container(shared)["ports"]
+    assert port["containerPort"] == 7004, "consumer 3, after the monitor and the controller"
+    assert pod(shared)["metadata"]["annotations"]["prometheus.io/port"] == "7004"
 
 
 def test_a_group_without_an_image_is_refused() -> None:
@@ -235,7 +261,7 @@ def test_pod_settings_are_merged_item_by_item() -> None:
     spec, base = template["spec"], plain["spec"]
     assert template["metadata"] == {
         "labels": {**plain["metadata"]["labels"], "team": "lake"},
-        "annotations": {"restow/restarted": "f00d", "example.org/scrape": "yes"},
+        "annotations": {**SCRAPED, "restow/restarted": "f00d", "example.org/scrape": "yes"},
     }
     ours, beside = spec.pop("containers")
     [own] = base.pop("containers")
@@ -285,7 +311,7 @@ def test_a_variable_a_volume_or_a_probe_replaces_ours_as_a_whole() -> None:
         "initialDelaySeconds": 60,
         "periodSeconds": 7,
         "timeoutSeconds": 10,
-        "failureThreshold": 2,
+        "failureThreshold": 3,
     }
 
 
@@ -323,6 +349,6 @@ def test_the_labels_that_restow_selects_by_can_not_be_set() -> None:
 
 def test_the_digest_changes_with_the_pod_but_not_with_a_consumers_own_settings() -> None:
     assert digest(settings()) == digest(settings(consumer=f"{IMAGE}memory_mb = 9\ncores = 4\n"))
-    others = [EXTRA, "[kubernetes]\nalive_within_s = 99", "[kubernetes]\nservice_account = 'x'"]
+    others = [EXTRA, "[metrics]\npod_port = 99", "[kubernetes]\nservice_account = 'x'"]
     assert len({digest(settings(text)) for text in ("", *others)}) == 4
     assert digest(settings("[kubernetes]\nrequests_at_once = 3")) == digest(settings())

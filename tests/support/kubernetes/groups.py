@@ -5,7 +5,9 @@ The controller creates pods. Kafka runs on this machine, whose network the pods 
 
 import json
 import os
+import random
 import signal
+import urllib.request
 from collections.abc import Callable, Iterable
 from functools import partial
 from pathlib import Path
@@ -27,7 +29,6 @@ from restow.kafka.admin import Admin
 from restow.kafka.embedded.ports import LOOPBACK
 from restow.model import ConsumerId
 from restow.platform.interface import ConsumerGone
-from restow.platform.kubernetes.pods import is_recent
 from restow.protocol.messages import ConsumerReady
 from restow.settings import Kafka
 
@@ -36,6 +37,9 @@ WHERE = """
 namespace = "{namespace}"
 service_account = "{group}-consumer"
 access_mode = "ReadWriteOnce"
+alive_within_s = {alive_within_s}
+[metrics]
+pod_port = {metrics_port}
 [kubernetes.pod.spec]
 hostNetwork = true
 volumes = [{{ name = "lake", hostPath = {{ path = "{lake}", type = "Directory" }} }}]
@@ -43,7 +47,7 @@ volumes = [{{ name = "lake", hostPath = {{ path = "{lake}", type = "Directory" }
 name = "consumer"
 volumeMounts = [{{ name = "lake", mountPath = "{lake}" }}]
 resources.requests.cpu = "10m"
-livenessProbe = {{ exec.command = ["sh", "-c", '{is_alive}'], periodSeconds = 20, timeoutSeconds = 60 }}
+livenessProbe = {{ periodSeconds = 20, timeoutSeconds = 60 }}
 env = [
     {{ name = "KUBERNETES_SERVICE_HOST", value = "{host}" }},
     {{ name = "KUBERNETES_SERVICE_PORT", value = "{port}" }},
@@ -78,6 +82,8 @@ class PodGroup(Group):
         self, place: Place, kafka: Kafka, admin: Admin, prefix: str, directory: Path, eventually: Eventually
     ) -> None:
         super().__init__(kafka, admin, prefix, directory, eventually)
+        self.metrics_port = random.randrange(10_000, 19_000, 20)
+        """Of the monitor; the others follow. Other suites may run on this machine."""
         self._place, self._client = place, place.client
         self._volumes: dict[int, Path] = {}
         self._controller: Pod | None = None
@@ -94,7 +100,8 @@ class PodGroup(Group):
             namespace=place.namespace,
             group=self.name,
             lake=self.lake,
-            is_alive=is_recent("alive", self.patience_s),
+            alive_within_s=self.patience_s,
+            metrics_port=self.metrics_port,
             host=LOOPBACK,
             port=place.control_plane.place.api_port,
         )
@@ -147,6 +154,15 @@ class PodGroup(Group):
     def pod(self, consumer: int) -> Pod:
         [pod] = self._client.list(Pod, labels={"restow/group": self.name, "restow/consumer": str(consumer)})
         return pod
+
+    def metrics(self, pod: Pod) -> str:
+        """What Prometheus would scrape, at the address that the pod's annotations name."""
+        assert pod.metadata is not None
+        assert pod.status is not None
+        where = pod.metadata.annotations or {}
+        address = f"{pod.status.podIP}:{where['prometheus.io/port']}{where['prometheus.io/path']}"
+        with urllib.request.urlopen(f"http://{address}", timeout=60) as answer:
+            return str(answer.read().decode())
 
     def claims(self) -> dict[str, str | None]:
         """Of consumers."""

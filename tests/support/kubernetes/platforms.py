@@ -55,6 +55,8 @@ def settings_of(
         [group]
         name = "{group}"
         platform = "kubernetes"
+        [metrics]
+        enabled = false
         [consumer]
         image = "{BUSYBOX}"
         grace_s = 0.5

@@ -19,10 +19,10 @@ class Printed(NamedTuple):
     notes: str
 
 
-def printed(config: Path) -> Printed:
+def printed(config: Path, *options: str) -> Printed:
     text, notes = io.StringIO(), io.StringIO()
     with redirect_stdout(text), redirect_stderr(notes):
-        code = main(["manifests", "--config", str(config)])
+        code = main(["manifests", "--config", str(config), *options])
     return Printed(code, text.getvalue(), notes.getvalue())
 
 

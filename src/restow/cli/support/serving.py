@@ -8,12 +8,9 @@ from typing import Final
 
 from restow.health import Health
 from restow.metrics.board import Board
+from restow.platform.kubernetes.names import METRICS_HOST, METRICS_PORT
 from restow.settings import Settings
 
-PORT: Final = "RESTOW_METRICS_PORT"
-"""A pod's, written into its template."""
-HOST: Final = "RESTOW_METRICS_HOST"
-"""A pod's own address, from the downward API."""
 SIGNS: Final = "RESTOW_SIGNS"
 """Set in a pod whose probes read files (restow.health)."""
 EVERYWHERE: Final = ("0.0.0.0", "::")
@@ -22,16 +19,16 @@ EVERYWHERE: Final = ("0.0.0.0", "::")
 
 @contextmanager
 def serving(settings: Settings, board: Board, health: Health) -> Iterator[None]:
-    if not settings.metrics.enabled or (SIGNS in os.environ and PORT not in os.environ):
+    if not settings.metrics.enabled or (SIGNS in os.environ and METRICS_PORT not in os.environ):
         yield  # the probes of its pod read files
         return
     from restow.metrics.server import MetricsServer, application
     from restow.metrics.targets import TargetFile, targets_directory
 
     answer = application(board, health, settings.kubernetes.alive_within_s)
-    port = os.environ.get(PORT)
+    port = os.environ.get(METRICS_PORT)
     if port is not None:
-        with MetricsServer(os.environ.get(HOST) or "0.0.0.0", int(port), answer):
+        with MetricsServer(os.environ.get(METRICS_HOST) or "0.0.0.0", int(port), answer):
             yield
         return
     host, file = settings.metrics.host, TargetFile(targets_directory(settings), board)

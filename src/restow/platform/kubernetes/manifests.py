@@ -10,10 +10,11 @@ from collections.abc import Iterator, Mapping
 from typing import Any, Final, NamedTuple, Protocol
 
 from lightkube.models.apps_v1 import DeploymentSpec, DeploymentStrategy
+from lightkube.models.core_v1 import ServicePort, ServiceSpec
 from lightkube.models.meta_v1 import LabelSelector, ObjectMeta
 from lightkube.models.rbac_v1 import PolicyRule, RoleRef, Subject
 from lightkube.resources.apps_v1 import Deployment
-from lightkube.resources.core_v1 import ConfigMap, Namespace, PersistentVolumeClaim, ServiceAccount
+from lightkube.resources.core_v1 import ConfigMap, Namespace, PersistentVolumeClaim, Service, ServiceAccount
 from lightkube.resources.rbac_authorization_v1 import Role, RoleBinding
 
 from restow.model import ConsumerId
@@ -48,8 +49,9 @@ def namespace_of(settings: Settings) -> str:
     return settings.kubernetes.namespace or settings.group.name
 
 
-def documents(settings: Settings, files: Mapping[str, str]) -> tuple[Document, ...]:
-    """Each before what refers to it. `files`: restow.toml, and the modules with transforms beside it."""
+def documents(settings: Settings, files: Mapping[str, str], has_pod_monitor: bool = False) -> tuple[Document, ...]:
+    """Each before what refers to it. `files`: restow.toml, and the modules with transforms beside it. A PodMonitor
+    needs the Prometheus operator."""
     pod_template(
         settings, ConsumerId(1), settings.consumer.settings
     )  # raises InvalidInput if consumers couldn't be created
@@ -68,6 +70,7 @@ def documents(settings: Settings, files: Mapping[str, str]) -> tuple[Document, .
             "The controller: scales the group, and creates and deletes its consumers.",
             _deployment(settings, "controller", files),
         ),
+        *_metrics(settings, has_pod_monitor),
     )
 
 
@@ -142,6 +145,48 @@ def _deployment(settings: Settings, role: roles.Role, files: Mapping[str, str]) 
             template=roles.role_template(settings, role, {names.CONFIG_DIGEST: _digest(files)}),
         ),
     )
+
+
+def _metrics(settings: Settings, has_pod_monitor: bool) -> Iterator[Document]:
+    if settings.metrics.enabled:
+        yield Document("Where Prometheus finds the metrics of every pod of the group.", _service(settings))
+    if settings.metrics.enabled and has_pod_monitor:
+        yield Document("The same for the Prometheus operator.", PodMonitor(_pod_monitor(settings)))
+
+
+def _service(settings: Settings) -> Service:
+    """Headless, because each pod is scraped for itself; with pods that aren't ready, which are of interest too."""
+    return Service(
+        metadata=_meta(settings, names.metrics_service_name(settings.group.name)),
+        spec=ServiceSpec(
+            clusterIP="None",
+            publishNotReadyAddresses=True,
+            selector={names.GROUP: settings.group.name},
+            ports=[ServicePort(port=settings.metrics.pod_port, name=names.METRICS, targetPort=names.METRICS)],
+        ),
+    )
+
+
+class PodMonitor(NamedTuple):
+    """An object of the Prometheus operator, for which lightkube has no type."""
+
+    content: dict[str, Any]
+
+    def to_dict(self) -> dict[str, Any]:
+        return self.content
+
+
+def _pod_monitor(settings: Settings) -> dict[str, Any]:
+    meta = _meta(settings, names.metrics_service_name(settings.group.name))
+    return {
+        "apiVersion": "monitoring.coreos.com/v1",
+        "kind": "PodMonitor",
+        "metadata": meta.to_dict(),
+        "spec": {
+            "selector": {"matchLabels": {names.GROUP: settings.group.name}},
+            "podMetricsEndpoints": [{"port": names.METRICS, "path": "/metrics"}],
+        },
+    }
 
 
 def _meta(settings: Settings, name: str, component: str = "group") -> ObjectMeta:

@@ -35,6 +35,12 @@ SCRATCH: Final = "/tmp"
 SIGNS: Final = "/run/restow"
 
 
+METRICS: Final = "metrics"
+"""The name of the port for metrics and probes, in every container."""
+METRICS_HOST: Final = "RESTOW_METRICS_HOST"
+"""Variable: the pod's own address, on which it serves them."""
+METRICS_PORT: Final = "RESTOW_METRICS_PORT"
+
 PLATFORM: Final = "RESTOW_PLATFORM"
 """Variable of a consumer: the identity of its platform, its id and its name."""
 
@@ -62,6 +68,10 @@ def common_labels(group: str, component: str) -> dict[str, str]:
 
 def consumer_name(group: str, consumer: ConsumerId) -> str:
     return f"{group}-consumer-{consumer}"
+
+
+def metrics_service_name(group: str) -> str:
+    return f"{group}-metrics"
 
 
 def config_map_name(settings: Settings) -> str:

@@ -14,13 +14,11 @@ from lightkube.models.core_v1 import (
     EmptyDirVolumeSource,
     EnvVar,
     EnvVarSource,
-    ExecAction,
     ObjectFieldSelector,
     PersistentVolumeClaimVolumeSource,
     PodSecurityContext,
     PodSpec,
     PodTemplateSpec,
-    Probe,
     ResourceRequirements,
     SeccompProfile,
     SecurityContext,
@@ -33,24 +31,21 @@ from restow.errors import InvalidInput
 from restow.model import ConsumerId
 from restow.platform.kubernetes import names
 from restow.platform.kubernetes.fragments import merged
+from restow.platform.kubernetes.probing import FIRST_CONSUMER, Serving, serving
 from restow.protocol.messages import ConsumerSettings
 from restow.settings import Kubernetes, Settings
 
 BEYOND_GRACE_S: Final = 5
 """A consumer that needs all of its grace time can still report its end before Kubernetes kills it."""
-LIVENESS_EVERY_S: Final = 20
-PROBE_TIMEOUT_S: Final = 10
-"""A probe may be slow on a busy node; with Kubernetes' default of 1 s healthy processes get killed."""
-STARTED_AFTER_S: Final = 60
-"""Liveness is not probed before: a restarted container still has the `alive` file of the previous one."""
 
 
 def pod_template(settings: Settings, consumer: ConsumerId, wanted: ConsumerSettings) -> PodTemplateSpec:
     kubernetes = settings.kubernetes
+    served = serving(settings, FIRST_CONSUMER - 1 + consumer)
     base = PodTemplateSpec(
-        metadata=ObjectMeta(),
+        metadata=ObjectMeta(annotations=dict(served.annotations) or None),
         spec=PodSpec(
-            containers=[_container(settings, wanted)],
+            containers=[_container(settings, wanted, served)],
             volumes=_volumes(settings, consumer),
             serviceAccountName=kubernetes.service_account,
             automountServiceAccountToken=False,
@@ -65,11 +60,11 @@ def pod_template(settings: Settings, consumer: ConsumerId, wanted: ConsumerSetti
     [container] = [each for each in template.spec.containers if each.name == names.CONTAINER]
     if container.image != image_of(settings, wanted):
         raise InvalidInput("[kubernetes.pod] sets the consumer's image; write it as [consumer] image")
-    container.env = _environment(container.env or [], settings, wanted)
+    container.env = _environment(container.env or [], settings, wanted, served)
     return template
 
 
-def _container(settings: Settings, wanted: ConsumerSettings) -> Container:
+def _container(settings: Settings, wanted: ConsumerSettings, served: Serving) -> Container:
     return Container(
         name=names.CONTAINER,
         image=image_of(settings, wanted),
@@ -86,8 +81,9 @@ def _container(settings: Settings, wanted: ConsumerSettings) -> Container:
             VolumeMount(name="scratch", mountPath=names.SCRATCH),
             VolumeMount(name="signs", mountPath=names.SIGNS),
         ],
-        livenessProbe=probe(is_recent("alive", settings.kubernetes.alive_within_s), LIVENESS_EVERY_S, STARTED_AFTER_S),
-        readinessProbe=probe(f"test -e {names.SIGNS}/ready", 5, 0),
+        ports=served.ports or None,
+        livenessProbe=served.liveness,
+        readinessProbe=served.readiness,
         securityContext=container_security(),
         terminationMessagePolicy="FallbackToLogsOnError",
     )
@@ -100,7 +96,7 @@ def image_of(settings: Settings, wanted: ConsumerSettings) -> str:
     return image
 
 
-def _environment(given: list[EnvVar], settings: Settings, wanted: ConsumerSettings) -> list[EnvVar]:
+def _environment(given: list[EnvVar], settings: Settings, wanted: ConsumerSettings, served: Serving) -> list[EnvVar]:
     """Variables of restow.toml, of a settings update, and restow's own, each overriding those before. `$` is doubled,
     because Kubernetes reads $(NAME) as a reference."""
     updated = [EnvVar(name=name, value=value.replace("$", "$$")) for name, value in wanted.env.items()]
@@ -111,6 +107,7 @@ def _environment(given: list[EnvVar], settings: Settings, wanted: ConsumerSettin
         EnvVar(name="RESTOW_MEMORY_MB", value=str(_memory_mb(settings, wanted))),
         EnvVar(name="RESTOW_SCRATCH", value=names.SCRATCH),
         EnvVar(name="RESTOW_SIGNS", value=names.SIGNS),
+        *served.variables,
     ]
     return list({each.name: each for each in (*given, *updated, *own)}.values())
 
@@ -167,17 +164,3 @@ def container_security() -> SecurityContext:
     return SecurityContext(
         allowPrivilegeEscalation=False, readOnlyRootFilesystem=True, capabilities=Capabilities(drop=["ALL"])
     )
-
-
-def probe(test: str, every_s: int, after_s: int) -> Probe:
-    return Probe(
-        exec=ExecAction(command=["sh", "-c", test]),
-        initialDelaySeconds=after_s,
-        periodSeconds=every_s,
-        timeoutSeconds=PROBE_TIMEOUT_S,
-        failureThreshold=2,
-    )
-
-
-def is_recent(file: str, within_s: float) -> str:
-    return f'test "$(( $(date +%s) - $(stat -c %Y {names.SIGNS}/{file}) ))" -lt {math.ceil(within_s)}'

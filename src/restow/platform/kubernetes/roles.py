@@ -24,15 +24,12 @@ from lightkube.models.meta_v1 import ObjectMeta
 from restow.platform.kubernetes import names
 from restow.platform.kubernetes.fragments import merged
 from restow.platform.kubernetes.pods import (
-    LIVENESS_EVERY_S,
-    STARTED_AFTER_S,
     container_security,
     image_of,
-    is_recent,
     pod_security,
-    probe,
     scratch_volume,
 )
+from restow.platform.kubernetes.probing import CONTROLLER, MONITOR, Serving, serving
 from restow.settings import Settings
 
 Role = Literal["controller", "monitor"]
@@ -50,13 +47,14 @@ def role_name(settings: Settings, role: Role) -> str:
 
 
 def role_template(settings: Settings, role: Role, annotations: Mapping[str, str]) -> PodTemplateSpec:
+    served = serving(settings, CONTROLLER if role == "controller" else MONITOR)
     base = PodTemplateSpec(
         metadata=ObjectMeta(
             labels=names.common_labels(settings.group.name, role),
-            annotations=dict(annotations),
+            annotations={**annotations, **served.annotations},
         ),
         spec=PodSpec(
-            containers=[_container(settings, role)],
+            containers=[_container(settings, role, served)],
             volumes=_volumes(settings, role),
             serviceAccountName=role_name(settings, role),
             automountServiceAccountToken=role == "controller",
@@ -80,14 +78,18 @@ def consumer_container(settings: Settings) -> Mapping[str, Any]:
     return next((each for each in containers if each.get("name") == names.CONTAINER), {})
 
 
-def _container(settings: Settings, role: Role) -> Container:
+def _container(settings: Settings, role: Role, served: Serving) -> Container:
     log = ("--log", EVENT_LOG) if role == "controller" else ()
     return Container(
         name=role,
         image=image_of(settings, settings.consumer.settings),
         command=["restow"],
         args=[role, "--config", f"{names.CONFIG}/restow.toml", *log],
-        env=[EnvVar(name="HOME", value=names.SCRATCH), EnvVar(name="RESTOW_SIGNS", value=names.SIGNS)],
+        env=[
+            EnvVar(name="HOME", value=names.SCRATCH),
+            EnvVar(name="RESTOW_SIGNS", value=names.SIGNS),
+            *served.variables,
+        ],
         resources=RESOURCES[role],
         volumeMounts=[
             VolumeMount(name="config", mountPath=names.CONFIG, readOnly=True),
@@ -95,8 +97,9 @@ def _container(settings: Settings, role: Role) -> Container:
             VolumeMount(name="scratch", mountPath=names.SCRATCH),
             VolumeMount(name="signs", mountPath=names.SIGNS),
         ],
-        livenessProbe=probe(is_recent("alive", settings.kubernetes.alive_within_s), LIVENESS_EVERY_S, STARTED_AFTER_S),
-        readinessProbe=probe(f"test -e {names.SIGNS}/ready", 5, 0),
+        ports=served.ports or None,
+        livenessProbe=served.liveness,
+        readinessProbe=served.readiness,
         securityContext=container_security(),
         terminationMessagePolicy="FallbackToLogsOnError",
     )
