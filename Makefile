@@ -21,7 +21,7 @@ help: ## List the targets
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / {printf "  make %-10s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
 
 demo: $(JARS_READY) $(PACKER_READY) ## Set up and run the main job: a whole group on Spark under a changing load, audited
-	$(BIN)/restow demo --for 4m --headless
+	$(BIN)/restow demo --for 4m
 
 # The loop while one works. What has a marker needs a server, or more than a few seconds.
 # (Not through $(MAKE): make runs such a recipe even with -n, and a test of the README calls `make -n quick`.)

@@ -156,7 +156,7 @@ def ask_make(reader: Reader, command: Command) -> None:
     would = subprocess.run(
         [*shlex.split(command.words), "-n", "--always-make"], cwd=ROOT, capture_output=True, text=True, check=True
     )
-    does = {"make demo": "restow demo --for 4m --headless", "make test": "python -m pytest"}
+    does = {"make demo": "restow demo --for 4m", "make test": "python -m pytest"}
     assert does[command.words] in would.stdout
     del reader
 

@@ -7,6 +7,7 @@ import signal
 import sqlite3
 import subprocess
 import sys
+import urllib.request
 import uuid
 from collections.abc import Iterator
 from pathlib import Path
@@ -128,16 +129,20 @@ def test_a_group_is_up_until_ctrl_c_and_its_consumers_until_down(upped: Upped, e
     up = upped.start()
     upped.flows()
     before = upped.roles()
-    assert before.keys() == {"up", "monitor", "controller"}
+    assert before.keys() == {"up", "monitor", "controller", "page"}
     assert before["up"].process.pid == up.pid
 
     second = upped.run("up")
     assert second.returncode == 1
     assert second.stderr == (
-        f"restow: group {upped.name} is up already: process {up.pid} runs its monitor and controller. "
+        f"restow: group {upped.name} is up already: process {up.pid} runs its monitor, controller and page. "
         f"`restow status --config {upped.config}` shows it; `restow down --config {upped.config}` ends it, with "
         "its consumers\n"
     )
+
+    [address] = re.findall(rf"the page of group {upped.name}: (http://127\.0\.0\.1:\d+/)", upped.said())
+    with urllib.request.urlopen(f"{address}api/picture", timeout=60) as answer:
+        assert json.load(answer)["picture"]["overview"]["group"] == upped.name
 
     os.kill(before["monitor"].process.pid, signal.SIGKILL)
     eventually(lambda: upped.roles().keys() == before.keys() and upped.roles()["monitor"] != before["monitor"])
@@ -149,7 +154,7 @@ def test_a_group_is_up_until_ctrl_c_and_its_consumers_until_down(upped: Upped, e
     assert upped.roles() == {}
     last = upped.said().splitlines()[-1]
     assert last.partition("  the ")[2] == (
-        "monitor and controller have ended; 1 consumer goes on reading without a controller: "
+        "monitor, controller and page have ended; 1 consumer goes on reading without a controller: "
         f"`restow down --config {upped.config}` ends it, `restow up --config {upped.config}` continues with it"
     )
     upped.flows()  # without a controller
@@ -163,9 +168,9 @@ def test_detached_it_logs_to_a_file_and_down_ends_roles_before_consumers(upped: 
     assert detached.returncode == 0, detached.stderr
     status, down = (f"restow {command} --config {upped.config}" for command in ("status", "down"))
     roles, log = upped.roles(), upped.processes / f"{upped.name}-up" / "up.log"
-    assert roles.keys() == {"up", "monitor", "controller"}
+    assert roles.keys() == {"up", "monitor", "controller", "page"}
     assert detached.stdout.splitlines() == [
-        f"group {upped.name} is up: process {roles['up'].process.pid} runs its monitor and controller",
+        f"group {upped.name} is up: process {roles['up'].process.pid} runs its monitor, controller and page",
         f"its log is {log}",
         f"`{status}` shows the group; `{down}` ends it, with its consumers",
     ]
@@ -173,11 +178,12 @@ def test_detached_it_logs_to_a_file_and_down_ends_roles_before_consumers(upped: 
     upped.flows()
     assert upped.run("up", "--detach").returncode == 1
     words = re.findall(r"^\S+Z INFO +(\S+)", log.read_text(), re.MULTILINE)
-    assert {"up", "monitor", "controller"} <= set(words)
+    assert {"up", "monitor", "controller", "page"} <= set(words)
     assert upped.run("down").stdout.splitlines() == [
         f"ended restow up (process {roles['up'].process.pid})",
         f"ended {roles['controller']}",
         f"ended {roles['monitor']}",
+        f"ended {roles['page']}",
         f"ended {upped.name}-consumer-1",
     ]
     assert "starting it again" not in log.read_text()
@@ -187,7 +193,7 @@ def test_the_roles_of_a_killed_up_end_and_the_next_one_takes_over(
     upped: Upped, neighbour: Upped, eventually: Eventually
 ) -> None:
     up = upped.start()
-    eventually(lambda: upped.roles().keys() == {"up", "monitor", "controller"})
+    eventually(lambda: upped.roles().keys() == {"up", "monitor", "controller", "page"})
     before = upped.roles()
     children = json.loads((upped.processes / "run" / upped.name / "up.json").read_text())["processes"]
     up.kill()
@@ -197,11 +203,11 @@ def test_the_roles_of_a_killed_up_end_and_the_next_one_takes_over(
     assert not any(is_alive(role.process) for role in before.values())
     assert not any(is_alive(Process(*child)) for child in children)
     other = neighbour.start()
-    eventually(lambda: neighbour.roles().keys() == before.keys())
+    eventually(lambda: neighbour.roles().keys() == before.keys())  # its page has found a port of its own
     other.terminate()
     assert other.wait(60) == 0
     lines = [json.loads(line) for line in neighbour.said().splitlines()]
-    assert {line["role"] for line in lines} == {"up", "monitor", "controller"}
+    assert {line["role"] for line in lines} == {"up", "monitor", "controller", "page"}
     assert upped.roles().keys() == before.keys()
     up.terminate()
     assert up.wait(60) == 0

@@ -226,7 +226,7 @@ def main() -> int:
         with EmbeddedKafka() as broker:
             kafka = Kafka(broker.bootstrap)
             make_topics(kafka)
-            with DemoGroup(directory, broker.bootstrap) as group:
+            with DemoGroup(directory, broker.bootstrap, with_page=False) as group:
                 soak = Soak(group, producer := LoadProducer(kafka), args.seed)
                 soak.run(args.kills)
         figures = audited(group, producer.produced, soak.kills, args.seed, time.monotonic() - begun_s)

@@ -1,10 +1,10 @@
 """`restow page` as a process, and a client of it."""
 
 import json
-import os
 import signal
 import subprocess
 import sys
+import time
 from collections.abc import Iterator, Mapping
 from contextlib import closing, contextmanager
 from http.client import HTTPConnection
@@ -18,9 +18,13 @@ ANSWER_WITHIN_S = 120.0
 class RunningPage:
     def __init__(self, config: Path, *options: str) -> None:
         command = [sys.executable, "-m", "restow", "page", "--config", str(config), "--port", "0", *options]
-        self.process = subprocess.Popen(command, stdout=subprocess.PIPE, text=True, env={**os.environ})
-        assert self.process.stdout is not None
-        self.line = self.process.stdout.readline()
+        self.log = config.with_name("page.log")
+        with self.log.open("w") as output:
+            self.process = subprocess.Popen(command, stderr=output)
+        while " the page of group " not in self.log.read_text():
+            assert self.process.poll() is None, self.log.read_text()
+            time.sleep(0.05)
+        self.line = next(line for line in self.log.read_text().splitlines() if " the page of group " in line)
         self.address = next(word for word in self.line.split() if word.startswith("http://"))
         self.netloc = urlsplit(self.address).netloc
 
@@ -35,10 +39,7 @@ class RunningPage:
     def end(self) -> int:
         if self.process.poll() is None:
             self.process.send_signal(signal.SIGTERM)
-        code = self.process.wait(ANSWER_WITHIN_S)
-        assert self.process.stdout is not None
-        self.process.stdout.close()
-        return code
+        return self.process.wait(ANSWER_WITHIN_S)
 
     def ask(
         self, path: str, headers: Mapping[str, str] | None = None, method: str = "GET", body: str | None = None

@@ -26,7 +26,8 @@ if TYPE_CHECKING:
 DESCRIPTION = """\
 Runs a whole group on this machine: Apache Kafka, a producer with an uneven, changing load, the monitor, the controller,
 and consumers that run a pipeline on Spark and write two Delta tables. The group grows from one consumer to three and
-shrinks again; on the way one consumer is killed. At the end DuckDB counts the rows: every record must be there once.
+shrinks again; on the way one consumer is killed. A page shows the group as it works; its address is printed. At the end
+DuckDB counts the rows: every record must be there once.
 """
 
 EPILOG = """\
@@ -70,7 +71,7 @@ def add(commands: "Subparsers[argparse.ArgumentParser]") -> None:
         metavar="TIME",
         help="how long the load lasts, like 90s, 4m or 1h (default: 4m)",
     )
-    parser.add_argument("--headless", action="store_true", help="without a page (there is none yet)")
+    parser.add_argument("--headless", action="store_true", help="without the page")
     parser.add_argument(
         "--data", type=Path, metavar="DIR", help="keep tables, logs and volumes in this new or empty directory"
     )
@@ -88,7 +89,7 @@ def run(args: argparse.Namespace) -> int:
     narrate = narrator(sys.stderr if args.json else sys.stdout)
     with place as directory:
         try:
-            result = demonstrate(args.seconds, directory.absolute(), narrate)
+            result = demonstrate(args.seconds, directory.absolute(), narrate, with_page=not args.headless)
         except KeyboardInterrupt:
             narrate("interrupted; everything has been stopped")
             raise
@@ -97,6 +98,7 @@ def run(args: argparse.Namespace) -> int:
     else:
         show(_table(result))
         if args.data:
+            narrate(f"`restow status --from {args.data / 'picture.json'}` shows the group as it was at the end")
             narrate(f"`restow replay {args.data / 'events'}` shows every decision with its reasons")
     return 0 if result.is_well else 1
 

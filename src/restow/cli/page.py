@@ -27,12 +27,11 @@ Who may look, and who may change:
     ssh -L 8642:127.0.0.1:8642 this-machine
   To pause, resume or recommend, the page asks for the group's token. It is made once and kept in a file that only you
   can read. On a terminal the address is printed with the token behind a #, which browsers don't send to any server;
-  elsewhere the file's name is printed, since logs have many readers.
+  elsewhere the log has the address and the file's name, since logs have many readers.
   With --host and another address than loopback, the token is needed to look, too. The page speaks HTTP: put a proxy
   with TLS before it where the network is not yours.
 
-Rights in Kafka: Read on <prefix>-status and <prefix>-monitor; for pause, resume and recommend, Write on
-<prefix>-service.
+Rights in Kafka: Read on <prefix>-status; for pause, resume and recommend, Write on <prefix>-service.
 
 examples:
   restow page
@@ -44,6 +43,7 @@ examples:
 def add(commands: "Subparsers[argparse.ArgumentParser]") -> None:
     parser = commands.add_parser("page", help="show the group in a browser", description=DESCRIPTION, epilog=EPILOG)
     parser.add_argument("--port", type=_port, help="instead of [page] port; 0 takes any free one")
+    parser.add_argument("--free-port", action="store_true", help="if the port is in use, take any free one")
     parser.add_argument("--host", help="the address to listen on, instead of [page] host")
     parser.add_argument("--open", action="store_true", help="open the page in this machine's browser")
     add_config(parser)
@@ -63,13 +63,13 @@ def run(args: argparse.Namespace) -> int:
     token, file = token_for(settings)
     stop = Stop()
     with ExitStack() as ending:
-        listening = ending.enter_context(bound(settings.page.host, settings.page.port))
+        listening = ending.enter_context(bound(settings.page.host, settings.page.port, or_free=args.free_port))
         should_stop = recorded("page", settings, stop.wait, ending)
         address = address_of(listening)
         if sys.stdout.isatty():
             print_line(f"the page of group {settings.group.name}: {address}#token={token}")
         else:
-            print_line(f"the page of group {settings.group.name}: {address} (the token for actions is in {file})")
+            log.info("the page of group %s: %s (the token for actions is in %s)", settings.group.name, address, file)
         if args.open:
             import webbrowser
 

@@ -1,4 +1,4 @@
-"""`restow up`: the monitor and the controller of a group on this machine, together."""
+"""`restow up`: the monitor, the controller and the page of a group on this machine, together."""
 
 import argparse
 import logging
@@ -22,14 +22,14 @@ if TYPE_CHECKING:
 log = logging.getLogger(__name__)
 
 DESCRIPTION = """\
-Runs a group on this machine: its monitor and its controller, which starts consumers as the load needs them. Shows what
-both log as one stream. Brokers that don't answer are waited for.
+Runs a group on this machine: its monitor, its controller, which starts consumers as the load needs them, and its page,
+whose address the log has. Shows what they log as one stream. Brokers that don't answer are waited for.
 
-Ctrl-C or SIGTERM ends the controller, then the monitor. Consumers outlive them: they go on reading what they have,
-until `restow down` ends them or the next `restow up` continues with them.
+Ctrl-C or SIGTERM ends the page, the controller, then the monitor. Consumers outlive them: they go on reading what they
+have, until `restow down` ends them or the next `restow up` continues with them.
 
-A monitor or controller that ends unasked is started again, after 0.5 s and then with growing pauses, up to 30 s. If
-this command itself is killed, both end too.
+A role that ends unasked is started again, after 0.5 s and then with growing pauses, up to 30 s. If this command itself
+is killed, all of them end too.
 """
 
 EPILOG = """\
@@ -39,7 +39,7 @@ one object.
 With --detach it returns at once, and the roles run on in the background, with their log in the directory of
 [processes]: GROUP-up/up.log, and up.log.1 with what came before. `restow down` ends them and the consumers.
 
-With platform = "kubernetes" monitor and controller run here, and consumers as pods. To run the roles as pods as well,
+With platform = "kubernetes" these roles run here, and consumers as pods. To run the roles as pods as well,
 see `restow manifests`; as services of this machine, deploy/systemd.
 
 The exit code is 0 after a stop signal, 1 if the group is up already, and 2 if restow.toml can't be used.
@@ -53,9 +53,10 @@ examples:
 
 def add(commands: "Subparsers[argparse.ArgumentParser]") -> None:
     parser = commands.add_parser(
-        "up", help="run a group's monitor and controller", description=DESCRIPTION, epilog=EPILOG
+        "up", help="run a group's monitor, controller and page", description=DESCRIPTION, epilog=EPILOG
     )
     add_config(parser)
+    parser.add_argument("--no-page", action="store_true", help="without the page")
     parser.add_argument("--detach", action="store_true", help="run in the background, with the log in a file")
     parser.add_argument("--detached", action="store_true", help=argparse.SUPPRESS)  # how --detach starts itself
     parser.set_defaults(run=run)
@@ -68,7 +69,7 @@ def run(args: argparse.Namespace) -> int:
     # It reads /proc, which only Linux has.
     from restow.cli.support.local_group import LocalGroup
 
-    group = LocalGroup(settings, args.config)
+    group = LocalGroup(settings, args.config, with_page=not args.no_page)
     return _detach(group) if args.detach else _run(group, is_detached=args.detached)
 
 

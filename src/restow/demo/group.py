@@ -1,11 +1,12 @@
-"""The demonstration's processes: a monitor, a controller, and the consumers that the controller starts on Spark.
+"""The demonstration's processes: monitor, controller, page, and the consumers that the controller starts on Spark.
 
-None of them outlives the demonstration, however it ends: monitor and controller run below a lifeline (lifeline.py) that
-ends them with us, and the consumers end when their directory is removed, which the controller's lifeline does.
+None of them outlives the demonstration, however it ends: the roles run below a lifeline (lifeline.py) that ends them
+with us, and the consumers end when their directory is removed, which the controller's lifeline does.
 """
 
 import json
 import os
+import re
 import signal
 import subprocess
 import sys
@@ -15,13 +16,21 @@ from typing import Final, Self
 
 from restow import lifeline
 from restow.demo.load import CAPACITY_BYTES_PER_S, TOPICS
+from restow.durable import write_atomically
 from restow.errors import InvalidInput
+from restow.kafka.channels.status import StatusReader
 from restow.model import ConsumerId
+from restow.picture.parts import Assembler, plain_picture
 from restow.platform.processes.ending import end_group
 from restow.platform.processes.linux import send
+from restow.platform.processes.logs import READABLE_FILE
 from restow.platform.processes.supervisors import Supervisors
+from restow.protocol.json_text import as_json
+from restow.settings import read_settings
 
 GROUP: Final = "data-engineering"
+PAGE: Final = "page"
+PICTURE: Final = "picture.json"
 GRACE_S: Final = 20.0
 SETTINGS: Final = """\
 [kafka]
@@ -59,8 +68,8 @@ transform = "restow.demo.shop:{topic}"
 
 
 class DemoGroup:
-    def __init__(self, directory: Path, bootstrap: str) -> None:
-        self.directory = directory
+    def __init__(self, directory: Path, bootstrap: str, *, with_page: bool) -> None:
+        self.directory, self._with_page = directory, with_page
         self.processes = directory / "processes"
         self.config = directory / "restow.toml"
         self.log = directory / "events"
@@ -74,6 +83,8 @@ class DemoGroup:
         try:
             self._start("monitor")
             self._start("controller", "--log", str(self.log), doomed=self.processes)
+            if self._with_page:
+                self._start(PAGE, "--free-port")
         except BaseException:
             self._end()
             raise
@@ -84,6 +95,15 @@ class DemoGroup:
     ) -> None:
         self._end()
 
+    def keep_picture(self) -> None:
+        """Keeps the group's newest picture in the directory, as `restow status --from` reads it. Raises RestowError."""
+        settings = read_settings(self.config.read_text(encoding="utf-8"), str(self.config), {})
+        with StatusReader(settings, Assembler) as reader:
+            picture = reader.newest()
+        if picture is not None:
+            plain = {"age_s": 0.0, "outage": False, **plain_picture(picture)}
+            write_atomically(self.directory / PICTURE, as_json(plain), READABLE_FILE)
+
     def table(self, topic: str) -> Path:
         return self.directory / "lake" / topic
 
@@ -91,8 +111,14 @@ class DemoGroup:
         return (self.directory / f"{role}.txt").read_text(encoding="utf-8", errors="replace")
 
     def ended_role(self) -> str | None:
-        """The role whose process has ended unexpectedly, or None."""
-        return next((name for name, process in self._roles.items() if process.poll() is not None), None)
+        """The role whose process has ended unexpectedly, or None. The group works without its page."""
+        needed = {name: process for name, process in self._roles.items() if name != PAGE}
+        return next((name for name, process in needed.items() if process.poll() is not None), None)
+
+    def page_address(self) -> str | None:
+        """None without a page, or before it serves."""
+        found = re.search(r"http://\S+/", self.output_of(PAGE)) if PAGE in self._roles else None
+        return None if found is None else found[0]
 
     def consumers(self) -> tuple[ConsumerId, ...]:
         """Consumers that exist and aren't being deleted, ready or not."""

@@ -48,18 +48,19 @@ ALL: Final = tuple(TopicPartition(topic, number) for topic in TOPICS for number 
 Narrate = Callable[[str], None]
 
 
-def run(seconds: float, directory: Path, narrate: Narrate) -> DemoResult:
+def run(seconds: float, directory: Path, narrate: Narrate, *, with_page: bool) -> DemoResult:
     narrate("starting Apache Kafka on this machine")
     with EmbeddedKafka() as broker:
         kafka = Kafka(broker.bootstrap)
         _make_topics(kafka)
         narrate(f"Kafka runs at {broker.bootstrap}; topics: {' and '.join(TOPICS)}, {PARTITIONS} partitions each")
-        with DemoGroup(directory, broker.bootstrap) as group:
+        with DemoGroup(directory, broker.bootstrap, with_page=with_page) as group:
             demonstration = Demonstration(LoadProducer(kafka), group, seconds, narrate, broker.check)
             demonstration.wait_until_reading()
             demonstration.perform()
             demonstration.wait_until_stored()
             demonstration.wait_until_small()
+            group.keep_picture()
             narrate("stopping the group; then DuckDB counts the rows")
     return demonstration.audited()
 
@@ -80,6 +81,7 @@ class Demonstration:
         self._looked_s = self._narrated_s = 0.0
         self._kills = 0
         self._is_shown = False
+        self._is_page_shown = False
 
     def wait_until_reading(self) -> None:
         """Nothing is produced before: those records would only show how long Spark takes to start."""
@@ -190,6 +192,9 @@ class Demonstration:
 
     def _update(self) -> None:
         self._read_log()
+        if not self._is_page_shown and (address := self._group.page_address()):
+            self._is_page_shown = True
+            self._narrate(f"watch the group at {address}")
         self._check_broker()
         if role := self._group.ended_role():
             raise RestowError(f"the {role} has ended: {self._group.output_of(role)[-300:].strip()}")

@@ -23,8 +23,9 @@ LOOK_EVERY_S: Final = 0.5
 LARGEST_HEAD_BYTES: Final = 32 << 10
 
 
-def bound(host: str, port: int) -> socket.socket:
-    """A socket that listens there. Raises InvalidInput with what would be right."""
+def bound(host: str, port: int, *, or_free: bool = False) -> socket.socket:
+    """A socket that listens there; with `or_free`, on another port if this one is in use. Raises InvalidInput with what
+    would be right."""
     try:
         family, _, _, _, address = socket.getaddrinfo(host, port, type=socket.SOCK_STREAM, flags=socket.AI_PASSIVE)[0]
         listening = socket.socket(family, socket.SOCK_STREAM)
@@ -38,6 +39,9 @@ def bound(host: str, port: int) -> socket.socket:
     except socket.gaierror:
         raise InvalidInput(f"[page] host is '{host}', which is no address of this machine") from None
     except OSError as error:
+        if or_free and error.errno == errno.EADDRINUSE:
+            log.info("port %d of %s is in use; taking a free one", port, host)
+            return bound(host, 0)
         raise InvalidInput(_why_not(host, port, error)) from None
     return listening
 
@@ -46,7 +50,7 @@ def _why_not(host: str, port: int, error: OSError) -> str:
     if error.errno == errno.EADDRINUSE:
         return (
             f"port {port} of {host} is in use, perhaps by the page of another group; choose another one with "
-            "[page] port or --port, or any free one with --port 0"
+            "[page] port or --port, or any free one with --free-port"
         )
     if error.errno == errno.EACCES:
         return f"port {port} needs root; choose one above 1023 with [page] port or --port"

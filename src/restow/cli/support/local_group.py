@@ -1,4 +1,5 @@
-"""A group whose monitor and controller run on this machine, for `restow up`: what runs of it, and how to start it."""
+"""A group whose monitor, controller and page run on this machine, for `restow up`: what runs of it, and how to start
+it."""
 
 import logging
 import os
@@ -25,6 +26,7 @@ log = logging.getLogger(__name__)
 
 ROLES: Final = ("monitor", "controller")
 """Commands that take --config, in the order in which they are started. They are ended in the other."""
+PAGE: Final = "page"
 
 STARTED_WITHIN_S: Final = 60.0
 LOOK_EVERY_S: Final = 0.1
@@ -52,16 +54,17 @@ class Detached(NamedTuple):
 
 
 class LocalGroup:
-    roles = ROLES
-
-    def __init__(self, settings: Settings, config: Path) -> None:
+    def __init__(self, settings: Settings, config: Path, *, with_page: bool) -> None:
+        self.roles = (*ROLES, PAGE) if with_page else ROLES
         self.settings, self._config = settings, config
         self.name, self.directory = settings.group.name, directory_of(settings)
         self.log_file = self.directory / f"{self.name}-up" / "up.log"
         # -P: modules are imported from the directory of restow.toml, and not from the working directory too.
         self._restow = (sys.executable, "-P", "-m", "restow")
         self._options = ("--config", str(config.absolute()))
-        self.commands = {role: (*self._restow, role, *self._options) for role in ROLES}
+        self.commands = {role: [*self._restow, role, *self._options] for role in self.roles}
+        if with_page:  # the group must not stay down because another group's page has the port
+            self.commands[PAGE].append("--free-port")
 
     def named(self, command: str) -> str:
         """The command for this group, as a person would type it here."""
@@ -75,7 +78,7 @@ class LocalGroup:
             sole = ending.enter_context(SoleUp(self.name, self.directory))
         except UpElsewhere as other:
             raise RestowError(
-                f"group {self.name} is up already: process {other.pid} runs its {listed(ROLES)}. "
+                f"group {self.name} is up already: process {other.pid} runs its {listed(self.roles)}. "
                 f"`{self.named('status')}` shows it; `{self.named('down')}` ends it, with its consumers"
             ) from None
         if leftovers := sole.leftovers():
@@ -101,7 +104,8 @@ class LocalGroup:
             ) from None
         try:
             begins = os.fstat(output).st_size
-            command = [*self._restow, "up", *self._options, "--detached"]
+            page = () if PAGE in self.roles else ("--no-page",)
+            command = [*self._restow, "up", *self._options, *page, "--detached"]
             process = subprocess.Popen(
                 command, stdin=subprocess.DEVNULL, stdout=output, stderr=output, start_new_session=True
             )
@@ -114,7 +118,7 @@ class LocalGroup:
 
     def _wait_until_up(self, started: Detached) -> None:
         """At most STARTED_WITHIN_S: on a full disk roles run without a record."""
-        awaited = {UP, *(ROLES if self.settings.group.platform == "processes" else ())}
+        awaited = {UP, *(self.roles if self.settings.group.platform == "processes" else ())}
         deadline_s = time.monotonic() + STARTED_WITHIN_S
         while started.exit_code() is None and time.monotonic() < deadline_s:
             if awaited <= {role.name for role in running_roles(self.name, self.directory)}:
