@@ -18,6 +18,7 @@ from restow.controller.reassign import INFEASIBLE, OVERLOADED
 from restow.controller.roll import OUTDATED
 from restow.controller.sentinel import IMPOSSIBLE, MISSING, STALE
 from restow.controller.starts import FAILED_STARTS
+from restow.picture import retention
 from restow.protocol.messages import TopicService
 from restow.settings import Settings
 
@@ -25,6 +26,7 @@ PAGES: Final = ("operations.md", "troubleshooting.md")
 FLAGS: Final = {
     *(BROKEN, ELSEWHERE, FAILED_STARTS, INFEASIBLE, OVERLOADED, OUTDATED, IMPOSSIBLE, MISSING, STALE),
     *("failing TOPIC", "refused TOPIC"),
+    retention.FLAG,  # raised by the picture
 }
 
 

@@ -2,7 +2,7 @@
 
 import pytest
 
-from restow.text import apart, counted, listed, percent, sized
+from restow.text import apart, counted, listed, percent, sized, spanned
 
 
 def test_a_noun_follows_its_number() -> None:
@@ -53,3 +53,18 @@ def test_two_shares_have_the_digits_that_show_their_difference(
     share: float, other: float, texts: tuple[str, str]
 ) -> None:
     assert apart(share, other) == texts
+
+
+@pytest.mark.parametrize(
+    ("seconds", "words"),
+    [
+        (-1, "0.0 s"),
+        (0.42, "0.4 s"),
+        (12.3, "12 s"),
+        (185, "3 min 5 s"),
+        (7800, "2 h 10 min"),
+        (6 * 86400 + 23 * 3600, "6 d 23 h"),
+    ],
+)
+def test_spans_have_the_units_a_reader_expects(seconds: float, words: str) -> None:
+    assert spanned(seconds) == words

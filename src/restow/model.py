@@ -1,4 +1,4 @@
-"""The domain model: partitions, consumers, speeds, capacities, assignments, and the difference of two assignments.
+"""The domain model: partitions, consumers, speeds, capacities, assignments and their difference, unread records.
 
 All values are immutable, validated on construction, and iterate in sorted order, so that decisions don't depend on the
 order of their input.
@@ -251,3 +251,23 @@ class Assignment(SortedMapping[TopicPartition, ConsumerId]):
             start=tuple((consumer, tuple(start[consumer])) for consumer in sorted(start)),
             move=self.moves_to(following),
         )
+
+
+class FirstUnread(NamedTuple):
+    """The first record at or after a position, as the brokers have it."""
+
+    offset: int
+    """Where the record is; the end of the log if there is none. Compaction and transactions leave gaps."""
+    timestamp_s: float | None = None
+    """Its timestamp, in seconds since 1970; None if it has none, or there is no record."""
+    is_end: bool = False
+    """Whether there is no record, only markers of transactions."""
+
+
+@dataclass(frozen=True, slots=True)
+class Retention:
+    """How long a topic keeps its records; None is for ever. A topic that is only compacted has neither limit."""
+
+    seconds: float | None = None
+    bytes: int | None = None
+    """Of each partition."""

@@ -45,3 +45,17 @@ def sized(size_bytes: float) -> str:
         if round(size_bytes, 1) < 1000:
             return f"{size_bytes:.1f} {unit}"
     return f"{size_bytes / 1000:,.1f} TB"
+
+
+def spanned(seconds: float) -> str:
+    """0.4 s, 12 s, 3 min 5 s, 2 h 10 min, 6 d 23 h."""
+    seconds = max(0.0, seconds)
+    if seconds < 10:
+        return f"{seconds:.1f} s"
+    if seconds < 120:
+        return f"{seconds:.0f} s"
+    minutes, rest = divmod(round(seconds), 60)
+    if minutes < 120:
+        return f"{minutes} min {rest} s"
+    hours, rest = divmod(minutes, 60)
+    return f"{hours} h {rest} min" if hours < 48 else f"{hours // 24} d {hours % 24} h"

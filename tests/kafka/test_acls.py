@@ -13,6 +13,7 @@ from contextlib import closing
 from pathlib import Path
 
 import pytest
+from confluent_kafka import TopicPartition as Place
 from confluent_kafka.admin import (
     AclBinding,
     AclOperation,
@@ -26,7 +27,7 @@ from restow.controller.journal import Journal
 from restow.health import Health
 from restow.kafka.acls import Acl, acls, literal_start
 from restow.kafka.admin import Admin
-from restow.kafka.clients import make_admin_client, make_producer
+from restow.kafka.clients import make_admin_client, make_consumer, make_producer
 from restow.kafka.embedded import node
 from restow.kafka.embedded.broker import EmbeddedKafka
 from restow.kafka.topics import ensure_topics, wait_until_shown
@@ -63,6 +64,8 @@ TELL_ALL = "logger.rights.name = kafka.authorizer.logger\nlogger.rights.level = 
 DECIDED = re.compile(
     r"Principal = User:(\w+) is (Allowed|Denied) operation = (\w+) .* on resource = (\w+):LITERAL:(\S+)"
 )
+WHEN_ALLOWED = 'until [ -e "$0/go" ]; do sleep 0.1; done; exec "$@"'
+"""Consumers begin when the test says so: before, the controller has to look up how old unread records are."""
 TEXT = """
 [kafka]
 bootstrap = "{bootstrap}"
@@ -159,13 +162,18 @@ class Running:
     def _command(self, consumer: ConsumerId, volume: Path, _: ConsumerSettings) -> Sequence[str]:
         config, name = self._directory / "consumer.toml", f"lake-consumer-{consumer}"
         command = (sys.executable, "-m", "restow", "consumer", "--config", str(config))
-        return (*command, "--name", name, "--volume", str(volume))
+        return ("sh", "-c", WHEN_ALLOWED, str(self._directory), *command, "--name", name, "--volume", str(volume))
 
 
 @pytest.mark.kafka
 def test_the_listed_rights_are_sufficient_and_all_are_used(
-    guarded: EmbeddedKafka, tmp_path: Path, eventually: Eventually, caplog: pytest.LogCaptureFixture
+    guarded: EmbeddedKafka,
+    tmp_path: Path,
+    eventually: Eventually,
+    caplog: pytest.LogCaptureFixture,
+    monkeypatch: pytest.MonkeyPatch,
 ) -> None:
+    monkeypatch.setattr("restow.picture.publication.WHOLE_EVERY_S", 1.0)  # lookups are asked for with each picture
     caplog.set_level(logging.INFO, "restow")
     root = settings_of("root", guarded, tmp_path)
     needed = each_of(acls(root))
@@ -180,10 +188,13 @@ def test_the_listed_rights_are_sufficient_and_all_are_used(
     try:
         group.start("controller")
         eventually(lambda: "took over group lake: no controller was in charge" in caplog.messages, within_s=60)
-        group.start("monitor")
         producer = make_producer(root.kafka)
         producer.produce("orders-1", b"an order", partition=0)
         assert producer.flush(30) == 0
+        commit_offset(root)
+        group.start("monitor")
+        eventually(lambda: ("controller", "READ", "Topic", "orders-1") in decided(guarded, "Allowed"))
+        (tmp_path / "go").touch()
         eventually(lambda: records_in(tmp_path / "orders.db") == 1, within_s=120)
         group.stop("controller")
         group.start("controller")  # the next one asks who has what
@@ -230,6 +241,13 @@ def decided(kafka: EmbeddedKafka, how: str) -> set[Asked]:
     [log] = kafka.logs
     found = DECIDED.findall(log.read_text())
     return {(who, what, kind, name) for who, decision, what, kind, name in found if decision == how and who in ROLES}
+
+
+def commit_offset(root: Settings) -> None:
+    """As a consumer of the group that is gone."""
+    client = make_consumer(root.kafka, {"group.id": "lake"})
+    client.commit(offsets=[Place("orders-1", 0, 0)], asynchronous=False)
+    client.close()
 
 
 def records_in(table: Path) -> int:

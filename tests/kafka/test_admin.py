@@ -79,7 +79,7 @@ def test_a_cleanup_policy_is_read(admin: Admin, prefix: str, policy: str) -> Non
     wait_until_shown(admin, {prefix: 1})
     found = admin.cleanup_policies([prefix, "nowhere"])
     assert found[prefix] == policy
-    assert str(found["nowhere"]) == "can't read the cleanup.policy of nowhere: there is no such topic"
+    assert str(found["nowhere"]) == "can't read the configuration of nowhere: there is no such topic"
     assert admin.cleanup_policies([]) == {}
 
 

@@ -5,7 +5,7 @@ from tests.support.controller_driver import A0, A1, B0, rules
 from tests.support.picture_driver import PictureDriver, pair
 
 from restow.errors import InvalidInput
-from restow.model import ConsumerId
+from restow.model import ConsumerId, Retention
 from restow.picture.explanation import explain_consumer, explain_decision, explain_partition
 from restow.picture.picture import Lag
 
@@ -52,6 +52,16 @@ def test_a_partition_that_moved(moved: PictureDriver) -> None:
             "first, until it is at 85 %"
         ),
         "  it is closed if the others can take its 40 % and stay at or below 75 %; they have room for 15 % now",
+    ]
+
+
+def test_a_partition_that_is_far_behind(moved: PictureDriver) -> None:
+    assert of_partition(moved, Lag(0, 0.0))[2] == "  it is caught up"
+    picture = moved.picture({A1: Lag(7000, 7200.0, "record timestamp")}, {"a": Retention(86400.0)})
+    assert list(explain_partition(picture, (), A1))[2:5] == [
+        "  lag: 7,000 records, 2 h 0 min behind by the record's timestamp",
+        "  at the present throughput its lag does not shrink",
+        "  Kafka keeps its oldest unread record for at least 22 h 0 min more",
     ]
 
 

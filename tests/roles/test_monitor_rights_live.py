@@ -175,7 +175,7 @@ def test_a_cleanup_policy_that_may_not_be_read_is_logged_once_and_the_monitor_go
         assert watch.last is not None
         assert watch.last.compacted.tolist() == [False, False]
         first = partitions[0].topic
-        missing = f"can't read the cleanup.policy of {first}: the right DescribeConfigs on the topic {first} is missing"
+        missing = f"can't read the configuration of {first}: the right DescribeConfigs on the topic {first} is missing"
         assert caplog.messages == [
             (
                 f"{missing}; grant it to the principal in [kafka] (and for 1 more); until then compacted topics are "

@@ -8,7 +8,7 @@ from tests.support.controller_driver import Driver, Requests
 from restow.controller.events import Event
 from restow.controller.machine import step
 from restow.controller.state import Rules
-from restow.model import TopicPartition
+from restow.model import Retention, TopicPartition
 from restow.picture.chronicle import Chronicle
 from restow.picture.drawing import Moment, draw
 from restow.picture.picture import Lag, Picture
@@ -33,8 +33,13 @@ class PictureDriver(Driver):
             self.last_requests = super().happens(event)
         return self.last_requests
 
-    def picture(self, lags: Mapping[TopicPartition, Lag] | None = None) -> Picture:
-        moment = Moment("shop", "host-7", self.time, lags or {})
+    def picture(
+        self,
+        lags: Mapping[TopicPartition, Lag] | None = None,
+        retentions: Mapping[str, Retention] | None = None,
+        margin_small_since: str | None = None,
+    ) -> Picture:
+        moment = Moment("shop", "host-7", self.time, lags or {}, retentions or {}, margin_small_since)
         return draw(self.state, self.chronicle, moment)
 
 

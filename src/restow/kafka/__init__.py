@@ -10,6 +10,8 @@ policies.py      which topics are compacted, remembered for a while
 sampler.py       the monitor's samples of a cluster
 topics.py        restow's own topics: created when missing, grown when needed
 offsets.py       first and last stable offsets of logs, committed offsets of the group
+first_unread.py  the first record at a position and its timestamp, for the lag in the picture
+retentions.py    how long topics keep their records
 reading.py       records, for the light pipeline
 newest.py        the newest records of topics, for `restow check`
 acls.py          the rights that each role needs

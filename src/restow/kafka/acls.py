@@ -2,7 +2,7 @@
 
 Every role needs Describe on all topics of restow, because it checks that they exist before it sends. Read and Write
 include Describe. If the topics are created beforehand, with enough partitions, the controller needs neither Create nor
-Alter.
+Alter. What it needs on the consumed topics and on the group is for the lag in the picture; it decides the same without.
 """
 
 import re
@@ -51,6 +51,8 @@ def _of_controller(settings: Settings) -> tuple[Acl, ...]:
     topics, own = settings.topics, f"{settings.group.name}-controller"
     make = ("Create", "Alter")
     return (
+        *_on(tuple(settings.consume), "controller", ("Read", "DescribeConfigs")),
+        Acl("controller", "Group", settings.group.name, ("Describe",)),
         Acl("controller", "Topic", topics.controller, ("Read", "Write", *make)),
         Acl("controller", "Topic", topics.query, ("Write", *make)),
         Acl("controller", "Topic", topics.monitor, ("Read", "Create")),

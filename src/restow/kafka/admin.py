@@ -114,13 +114,20 @@ class Admin:
         left out."""
         return self._offsets(partitions, OffsetSpec.latest(), IsolationLevel.READ_COMMITTED)
 
-    def cleanup_policies(self, topics: Iterable[str]) -> dict[str, str | RestowError]:
-        """Each topic's cleanup.policy ("delete", "compact" or "compact,delete"), or the error."""
+    def topic_configs(self, topics: Iterable[str]) -> dict[str, Mapping[str, str] | RestowError]:
+        """Each topic's configuration as it is in effect, with the brokers' defaults, or the error."""
         resources = [ConfigResource(ResourceType.TOPIC, name) for name in sorted(topics)]
         if not resources:
             return {}
         asked = self._client.describe_configs(resources, request_timeout=self._within_s)
-        return {resource.name: self._policy(resource.name, future) for resource, future in asked.items()}
+        return {resource.name: self._config(resource.name, future) for resource, future in asked.items()}
+
+    def cleanup_policies(self, topics: Iterable[str]) -> dict[str, str | RestowError]:
+        """Each topic's cleanup.policy ("delete", "compact" or "compact,delete"), or the error."""
+        return {
+            name: config if isinstance(config, RestowError) else config["cleanup.policy"]
+            for name, config in self.topic_configs(topics).items()
+        }
 
     def log_sizes(self, node: int, topics: Iterable[str] | None = None) -> dict[TopicPartition, int]:
         """The bytes of each log on a node, whether the node leads or follows it."""
@@ -197,11 +204,11 @@ class Admin:
             asked |= self._client.list_offsets(some, isolation_level=isolation, request_timeout=self._within_s)
         return self._answered(asked, "read offsets")
 
-    def _policy(self, topic: str, future: Any) -> str | RestowError:
+    def _config(self, topic: str, future: Any) -> Mapping[str, str] | RestowError:
         try:
-            return str(future.result()["cleanup.policy"].value)
+            return {name: str(entry.value) for name, entry in future.result().items()}
         except KafkaException as exception:
-            doing, right = f"read the cleanup.policy of {topic}", f"DescribeConfigs on the topic {topic}"
+            doing, right = f"read the configuration of {topic}", f"DescribeConfigs on the topic {topic}"
             return self._explained(exception, doing, right)
 
     def _answered(self, asked: Mapping[Key, Any], doing: str) -> tuple[dict[Key, Any], dict[Key, RestowError]]:

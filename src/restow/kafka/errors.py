@@ -69,6 +69,12 @@ def cause(exception: KafkaException) -> KafkaError:
     return error
 
 
+def ends_reading(error: KafkaError) -> bool:
+    """Whether a client that reads partitions without joining a group can't go on. It may not be allowed to describe the
+    group whose name librdkafka demands, and does not need to."""
+    return not error.retriable() and error.code() != KafkaError.GROUP_AUTHORIZATION_FAILED
+
+
 def explained(error: KafkaError, doing: str, right: str, bootstrap: str) -> RestowError:
     """Turns librdkafka's error into one of ours. `doing` completes "can't …": "create the topic orders"; `right` is the
     ACL that it needs: "Create on the topic orders"."""

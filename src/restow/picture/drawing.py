@@ -2,14 +2,15 @@
 
 import math
 from collections.abc import Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from itertools import islice
 from typing import Final
 
 from restow.controller.load import loads
 from restow.controller.state import State, View
 from restow.controller.transitions import Phase
-from restow.model import ConsumerId, SortedMapping, TopicPartition
+from restow.model import ConsumerId, Retention, SortedMapping, TopicPartition
+from restow.picture import retention
 from restow.picture.chronicle import Chronicle
 from restow.picture.picture import (
     ConsumerStatus,
@@ -24,6 +25,7 @@ from restow.picture.picture import (
     Recommending,
     ServiceAnswer,
 )
+from restow.picture.retention import Margin, Writing
 from restow.picture.waits import waits
 
 SHRINKS_BY: Final = 1.0
@@ -42,15 +44,24 @@ class Moment:
     time: str
     """The wall clock, UTC."""
     lags: Mapping[TopicPartition, Lag] = field(default_factory=dict)
+    retentions: Mapping[str, Retention] = field(default_factory=dict)
+    """By topic; those of which it is not known are left out."""
+    margin_small_since: str | None = None
+    """When the picture before began to have unread records near their deletion; None if it had none."""
 
 
 def draw(state: State, chronicle: Chronicle, moment: Moment) -> Picture:
     readers = _readers(state)
     consumers = _consumers(state, chronicle, moment, readers)
-    return Picture(_overview(state, chronicle, moment), consumers, _partitions(state, chronicle, moment, readers))
+    partitions = _partitions(state, chronicle, moment, readers)
+    flags = {name: RaisedFlag(words, chronicle.flags.get(name, moment.time)) for name, words in state.flags.items()}
+    small = _small_margins(state, moment, partitions)
+    if small:
+        flags[retention.FLAG] = RaisedFlag(retention.words(small), moment.margin_small_since or moment.time)
+    return Picture(_overview(state, chronicle, moment, SortedMapping(flags)), consumers, partitions)
 
 
-def _overview(state: State, chronicle: Chronicle, moment: Moment) -> Overview:
+def _overview(state: State, chronicle: Chronicle, moment: Moment, flags: SortedMapping[str, RaisedFlag]) -> Overview:
     rules = state.rules.controller
     return Overview(
         group=moment.group,
@@ -71,9 +82,7 @@ def _overview(state: State, chronicle: Chronicle, moment: Moment) -> Overview:
             rules.catch_up_s,
             rules.look_every_s,
         ),
-        flags=SortedMapping(
-            {name: RaisedFlag(words, chronicle.flags.get(name, moment.time)) for name, words in state.flags.items()}
-        ),
+        flags=flags,
         waiting_for=waits(state),
         speeds_age_s=None if state.measured is None else _rounded(max(0.0, state.time_s - state.measured_s)),
         planned_with=None if state.packed is None else state.packed.time,
@@ -171,7 +180,7 @@ def _sum(so_far: Lag | None, lag: Lag) -> Lag:
     if so_far is None:
         return lag
     worst = max(so_far, lag, key=lambda each: -1.0 if each.seconds is None else each.seconds)
-    return Lag(so_far.records + lag.records, worst.seconds)
+    return replace(worst, records=so_far.records + lag.records)
 
 
 def _partitions(
@@ -201,6 +210,7 @@ def _partition(
     speed = None if state.measured is None else state.measured.speeds.get(partition)
     target = None if state.target is None else state.target.get(partition)
     resting = state.is_resting(partition)
+    margin = _margin(state, moment, partition)
     return PartitionStatus(
         consumer=consumer,
         since=place.since if place is not None and place.consumer == consumer else None,
@@ -210,6 +220,7 @@ def _partition(
         moving_to=target if target is not None and target != consumer else None,
         refused_for_s=_rounded(state.refused[partition].until_s - state.time_s) if resting else None,
         waits_for=waiting.get(partition),
+        retention_margin_s=None if margin is None else _rounded(margin.seconds),
     )
 
 
@@ -220,6 +231,29 @@ def _waiting_for_rolled(state: State, readers: Mapping[TopicPartition, ConsumerI
         for partition in view.held_before_roll
         if partition not in readers
     }
+
+
+def _small_margins(
+    state: State, moment: Moment, partitions: Mapping[TopicPartition, PartitionStatus]
+) -> dict[TopicPartition, PartitionStatus]:
+    least_s = state.rules.controller.retention_margin_s
+    found = {}
+    for partition, status in partitions.items():
+        margin = None if status.retention_margin_s is None else _margin(state, moment, partition)
+        if margin is not None and margin.is_small(least_s):
+            found[partition] = status
+    return found
+
+
+def _margin(state: State, moment: Moment, partition: TopicPartition) -> Margin | None:
+    kept, lag = moment.retentions.get(partition.topic), moment.lags.get(partition)
+    if kept is None or lag is None:
+        return None
+    measured = state.measured
+    writing = None
+    if measured is not None and partition in measured.speeds and partition in measured.records_per_s:
+        writing = Writing(measured.speeds[partition], measured.records_per_s[partition])
+    return retention.margin(kept, lag, writing)
 
 
 def _catch_up_s(state: State) -> dict[ConsumerId, float]:

@@ -4,11 +4,15 @@ Everything comes from the picture and the decisions on the status topic; every f
 """
 
 from collections.abc import Iterator, Sequence
+from typing import Final
 
 from restow.errors import InvalidInput
 from restow.model import ConsumerId, TopicPartition
-from restow.picture.picture import ConsumerStatus, Decision, Picture
-from restow.text import counted, percent, sized
+from restow.picture.picture import ConsumerStatus, Decision, PartitionStatus, Picture
+from restow.text import counted, percent, sized, spanned
+
+LASTING_S: Final = 60.0
+"""A younger lag is that of records on their way."""
 
 
 def explain_partition(picture: Picture, decisions: Sequence[Decision], partition: TopicPartition) -> Iterator[str]:
@@ -35,13 +39,30 @@ def explain_partition(picture: Picture, decisions: Sequence[Decision], partition
     else:
         share = percent(status.bytes_per_s / picture.overview.limits.capacity_bytes_per_s)
         yield f"  it is written at {sized(status.bytes_per_s)}/s, {share} of a consumer's capacity"
-    if status.lag is not None:
-        age = "" if status.lag.seconds is None or not status.lag.records else f", {status.lag.seconds:g} s behind"
-        yield f"  lag: {counted(status.lag.records, 'record')}{age}"
+    yield from _lag(status)
     yield from _moves(decisions, f"{partition}")
     if status.consumer is not None and status.consumer in picture.consumers:
         yield "what would move it next:"
         yield from _next(picture, status.consumer, picture.consumers[status.consumer])
+
+
+def _lag(status: PartitionStatus) -> Iterator[str]:
+    lag = status.lag
+    if lag is None:
+        yield "  its lag is not known: no consumer has said where it is, and the group has no committed offset of it"
+        return
+    if not lag.records:
+        yield "  it is caught up"
+        return
+    source = " by the record's timestamp" if lag.source == "record timestamp" else ""
+    age = "" if lag.seconds is None else f", {spanned(lag.seconds)} behind{source}"
+    yield f"  lag: {counted(lag.records, 'record')}{age}"
+    if status.catch_up_s is not None:
+        yield f"  at the present throughput it is caught up in {spanned(status.catch_up_s)}"
+    elif status.consumer is not None and lag.seconds is not None and lag.seconds >= LASTING_S:
+        yield "  at the present throughput its lag does not shrink"
+    if status.retention_margin_s is not None:
+        yield f"  Kafka keeps its oldest unread record for at least {spanned(status.retention_margin_s)} more"
 
 
 def explain_consumer(picture: Picture, decisions: Sequence[Decision], consumer: ConsumerId) -> Iterator[str]:

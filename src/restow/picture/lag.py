@@ -1,17 +1,16 @@
-"""Seconds behind: the age of the oldest record that is not in its table yet.
+"""Lag of every partition: records behind, and seconds behind, the age of the oldest record not in its table yet.
 
-The monitor measures end offsets every second. `OffsetHistory` keeps some minutes of them; the record at a position was
-appended between the last sample whose end was at or below the position and the first whose end was above it. So the
-age is right to a second whatever the producers write as timestamps, and it grows on while producers are silent.
+Within the history of end offsets (offset_history.py) the age is right to a second. Of what is older, the timestamp of
+the record at the position tells it. `LagTracker` names the positions that it has to know more about, the controller's
+process looks them up (roles/lookups.py) and hands the answers back.
 """
 
-from array import array
-from bisect import bisect_right
-from collections.abc import Mapping
-from dataclasses import dataclass
-from typing import Final
+from collections.abc import Callable, Iterable, Mapping
+from dataclasses import replace
+from typing import Final, NamedTuple
 
-from restow.model import SortedMapping, TopicPartition
+from restow.model import FirstUnread, SortedMapping, TopicPartition
+from restow.picture.offset_history import OffsetHistory, Sample
 from restow.picture.picture import Lag
 from restow.protocol.messages import (
     ConsumerReport,
@@ -22,68 +21,26 @@ from restow.protocol.messages import (
     StopConsumingEvent,
 )
 
-LONGEST_S: Final = 300.0
-MOST_OFFSETS: Final = 8_000_000
-"""Of all samples together, eight bytes each: a group of 100,000 partitions keeps 80 samples."""
+MOST_LOOKUPS: Final = 200
+"""At once, those of which nothing is known first: 10,000 partitions that fall behind together are known in minutes, and
+cost little."""
+LOOK_AGAIN_S: Final = 30.0
+"""After this a partition is looked up again if its position has moved. In between its age is interpolated."""
+DOUBTED_AFTER_S: Final = 10.0
+"""A consumer that reads to the end stays behind it by the markers of transactions, which are no records."""
 
 
-@dataclass(frozen=True, slots=True)
-class _Sample:
+class Clock(NamedTuple):
+    """A moment by both clocks of the process."""
+
+    monotonic_s: float
+    wall_s: float
+
+
+class _Lookup(NamedTuple):
+    position: int
+    found: FirstUnread
     time_s: float
-    columns: Mapping[TopicPartition, int]
-    """Where each partition is in `ends`; the same object until the partitions change."""
-    ends: "array[int]"
-
-    def end(self, partition: TopicPartition) -> int | None:
-        column = self.columns.get(partition)
-        return None if column is None else self.ends[column]
-
-
-class OffsetHistory:
-    """The end offsets of the last minutes, one sample a measurement, in ascending time."""
-
-    def __init__(self, longest_s: float = LONGEST_S, most_offsets: int = MOST_OFFSETS) -> None:
-        self._longest_s, self._most = longest_s, most_offsets
-        self._samples: list[_Sample] = []
-
-    def add(self, time_s: float, ends: Mapping[TopicPartition, int]) -> None:
-        """`time_s` is when the ends were measured, on the clock of `age_s`. An out-of-order sample is ignored."""
-        last = self._samples[-1] if self._samples else None
-        if last is not None and time_s <= last.time_s:
-            return
-        same = last is not None and last.columns.keys() == ends.keys()
-        columns = last.columns if same and last is not None else {each: at for at, each in enumerate(ends)}
-        self._samples.append(_Sample(time_s, columns, array("q", (ends[partition] for partition in columns))))
-        most = max(2, self._most // max(1, len(columns)))
-        kept = self._samples[-most:]
-        self._samples = kept[bisect_right(kept, time_s - self._longest_s, key=lambda sample: sample.time_s) :]
-
-    def end(self, partition: TopicPartition) -> int | None:
-        """The newest end offset."""
-        return self._samples[-1].end(partition) if self._samples else None
-
-    def age_s(self, partition: TopicPartition, position: int, now_s: float) -> float | None:
-        """The age of the record at the position; 0 if there is none yet. Returns None if it was appended before the
-        history begins, or if the partition is not in it."""
-        samples = self._samples
-        newest = self.end(partition)
-        if newest is None:
-            return None
-        if newest <= position:
-            return 0.0
-        above = bisect_right(samples, position, key=lambda sample: _or_unknown(sample.end(partition)))
-        after = samples[above].end(partition)
-        before = samples[above - 1].end(partition) if above else None
-        if before is None or after is None:
-            return None
-        between_s = samples[above].time_s - samples[above - 1].time_s
-        appended_s = samples[above - 1].time_s + between_s * (position + 1 - before) / (after - before)
-        return max(0.0, now_s - appended_s)
-
-
-def _or_unknown(end: int | None) -> int:
-    """A sample that does not have the partition sorts before all that do."""
-    return -1 if end is None else end
 
 
 class LagTracker:
@@ -92,16 +49,32 @@ class LagTracker:
     def __init__(self) -> None:
         self._history = OffsetHistory()
         self._positions: dict[TopicPartition, int] = {}
+        self._caught_up: dict[TopicPartition, int] = {}
+        """Positions at which consumers found nothing to read, although ends may be higher."""
+        self._lookups: dict[TopicPartition, _Lookup] = {}
+        self._ahead_s: float | None = None
+        """The monotonic clock minus the monitor's, by the newest measurement."""
 
-    def measured(self, time_s: float, ends: Mapping[TopicPartition, int]) -> None:
-        """New end offsets. `time_s` is when they were measured, on the clock of `lags`."""
+    def measured(self, time_s: float, ends: Mapping[TopicPartition, int], monitor_s: float) -> None:
+        """New end offsets, at `time_s` by the monotonic clock and `monitor_s` by the monitor's."""
         self._history.add(time_s, ends)
+        self._ahead_s = time_s - monitor_s
+
+    def restored(self, older: Iterable[Sample]) -> bool:
+        """Samples from before this process, by the monitor's clock. Returns False if they have to wait, since no
+        measurement has shown how far that clock is from ours."""
+        ahead_s = self._ahead_s
+        if ahead_s is None:
+            return False
+        self._history.restore(replace(sample, time_s=sample.time_s + ahead_s) for sample in older)
+        return True
 
     def heard(self, message: FromConsumer) -> None:
         """A message of the consumer that holds, or held, its partitions."""
         match message:
             case ConsumerReport(lag_records=lags, next_offsets=offsets):
                 self._positions.update(offsets or self._estimated(lags))
+                self._caught_up.update((each, at) for each, at in offsets.items() if lags.get(each) == 0)
             case StartConsumingEvent(partitions=offsets) | StateQueryResponse(partitions=offsets):
                 self._positions.update(offsets)
             case StopConsumingEvent(partitions=stopped):
@@ -110,14 +83,82 @@ class LagTracker:
             case _:
                 pass
 
-    def lags(self, now_s: float) -> dict[TopicPartition, Lag]:
+    def knows(self, partition: TopicPartition) -> bool:
+        return partition in self._positions
+
+    def committed(self, offsets: Mapping[TopicPartition, int]) -> None:
+        """The group's committed offsets: positions of partitions of which no consumer has said where it is."""
+        for partition, offset in offsets.items():
+            self._positions.setdefault(partition, offset)
+
+    def looked_up(
+        self, asked: Mapping[TopicPartition, int], found: Mapping[TopicPartition, FirstUnread], now: Clock
+    ) -> None:
+        """Answers to `unexplained`."""
+        for partition, record in found.items():
+            self._lookups[partition] = _Lookup(asked[partition], record, now.monotonic_s)
+
+    def lags(self, now: Clock) -> dict[TopicPartition, Lag]:
         found: dict[TopicPartition, Lag] = {}
-        for partition, position in self._positions.items():
+        for partition in self._positions:
             end = self._history.end(partition)
-            if end is not None:
-                age_s = self._history.age_s(partition, position, now_s)
-                found[partition] = Lag(max(0, end - position), None if age_s is None else round(age_s, 1))
+            if end is None:
+                continue
+            position = self._effective(partition)
+            records = max(0, end - position)
+            age_s = self._history.age_s(partition, position, now.monotonic_s)
+            if age_s is not None:
+                found[partition] = Lag(records, round(age_s, 1))
+            elif (age_s := self._age_by_record_s(partition, position, now)) is not None:
+                found[partition] = Lag(records, round(age_s, 1), "record timestamp")
+            else:
+                found[partition] = Lag(records, None)
         return found
+
+    def unexplained(
+        self, lags: Mapping[TopicPartition, Lag], now: Clock, is_wanted: Callable[[TopicPartition], bool]
+    ) -> dict[TopicPartition, int]:
+        """The positions whose first unread record should be looked up now, of the partitions that are wanted."""
+        due = {
+            partition: lookup.time_s if lookup is not None else 0.0
+            for partition, lag in lags.items()
+            if lag.records and is_wanted(partition)
+            for lookup in [self._lookups.get(partition)]
+            if self._is_due(partition, lag, lookup, now.monotonic_s)
+        }
+        first = sorted(due, key=lambda partition: (due[partition], partition))[:MOST_LOOKUPS]
+        return {partition: self._positions[partition] for partition in first}
+
+    def _is_due(self, partition: TopicPartition, lag: Lag, lookup: _Lookup | None, now_s: float) -> bool:
+        position = self._positions[partition]
+        if lag.source == "end offsets" and lag.seconds is not None:
+            is_doubted = self._caught_up.get(partition) == position and lag.seconds > DOUBTED_AFTER_S
+            return is_doubted and (lookup is None or lookup.position != position)
+        if lookup is None or position < lookup.position:
+            return True
+        is_news = position > lookup.found.offset or lookup.found.is_end
+        return is_news and now_s - lookup.time_s >= LOOK_AGAIN_S
+
+    def _effective(self, partition: TopicPartition) -> int:
+        """The position, behind a gap without records that a lookup found there."""
+        position, lookup = self._positions[partition], self._lookups.get(partition)
+        if lookup is not None and lookup.position <= position < lookup.found.offset:
+            return lookup.found.offset
+        return position
+
+    def _age_by_record_s(self, partition: TopicPartition, position: int, now: Clock) -> float | None:
+        """The age by the timestamp of the record that was last looked up. If the position has moved on since, it is
+        between that record and the first sample of the history, as if records had come steadily. Whatever the
+        timestamp says, a record from before the history is older than the history."""
+        lookup, begin = self._lookups.get(partition), self._history.begin(partition)
+        if lookup is None or begin is None or position < lookup.position or lookup.found.timestamp_s is None:
+            return None
+        least_s = max(0.0, now.monotonic_s - begin.time_s)
+        age_s = max(least_s, now.wall_s - lookup.found.timestamp_s)
+        ahead, known = begin.end - lookup.found.offset, position - lookup.found.offset
+        if ahead > 0 and known > 0:
+            age_s -= (age_s - least_s) * min(1.0, known / ahead)
+        return age_s
 
     def _estimated(self, lags: Offsets) -> Offsets:
         """The positions of a consumer that reports lags only, as older ones do."""

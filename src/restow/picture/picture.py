@@ -5,13 +5,15 @@ times of a consumer that has not reported.
 """
 
 from dataclasses import dataclass, field
-from typing import Final
+from typing import Final, Literal
 
 from restow.controller.transitions import Phase, Stage
 from restow.model import ConsumerId, SortedMapping, TopicPartition
 
 OPTIONAL: Final = {"left_out_by_default": True}
 """Marks a field that is not written while it has its default: a group may have 50,000 partitions."""
+
+AgeSource = Literal["end offsets", "record timestamp"]
 
 
 @dataclass(frozen=True, slots=True)
@@ -129,8 +131,10 @@ class Lag:
     records: int
     """Records that are not in the table yet."""
     seconds: float | None
-    """The age of the oldest of them; null if it is older than the controller's history of end offsets, five minutes at
-    most."""
+    """The age of the oldest of them; null if it is not known."""
+    source: AgeSource = field(default="end offsets", metadata=OPTIONAL)
+    """How the age is known. `end offsets`: from the monitor's measurements of the last five minutes, to a second.
+    `record timestamp`: the record is older, and this is its own timestamp, which producers may set."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -191,6 +195,9 @@ class PartitionStatus:
     """Seconds until a consumer is asked to start it again, after a refusal."""
     waits_for: ConsumerId | None = field(default=None, metadata=OPTIONAL)
     """The consumer that read it and restarts with new settings: it starts there again."""
+    retention_margin_s: float | None = field(default=None, metadata=OPTIONAL)
+    """Seconds until Kafka may delete the oldest unread record; null if nothing is unread, if the topic keeps its
+    records for ever or is only compacted, or if the record's age or the topic's configuration is not known."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -209,6 +209,7 @@ class ControllerProcess:
             self._waiting.append(CodeChanged(self._code.read()))
         with waiting(f"the records of {self._settings.topics.service}"):
             self._read_services()
+        self._status.start()
         self._health.ready()
         self._speeds_due_s = time.monotonic() + SPEEDS_WITHIN_S
         while not self._should_stop(0.0):

@@ -1,11 +1,15 @@
 """Publishes the group's picture and its metrics beside the controller's machine, in its process and thread.
 
 It sees each step of the machine and each measurement, and changes nothing: without it the controller decides the same.
+What it needs of the brokers, roles/lookups.py asks for in a thread.
 """
 
+import logging
 import time
 from collections.abc import Sequence
+from datetime import datetime
 
+from restow.backoff import News
 from restow.clock import utc_now
 from restow.controller.effects import Effect
 from restow.controller.events import Event
@@ -14,12 +18,17 @@ from restow.kafka.channels.status import StatusPublisher
 from restow.metrics.board import Board
 from restow.metrics.follow import ControllerCounts
 from restow.metrics.group import GroupNow, wanted
+from restow.picture import retention
+from restow.picture.lag import Clock
 from restow.picture.observer import Observer
 from restow.picture.parts import headers_of
 from restow.picture.picture import Picture
 from restow.picture.publication import Publication
 from restow.protocol.measurement import Measurement
+from restow.roles.lookups import Lookups
 from restow.settings import Settings
+
+log = logging.getLogger(__name__)
 
 
 class GroupStatus:
@@ -32,13 +41,20 @@ class GroupStatus:
         self._publisher = StatusPublisher(settings, headers_of(controller, group))
         self._publication = Publication()
         self._observer = Observer(group, controller, utc_now())
+        self._lookups = Lookups(settings)
+        self._news = News()
+
+    def start(self) -> None:
+        """Begins to look things up. A standby does not."""
+        self._lookups.start()
 
     def close(self) -> None:
+        self._lookups.close()
         self._publisher.close()
 
     def measured(self, measurement: Measurement) -> None:
         ends = {partition: speed.readable_end for partition, speed in measurement.partitions.items()}
-        self._observer.measured(time.monotonic(), ends)
+        self._observer.measured(time.monotonic(), ends, datetime.fromisoformat(measurement.time).timestamp())
 
     def follow(self, before: State, event: Event, effects: Sequence[Effect], after: State) -> None:
         """Follows one step of the machine."""
@@ -50,11 +66,14 @@ class GroupStatus:
 
     def publish(self, state: State) -> None:
         """Publishes what is due, after the machine's effects were carried out. Never waits."""
-        now_s = time.monotonic()
         if state.epoch is None:
             return
+        now = Clock(time.monotonic(), time.time())
+        found = self._lookups.answers()
+        if found is not None:
+            self._observer.learn(found, now)
         self._publisher.publish(
-            self._publication.due(state, self._observer.chronicle, now_s, lambda: self._drawn(state, now_s))
+            self._publication.due(state, self._observer.chronicle, now.monotonic_s, lambda: self._drawn(state, now))
         )
         if self._board.is_due():
             self._board.publish(
@@ -67,6 +86,18 @@ class GroupStatus:
                 ).samples
             )
 
-    def _drawn(self, state: State, now_s: float) -> Picture:
-        self._picture = self._observer.draw(state, now_s, utc_now())
-        return self._picture
+    def _drawn(self, state: State, now: Clock) -> Picture:
+        self._picture = picture = self._observer.draw(state, now, utc_now())
+        self._note_margin(picture)
+        if self._observer.questions and self._lookups.ask(self._observer.questions):
+            self._observer.asked(now)
+        return picture
+
+    def _note_margin(self, picture: Picture) -> None:
+        """Logs the flag that the picture itself raises, once. The machine's own flags are logged with its effects."""
+        flag = picture.overview.flags.get(retention.FLAG)
+        if flag is None:
+            if self._news.is_over(retention.FLAG):
+                log.info("%s: resolved, no unread record is near its deletion", retention.FLAG)
+        elif self._news.is_new(retention.FLAG, "raised"):
+            log.warning("%s: %s", retention.FLAG, flag.words)

@@ -204,6 +204,10 @@ class Controller:
     takes over. A controller gives a sign every 3 s; below 6 s one late sign would cost it the group. One that ends
     cleanly, or whose process is dead on the same machine, is succeeded at once."""
 
+    retention_margin_s: Annotated[float, AT_LEAST_0] = 3600.0
+    """The flag `retention margin` is raised if Kafka may delete unread records within this many seconds, or within half
+    of the topic's retention if that is shorter. With 0, it is never raised."""
+
     def __post_init__(self) -> None:
         _ = self.margins  # raises InvalidInput if they contradict each other
         if self.most_consumers is not None and self.most_consumers < self.least_consumers:

@@ -31,6 +31,7 @@ from restow.controller.foreign import REPORTS_MISSED
 from restow.controller.standby import ALIVE_EVERY_S, Standby
 from restow.controller.transitions import Stage
 from restow.model import ConsumerId
+from restow.picture.lag import Clock
 from restow.picture.observer import Observer
 from restow.picture.picture import Picture
 from restow.platform.interface import CreateConsumer, DeleteConsumer, PlatformRequest, RestartConsumer
@@ -172,7 +173,7 @@ class ControllerProcess(SimulatedProcess):
         """The picture that it publishes now. Returns None if it does not: it hangs, or is not observed."""
         if self.observer is None or self.is_frozen or self.state.epoch is None:
             return None
-        return self.observer.draw(self.state, self.now_s, time_text(self.now_s))
+        return self.observer.draw(self.state, Clock(self.now_s, self.now_s), time_text(self.now_s))
 
     def readers(self) -> list[TopicReader]:
         return [self.commands, self.services, self.speeds] if hasattr(self, "commands") else []
@@ -265,7 +266,7 @@ class ControllerProcess(SimulatedProcess):
         before = self.state
         self._take(record.event)
         if self.observer is not None:
-            self.observer.measured(self.now_s, self.world.data.ends(self.now_s))
+            self.observer.measured(self.now_s, self.world.data.ends(self.now_s), self.now_s)
         self.world.watch.measured(self, record, before)
 
     def _take(self, event: Event) -> None:

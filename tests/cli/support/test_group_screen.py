@@ -10,6 +10,7 @@ from tests.support.picture_driver import PictureDriver, pair
 
 from restow.cli.support.group_screen import ALL, lines_beside_consumers, screen
 from restow.cli.support.scroll import Scroll
+from restow.model import Retention
 from restow.picture.picture import Lag, Picture
 
 
@@ -98,3 +99,16 @@ def test_scrolling_stays_within_the_list() -> None:
     assert scroll.shown == slice(0, 20)
     assert scroll.moved(None, rows=10, room=1), "the screen shrank"
     assert scroll.shown == slice(0, 3)
+
+
+def test_the_partitions_that_are_furthest_behind_are_named() -> None:
+    driver = growing()
+    lags = {A0: Lag(1200, 240.0), A1: Lag(9, 59.0), A2: Lag(70, 7200.0, "record timestamp")}
+    picture = driver.picture(lags, {"a": Retention(86400.0)})
+    lines = drawn(picture)
+    at = lines.index("furthest behind")
+    assert lines[at + 1 : at + 3] == [
+        "  a-2 70 (2 h 0 min), by its timestamp, consumer 2, does not shrink, kept for 22 h 0 min more",
+        "  a-0 1,200 (4 min 0 s), consumer 1, does not shrink, kept for 23 h 56 min more",
+    ]
+    assert lines_beside_consumers(picture) == lines_beside_consumers(driver.picture()) + 3

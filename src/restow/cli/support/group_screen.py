@@ -4,6 +4,7 @@ decision and what is waited for.
 
 from collections.abc import Iterator
 from datetime import UTC, datetime
+from heapq import nsmallest
 from typing import Final
 
 from rich.console import Group, RenderableType
@@ -13,14 +14,18 @@ from rich.text import Text
 from restow.cli.support.group_picture import age_s
 from restow.cli.support.output import right, table
 from restow.controller.transitions import Phase
+from restow.model import TopicPartition
 from restow.picture.explanation import decision_lines
-from restow.picture.picture import ConsumerStatus, Lag, Limits, Overview, Picture
+from restow.picture.picture import ConsumerStatus, Lag, Limits, Overview, PartitionStatus, Picture
 from restow.picture.publication import OUTAGE_AFTER_S
-from restow.text import counted, percent, sized
+from restow.text import counted, percent, sized, spanned
 
 BAR: Final = 24
 FULL, EMPTY = "█", "░"
 MOST_REASONS: Final = 5
+MOST_BEHIND: Final = 3
+BEHIND_S: Final = 60.0
+"""A partition that is further behind is named."""
 ALL: Final = slice(None)
 TABLE_LINES: Final = 5
 """Of the table's header, rules and caption."""
@@ -39,7 +44,8 @@ def lines_beside_consumers(picture: Picture) -> int:
     decision = overview.decisions[0] if overview.decisions else None
     reasons = 0 if decision is None else 2 + min(MOST_REASONS, len(decision.reasons))
     waits = len(overview.waiting_for) + bool(overview.waiting_for)
-    return TABLE_LINES + 3 + len(overview.flags) + waits + reasons
+    behind = len(_behind(picture))
+    return TABLE_LINES + 3 + len(overview.flags) + behind + bool(behind) + waits + reasons
 
 
 def _blocks(picture: Picture, now: datetime, shown: slice) -> Iterator[RenderableType]:
@@ -48,19 +54,23 @@ def _blocks(picture: Picture, now: datetime, shown: slice) -> Iterator[Renderabl
     old_s = age_s(picture, now)
     if old_s > OUTAGE_AFTER_S:
         yield Text(
-            f"OUTAGE: no picture for {_span(old_s)}; what follows is as of {_clock(overview.time)}. "
+            f"OUTAGE: no picture for {spanned(old_s)}; what follows is as of {_clock(overview.time)}. "
             f"Does `restow controller` run?",
             style="bold red",
         )
     stage = f"controller {overview.controller}: {overview.stage} for {_since(overview.since, now.isoformat())}"
-    speeds = "" if overview.speeds_age_s is None else f", speeds {_span(overview.speeds_age_s)} old"
-    yield Text(f"{stage}{speeds}, picture {_span(old_s)} old", style="dim")
+    speeds = "" if overview.speeds_age_s is None else f", speeds {spanned(overview.speeds_age_s)} old"
+    yield Text(f"{stage}{speeds}, picture {spanned(old_s)} old", style="dim")
     for name, flag in overview.flags.items():
         yield Text(f"! {name} for {_since(flag.since, overview.time)}: {flag.words}", style="bold yellow")
     yield _consumers(picture, shown)
     unread = sum(status.consumer is None for status in picture.partitions.values())
     if unread:
         yield Text(f"{counted(unread, 'partition')} without a consumer", style="yellow")
+    behind = _behind(picture)
+    if behind:
+        yield Text("furthest behind")
+        yield from (Text(f"  {partition} {_lag_in_words(status)}") for partition, status in behind)
     if overview.waiting_for:
         yield Text("waiting for")
         yield from (Text(f"  {words}") for words in overview.waiting_for)
@@ -129,6 +139,28 @@ def _decision(overview: Overview, now: datetime) -> Iterator[RenderableType]:
     yield from (Text(line) for line in decision_lines(last, MOST_REASONS))
 
 
+def _behind(picture: Picture) -> list[tuple[TopicPartition, PartitionStatus]]:
+    """The partitions that are furthest behind, if that is far."""
+    far = [
+        (-status.lag.seconds, partition, status)
+        for partition, status in picture.partitions.items()
+        if status.lag is not None and status.lag.seconds is not None and status.lag.seconds >= BEHIND_S
+    ]
+    return [(partition, status) for _, partition, status in nsmallest(MOST_BEHIND, far, key=lambda each: each[:2])]
+
+
+def _lag_in_words(status: PartitionStatus) -> str:
+    source = ", by its timestamp" if status.lag is not None and status.lag.source == "record timestamp" else ""
+    words = [
+        f"{_lag(status.lag)}{source}",
+        "no consumer" if status.consumer is None else f"consumer {status.consumer}",
+        "does not shrink" if status.catch_up_s is None else f"caught up in {spanned(status.catch_up_s)}",
+    ]
+    if status.retention_margin_s is not None:
+        words.append(f"kept for {spanned(status.retention_margin_s)} more")
+    return ", ".join(words)
+
+
 def _worst(picture: Picture) -> Lag | None:
     lags = [status.lag for status in picture.partitions.values() if status.lag is not None]
     if not lags:
@@ -142,7 +174,7 @@ def _lag(lag: Lag | None) -> str:
         return "unknown"
     if not lag.records:
         return "0"
-    seconds = "age unknown" if lag.seconds is None else _span(lag.seconds)
+    seconds = "age unknown" if lag.seconds is None else spanned(lag.seconds)
     return f"{lag.records:,} ({seconds})"
 
 
@@ -151,17 +183,4 @@ def _clock(time: str) -> str:
 
 
 def _since(time: str, now: str) -> str:
-    return _span((datetime.fromisoformat(now) - datetime.fromisoformat(time)).total_seconds())
-
-
-def _span(seconds: float) -> str:
-    """0.4 s, 12 s, 3 min 5 s, 2 h 10 min."""
-    seconds = max(0.0, seconds)
-    if seconds < 10:
-        return f"{seconds:.1f} s"
-    if seconds < 120:
-        return f"{seconds:.0f} s"
-    minutes, rest = divmod(round(seconds), 60)
-    if minutes < 120:
-        return f"{minutes} min {rest} s"
-    return f"{minutes // 60} h {minutes % 60} min"
+    return spanned((datetime.fromisoformat(now) - datetime.fromisoformat(time)).total_seconds())

@@ -1,9 +1,9 @@
-"""Reads the history on the monitor topic, for `restow record` and `restow plan`."""
+"""Reads the history on the monitor topic: for `restow record`, `restow plan` and the lag in a picture."""
 
 import logging
 import time
 from collections import deque
-from collections.abc import Generator, Iterator
+from collections.abc import Callable, Generator, Iterator
 from contextlib import closing
 from datetime import datetime
 from typing import Any, Final
@@ -12,7 +12,7 @@ from confluent_kafka import OFFSET_END, Consumer, KafkaException
 from confluent_kafka import TopicPartition as Place
 
 from restow.kafka.clients import make_consumer
-from restow.kafka.errors import NoAnswer, cause, explained
+from restow.kafka.errors import NoAnswer, cause, ends_reading, explained
 from restow.protocol.channels import decode_measurement
 from restow.protocol.measurement import Measurement
 from restow.protocol.records import SkippedRecords
@@ -26,19 +26,23 @@ FRESH_S: Final = 30.0
 """An older measurement is stale, and the controller does not scale by it."""
 
 
-def read_history(settings: Settings, since_ms: int) -> Generator[Measurement]:
-    """Yields the measurements published from this time on, up to the topic's present end. Raises RestowError."""
+def read_history(
+    settings: Settings, since_ms: int, client: str = "record", is_due: Callable[[float], bool] = lambda _: True
+) -> Generator[Measurement]:
+    """Yields the measurements published from this time on, up to the topic's present end. `client` names the reader
+    after the group. `is_due` gets the time at which a record was published, in seconds since 1970; records that are
+    not due are passed over without decoding them. Raises RestowError."""
     topic, bootstrap = settings.topics.monitor, settings.kafka.bootstrap
     own = {
-        "group.id": f"{settings.group.name}-record",  # never joined: librdkafka wants a name
+        "group.id": f"{settings.group.name}-{client}",  # never joined: librdkafka wants a name
         "enable.auto.commit": False,
         "auto.offset.reset": "earliest",
         "allow.auto.create.topics": False,
         "fetch.message.max.bytes": 10 << 20,
     }
-    with closing(make_consumer(settings.kafka, own)) as client:
+    with closing(make_consumer(settings.kafka, own)) as reader:
         try:
-            yield from _read(client, settings, since_ms)
+            yield from _read(reader, settings, since_ms, is_due)
         except KafkaException as exception:
             doing, right = f"read the measurements on {topic}", f"Read on the topic {topic}"
             raise explained(cause(exception), doing, right, bootstrap) from None
@@ -58,7 +62,9 @@ def measurement_of(settings: Settings, measured_at: str) -> Measurement | None:
     return first if first is not None and first.time == measured_at else None
 
 
-def _read(client: Consumer, settings: Settings, since_ms: int) -> Iterator[Measurement]:
+def _read(
+    client: Consumer, settings: Settings, since_ms: int, is_due: Callable[[float], bool]
+) -> Iterator[Measurement]:
     topic, group = settings.topics.monitor, settings.group.name
     _, end = client.get_watermark_offsets(Place(topic, 0), timeout=ANSWER_WITHIN_S)
     [found] = client.offsets_for_times([Place(topic, 0, since_ms)], timeout=ANSWER_WITHIN_S)
@@ -72,11 +78,13 @@ def _read(client: Consumer, settings: Settings, since_ms: int) -> Iterator[Measu
         records = client.consume(AT_ONCE, timeout=1.0)
         for record in records:
             error, offset = record.error(), record.offset()
-            if error is not None and not error.retriable():
+            if error is not None and ends_reading(error):
                 raise KafkaException(error)
             if error is not None or offset is None or at >= end:
                 continue
             at, heard_s = offset + 1, time.monotonic()
+            if not is_due(record.timestamp()[1] / 1000):
+                continue
             headers: Any = record.headers()  # a list; the client's type also allows what can only be sent
             measured = decode_measurement(topic, 0, offset, headers, record.value(), group=group)
             if isinstance(measured, Measurement):

@@ -17,7 +17,7 @@ from confluent_kafka import TopicPartition as Place
 from restow.backoff import News
 from restow.errors import InvalidInput, RestowError
 from restow.kafka.clients import make_consumer, make_producer
-from restow.kafka.errors import UNKNOWN_TOPIC, NoAnswer, cause, explained
+from restow.kafka.errors import UNKNOWN_TOPIC, NoAnswer, cause, ends_reading, explained
 from restow.settings import Settings
 
 log = logging.getLogger(__name__)
@@ -179,7 +179,7 @@ class StatusReader(Generic[P_co]):
         while at < end:
             for record in self._client.consume(AT_ONCE, timeout=READ_FOR_S):
                 error = record.error()
-                if error is not None and not error.retriable():
+                if error is not None and ends_reading(error):
                     raise KafkaException(error)
                 offset = record.offset() or 0
                 if error is None and not (is_past and offset >= end):
