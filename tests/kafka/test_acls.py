@@ -23,6 +23,7 @@ from confluent_kafka.admin import (
     ResourceType,
 )
 
+from restow.cli import main
 from restow.controller.journal import Journal
 from restow.health import Health
 from restow.kafka.acls import Acl, acls, literal_start
@@ -43,7 +44,7 @@ Eventually = Callable[..., None]
 Asked = tuple[str, str, str, str]
 """A role, an operation, a kind of thing, its name."""
 
-ROLES = ("monitor", "controller", "consumer")
+ROLES = ("monitor", "controller", "consumer", "operator")
 LOGIN = "org.apache.kafka.common.security.plain.PlainLoginModule required " + " ".join(
     f'user_{name}="of-{name}"' for name in (*ROLES, "root")
 )
@@ -198,6 +199,11 @@ def test_the_listed_rights_are_sufficient_and_all_are_used(
         eventually(lambda: records_in(tmp_path / "orders.db") == 1, within_s=120)
         group.stop("controller")
         group.start("controller")  # the next one asks who has what
+        operator = ["--config", str(tmp_path / "operator.toml")]
+        eventually(lambda: main(["status", *operator]) == 0, within_s=60)
+        assert main(["plan", *operator]) == 0
+        assert main(["pause", "--for", "1h", *operator]) == 0
+        assert main(["resume", *operator]) == 0
         eventually(lambda: decided(guarded, "Allowed") >= needed, within_s=60)
     finally:
         group.end()

@@ -13,12 +13,18 @@ top.py         `restow top`: the same, live
 explain.py     `restow explain`: why a partition or a consumer is as it is
 page.py        `restow page`: the group in a browser
 manifests.py   `restow manifests`: Kubernetes objects as YAML
+pause.py       `restow pause` and `restow resume`: the group stays as it is
+recommend.py   `restow recommend`: decisions without acts
+topics.py      `restow topics`: what the group consumes
+consumers.py   `restow consumers`: what consumers run as, and how many there may be
+restart.py     `restow restart`: one consumer anew
+move.py        `restow move`: a partition pinned to a consumer
 reload.py      `restow reload`: changed transforms for running consumers
 down.py        `restow down`: ends a group on this machine
 replay.py      `restow replay`: an event log, run again and explained
 record.py      `restow record`: measured speeds as a trace
 simulate.py    `restow simulate`: the machines in a seeded world with faults
-plan.py        `restow plan`: a packer's decision for a group in a file
+plan.py        `restow plan`: what would be decided now, or for a group in a file
 broker.py      `restow broker`: Apache Kafka on this machine
 study/         `restow study packing`, `latency`, `monitor`
 bench/         `restow bench packing`, `monitor`, `platform`

@@ -4,7 +4,9 @@ import argparse
 import logging
 import os
 import sys
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
+from types import ModuleType
+from typing import Final
 
 from restow import __version__
 from restow.cli import (
@@ -13,24 +15,30 @@ from restow.cli import (
     check,
     consume,
     consumer,
+    consumers,
     controller,
     demo,
     down,
     explain,
     manifests,
     monitor,
+    move,
     page,
+    pause,
     plan,
+    recommend,
     record,
     reload,
     replay,
+    restart,
     simulate,
     status,
     study,
     top,
+    topics,
     up,
 )
-from restow.cli.support.options import Parser
+from restow.cli.support.options import Parser, under
 from restow.errors import RestowError
 from restow.logs import to_terminal
 
@@ -43,29 +51,14 @@ packs the partitions onto as few consumers as can carry them, and moves one only
 EPILOG = """\
 `restow COMMAND --help` explains each command. `restow demo` shows all of it in four minutes.
 """
-COMMANDS = (
-    demo,
-    check,
-    consume,
-    up,
-    monitor,
-    controller,
-    consumer,
-    status,
-    top,
-    explain,
-    page,
-    manifests,
-    reload,
-    down,
-    replay,
-    record,
-    simulate,
-    plan,
-    study,
-    bench,
-    broker,
-)
+COMMANDS: Final[Mapping[str, tuple[ModuleType, ...]]] = {
+    "begin": (demo, check, consume),
+    "run a group": (up, down, monitor, controller, consumer, reload, manifests),
+    "look at a group": (status, top, explain, plan, page, replay, record),
+    "change a running group": (pause, recommend, topics, consumers, restart, move),
+    "try and measure": (simulate, study, bench, broker),
+}
+"""By what people do, as `restow --help` shows them."""
 INTERRUPTED = 130
 BROKEN_PIPE = 141
 
@@ -74,8 +67,10 @@ def parser() -> argparse.ArgumentParser:
     root = Parser(prog="restow", description=DESCRIPTION, epilog=EPILOG)
     root.add_argument("--version", action="version", version=f"restow {__version__}")
     commands = root.add_subparsers(title="commands", metavar="COMMAND", required=True)
-    for command in COMMANDS:
-        command.add(commands)
+    for heading, modules in COMMANDS.items():
+        with under(heading, commands):
+            for module in modules:
+                module.add(commands)
     return root
 
 

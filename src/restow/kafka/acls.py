@@ -11,7 +11,8 @@ from typing import Final, Literal
 
 from restow.settings import Settings
 
-Role = Literal["monitor", "controller", "consumer"]
+Role = Literal["monitor", "controller", "consumer", "operator"]
+"""`operator` is a person at the command line, who looks at the group or changes it."""
 Kind = Literal["Topic", "Group", "TransactionalId", "Cluster"]
 
 CLUSTER: Final = "kafka-cluster"
@@ -30,7 +31,7 @@ class Acl:
 
 
 def acls(settings: Settings) -> tuple[Acl, ...]:
-    return (*_of_monitor(settings), *_of_controller(settings), *_of_consumers(settings))
+    return (*_of_monitor(settings), *_of_controller(settings), *_of_consumers(settings), *_of_operators(settings))
 
 
 def _of_monitor(settings: Settings) -> tuple[Acl, ...]:
@@ -75,6 +76,17 @@ def _of_consumers(settings: Settings) -> tuple[Acl, ...]:
         Acl("consumer", "Topic", topics.monitor, ("Describe",)),
         Acl("consumer", "Topic", topics.service, ("Describe",)),
         Acl("consumer", "Topic", topics.status, ("Describe",)),
+    )
+
+
+def _of_operators(settings: Settings) -> tuple[Acl, ...]:
+    """Without Write they can look at the group, and not change it."""
+    topics = settings.topics
+    return (
+        Acl("operator", "Topic", topics.status, ("Read",)),
+        Acl("operator", "Topic", topics.monitor, ("Read",)),
+        Acl("operator", "Topic", topics.service, ("Read", "Write")),
+        Acl("operator", "Group", settings.group.name, ("Describe",)),
     )
 
 

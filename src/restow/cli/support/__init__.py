@@ -4,7 +4,8 @@ options.py           option types, and a parser that answers a mistake with one 
 moments.py           times in options, in UTC
 output.py            JSON and tables on stdout, notes and progress on stderr
 config.py            finds and reads restow.toml
-group_picture.py     the newest picture of a group, and its age
+group_picture.py     the newest picture of a group, its age, and what is in it
+desired.py           writes desired state, and says what became of it
 picture_file.py      a picture in a file
 group_screen.py      a picture of the group on a terminal
 keys.py              single keys from the terminal

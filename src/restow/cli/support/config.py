@@ -16,6 +16,26 @@ def add_config(parser: argparse.ArgumentParser) -> None:
     )
 
 
+CHANGE = """\
+It writes desired state to <prefix>-service, so that it works wherever Kafka can be reached and outlives the controller.
+Who, when and why are in the event log, in `restow status` and on the page. Saying it twice changes nothing more.
+
+Within 5 s it prints whether the running controller took it, or refused it and why; or that none runs, and that it
+counts when one does. The exit code is 0 (taken or recorded), 1 (refused, or Kafka can't be reached), 2 (wrong input) or
+3 (the controller has not answered in time). It needs the rights Read and Write on <prefix>-service and Read on
+<prefix>-status.
+"""
+
+
+def add_change(parser: argparse.ArgumentParser) -> None:
+    """The options of every command that changes a running group."""
+    parser.add_argument(
+        "--reason", default="", metavar="TEXT", help="why, for the event log, `restow status` and others"
+    )
+    parser.add_argument("--json", action="store_true", help="print one JSON object and nothing else")
+    add_config(parser)
+
+
 def settings_of(args: argparse.Namespace) -> Settings:
     return settings_from(args.config)
 

@@ -6,7 +6,8 @@ The functions are for argparse's `type=`: each refuses a wrong value with a mess
 import argparse
 import math
 import re
-from collections.abc import Callable, Collection
+from collections.abc import Callable, Collection, Iterator
+from contextlib import contextmanager
 from typing import Any, NoReturn, TypeVar
 
 from restow.errors import InvalidInput
@@ -23,6 +24,22 @@ class HelpFormatter(argparse.RawDescriptionHelpFormatter):
         super().add_argument(action)
         if isinstance(action, argparse._SubParsersAction):
             self._action_max_length += self._indent_increment  # argparse forgets to count the commands' indentation
+
+    def _format_action(self, action: argparse.Action) -> str:
+        heading = getattr(action, "heading", None)
+        text = super()._format_action(action)
+        return (
+            text if heading is None else f"\n{' ' * (self._current_indent - self._indent_increment)}{heading}:\n{text}"
+        )
+
+
+@contextmanager
+def under(heading: str, commands: "Subparsers[Any]") -> Iterator[None]:
+    """Shows the commands that are added meanwhile under this heading."""
+    before = len(commands._choices_actions)
+    yield
+    for first in commands._choices_actions[before : before + 1]:
+        first.heading = heading  # type: ignore[attr-defined]  # for HelpFormatter
 
 
 class Parser(argparse.ArgumentParser):

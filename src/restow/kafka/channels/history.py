@@ -27,14 +27,16 @@ FRESH_S: Final = 30.0
 
 
 def read_history(
-    settings: Settings, since_ms: int, client: str = "record", is_due: Callable[[float], bool] = lambda _: True
+    settings: Settings, since_ms: int, client: str | None = None, is_due: Callable[[float], bool] = lambda _: True
 ) -> Generator[Measurement]:
     """Yields the measurements published from this time on, up to the topic's present end. `client` names the reader
-    after the group. `is_due` gets the time at which a record was published, in seconds since 1970; records that are
-    not due are passed over without decoding them. Raises RestowError."""
+    after the group; without it, it has the group's own name. `is_due` gets the time at which a record was published, in
+    seconds since 1970; records that are not due are passed over without decoding them. Raises RestowError."""
     topic, bootstrap = settings.topics.monitor, settings.kafka.bootstrap
     own = {
-        "group.id": f"{settings.group.name}-{client}",  # never joined: librdkafka wants a name
+        "group.id": settings.group.name
+        if client is None
+        else f"{settings.group.name}-{client}",  # never joined: librdkafka wants a name
         "enable.auto.commit": False,
         "auto.offset.reset": "earliest",
         "allow.auto.create.topics": False,

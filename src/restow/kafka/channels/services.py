@@ -5,13 +5,17 @@ its own channel.
 """
 
 import logging
+import time
+from collections.abc import Iterator
+from contextlib import closing
 from typing import Any, Final
 
-from confluent_kafka import OFFSET_BEGINNING
+from confluent_kafka import OFFSET_BEGINNING, Consumer, KafkaException
 from confluent_kafka import TopicPartition as KafkaTopicPartition
 
 from restow.kafka.channels.publisher import Publisher
 from restow.kafka.clients import make_consumer
+from restow.kafka.errors import NoAnswer, cause, ends_reading, explained
 from restow.protocol.channels import SERVICE, decode_on
 from restow.protocol.messages import OnService, ServiceUpdate
 from restow.protocol.records import SkippedRecords, Undecodable, encode, key_of
@@ -21,6 +25,8 @@ log = logging.getLogger(__name__)
 
 MOST_AT_ONCE: Final = 500
 WRITTEN_WITHIN_S: Final = 10.0
+ANSWER_WITHIN_S: Final = 10.0
+READ_FOR_S: Final = 0.1
 
 
 class Services:
@@ -54,3 +60,45 @@ def write_service(settings: Settings, message: OnService, sender: str, within_s:
     headers, value = encode(message, sender, settings.group.name)
     publisher = Publisher(settings.kafka, settings.topics.service, within_s)
     return publisher.publish(value, {name: text.decode() for name, text in headers}, key_of(message))
+
+
+def read_services(settings: Settings) -> dict[str, OnService]:
+    """The newest record of each key, up to the topic's present end. Raises one of the errors in kafka/errors.py:
+    NoSuchTopic before a monitor or a controller of the group has run."""
+    topic, group = settings.topics.service, settings.group.name
+    own = {
+        "group.id": group,  # never joined: librdkafka wants a name
+        "enable.auto.commit": False,
+        "auto.offset.reset": "earliest",
+        "allow.auto.create.topics": False,
+    }
+    found: dict[str, OnService] = {}
+    with closing(make_consumer(settings.kafka, own)) as client:
+        try:
+            for record in _up_to_the_end(client, KafkaTopicPartition(topic, 0), settings.kafka.bootstrap):
+                offset, headers, key = record.offset(), record.headers(), record.key()
+                message = decode_on(SERVICE, topic, 0, offset, headers, record.value(), key, group=group)
+                if isinstance(message, OnService):
+                    found[(key_of(message) or b"").decode()] = message
+        except KafkaException as exception:
+            doing, right = f"read {topic}", f"Read on the topic {topic}"
+            raise explained(cause(exception), doing, right, settings.kafka.bootstrap) from None
+    return found
+
+
+def _up_to_the_end(client: Consumer, place: KafkaTopicPartition, bootstrap: str) -> Iterator[Any]:
+    first, end = client.get_watermark_offsets(place, timeout=ANSWER_WITHIN_S)
+    client.assign([KafkaTopicPartition(place.topic, place.partition, first)])
+    at, heard_s = first, time.monotonic()
+    while at < end:
+        for record in client.consume(MOST_AT_ONCE, timeout=READ_FOR_S):
+            error = record.error()
+            if error is not None and ends_reading(error):
+                raise KafkaException(error)
+            if error is None:
+                at, heard_s = (record.offset() or 0) + 1, time.monotonic()
+                yield record
+        [position] = client.position([place])
+        at = max(at, position.offset)  # behind the last record, if compaction has removed those after it
+        if time.monotonic() - heard_s > ANSWER_WITHIN_S:
+            raise NoAnswer(f"can't read {place.topic}: {bootstrap} doesn't answer")

@@ -107,7 +107,7 @@ class StatusReader(Generic[P_co]):
         self._client: Consumer = make_consumer(
             settings.kafka,
             {
-                "group.id": f"{settings.group.name}-status",  # never joined: librdkafka wants a name
+                "group.id": settings.group.name,  # never joined: librdkafka wants a name
                 "enable.auto.commit": False,
                 "auto.offset.reset": "earliest",
                 "allow.auto.create.topics": False,

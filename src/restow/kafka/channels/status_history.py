@@ -31,7 +31,7 @@ def read_status(settings: Settings, since_ms: int) -> Iterator[list[StatusRecord
     Raises RestowError."""
     topic = settings.topics.status
     own = {
-        "group.id": f"{settings.group.name}-status",  # never joined: librdkafka wants a name
+        "group.id": settings.group.name,  # never joined: librdkafka wants a name
         "enable.auto.commit": False,
         "auto.offset.reset": "earliest",
         "allow.auto.create.topics": False,

@@ -10,7 +10,12 @@ from restow.platform.kubernetes.manifests import namespace_of
 from restow.platform.kubernetes.roles import consumer_container
 from restow.settings import Settings
 
-ROLES: Final = {"monitor": "the monitor", "controller": "the controller", "consumer": "each consumer"}
+ROLES: Final = {
+    "monitor": "the monitor",
+    "controller": "the controller",
+    "consumer": "each consumer",
+    "operator": "people",
+}
 
 
 def header(settings: Settings, file: str, variables: Sequence[str], in_image: Sequence[str]) -> str:

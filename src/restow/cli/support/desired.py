@@ -1,0 +1,137 @@
+"""Writes desired state to the service topic for the commands that change a group, and says what became of it.
+
+The controller answers every record in its picture, within a second or two. Without a controller the record waits on the
+topic, and counts when one starts.
+"""
+
+import argparse
+import getpass
+import socket
+import time
+from collections.abc import Mapping
+from contextlib import ExitStack
+from dataclasses import dataclass
+from typing import Any, Final, Self
+
+from restow.cli.support.config import settings_of
+from restow.cli.support.group_picture import age_s
+from restow.cli.support.output import print_json, print_line
+from restow.clock import utc_now
+from restow.errors import RestowError
+from restow.kafka.admin import Admin
+from restow.kafka.channels.services import read_services, write_service
+from restow.kafka.channels.status import StatusReader
+from restow.kafka.errors import NoSuchTopic
+from restow.kafka.topics import ensure_topics
+from restow.picture.parts import Assembler
+from restow.picture.picture import Picture, ServiceAnswer
+from restow.picture.publication import OUTAGE_AFTER_S
+from restow.protocol.messages import OnService
+from restow.settings import Settings
+
+ANSWER_WITHIN_S: Final = 5.0
+LOOK_EVERY_S: Final = 0.2
+TAKEN, REFUSED, UNKNOWN = 0, 1, 3
+"""Exit codes. 2 is wrong input, as of every command."""
+
+
+@dataclass(frozen=True, slots=True)
+class Author:
+    """Who writes a record, when and why."""
+
+    by: str
+    at: str
+    reason: str
+
+    @classmethod
+    def of(cls, args: argparse.Namespace) -> Self:
+        return cls(f"{getpass.getuser()}@{socket.gethostname()}", utc_now(), args.reason)
+
+    def fields(self) -> dict[str, Any]:
+        return {"by": self.by, "at": self.at, "reason": self.reason}
+
+
+class Desk:
+    """The group's service topic and picture, as one command uses them."""
+
+    def __init__(self, args: argparse.Namespace) -> None:
+        self.settings: Settings = settings_of(args)
+        self.author = Author.of(args)
+        self._as_json: bool = args.json
+        self._ending = ExitStack()
+
+    def __enter__(self) -> Self:
+        try:
+            self.services: Mapping[str, OnService] = read_services(self.settings)
+        except NoSuchTopic:
+            ensure_topics(Admin(self.settings.kafka), self.settings.topics)  # the group has not run yet
+            self.services = {}
+        self._reader = self._ending.enter_context(StatusReader(self.settings, Assembler))
+        self.picture: Picture | None = self._reader.newest()
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self._ending.close()
+
+    @property
+    def has_controller(self) -> bool:
+        """Whether a controller publishes."""
+        return self.picture is not None and age_s(self.picture) <= OUTAGE_AFTER_S
+
+    def known_picture(self, purpose: str) -> Picture:
+        """Raises RestowError if there is none. `purpose` completes "so that …"."""
+        if self.picture is None:
+            raise RestowError(
+                f"{self.settings.topics.status} has no picture yet, so that {purpose}; start `restow controller` of "
+                f"group {self.settings.group.name} first"
+            )
+        return self.picture
+
+    def write(self, message: OnService, what: str) -> int:
+        """Writes the record, waits for the controller's answer and prints it. Returns the exit code."""
+        is_awaited = self.has_controller
+        offset = write_service(self.settings, message, f"restow of {self.author.by}")
+        answer = self._answer_to(offset) if is_awaited else None
+        if answer is not None:
+            outcome = "taken" if answer.taken else "refused"
+            words = f"{outcome} by controller {self._name}" if answer.taken else answer.words
+            if answer.taken and answer.words != outcome:
+                words += f": {answer.words}"
+        elif is_awaited:
+            outcome = "unknown"
+            words = (
+                f"recorded; controller {self._name} has not answered within {ANSWER_WITHIN_S:.0f} s, and `restow "
+                "status` shows when it has"
+            )
+        else:
+            outcome, words = "recorded", f"recorded; {self._why_no_answer()}, and it counts when one does"
+        self.tell(what, outcome, words, offset)
+        return {"taken": TAKEN, "recorded": TAKEN, "refused": REFUSED}.get(outcome, UNKNOWN)
+
+    def tell(self, what: str, outcome: str, words: str, offset: int | None = None) -> None:
+        group = self.settings.group.name
+        if self._as_json:
+            print_json({"group": group, "change": what, "outcome": outcome, "words": words, "offset": offset})
+        else:
+            colon = "refused: " if outcome == "refused" else ""
+            print_line(f"group {group}: {what}: {colon}{words}")
+
+    def _answer_to(self, offset: int) -> ServiceAnswer | None:
+        deadline_s = time.monotonic() + ANSWER_WITHIN_S
+        while True:
+            self._reader.follow(LOOK_EVERY_S)
+            picture = self._reader.picture
+            answers = () if picture is None else picture.overview.answers
+            found = [answer for answer in answers if answer.offset == offset]
+            if found or time.monotonic() > deadline_s:
+                return found[0] if found else None
+
+    @property
+    def _name(self) -> str:
+        picture = self._reader.picture
+        return "" if picture is None else picture.overview.controller
+
+    def _why_no_answer(self) -> str:
+        if self.picture is None:
+            return "no controller has run yet"
+        return f"no controller runs (the last picture is {age_s(self.picture):.0f} s old)"
