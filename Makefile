@@ -41,7 +41,8 @@ lint: $(DEV_READY) ## Lint and types (mypy strict)
 	$(BIN)/ruff format --check $(SOURCES)
 	$(BIN)/mypy
 
-check: lint ## Lint, types and the import rules
+check: lint ## Lint, types (the page's too, where node is at hand) and the import rules
+	scripts/check-page
 	$(BIN)/python -m pytest -q tests/test_imports.py
 
 # Looked for each time, which takes a moment: what could not be had yesterday may be in reach today.
@@ -62,6 +63,7 @@ bench: $(JARS_READY) $(PACKER_READY) ## Measure decisions, a large group's simul
 	$(BIN)/python bench/growth.py
 	$(BIN)/python bench/event_log.py
 	$(BIN)/python bench/cycle.py
+	$(BIN)/python -m bench.page
 
 lock: $(DEV_READY) ## Resolve pyproject.toml anew into requirements/*.txt
 	$(BIN)/python scripts/lock.py

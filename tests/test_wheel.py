@@ -28,6 +28,7 @@ def test_the_wheel_has_every_module_its_data_and_nothing_else(wheel: Path) -> No
     source = ROOT / "src"
     wanted = {str(file.relative_to(source)) for file in source.rglob("*.py")}
     wanted |= {"restow/py.typed", "restow/pipeline/spark/log4j2.properties"}
+    wanted |= {f"restow/page/static/{file.name}" for file in (source / "restow/page/static").iterdir()}
     assert {name for name in names if ".dist-info/" not in name} == wanted
 
 

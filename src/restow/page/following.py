@@ -74,7 +74,7 @@ class Following(threading.Thread):
     def __init__(self, settings: Settings, post: Callable[[Heard], None]) -> None:
         super().__init__(name="following", daemon=True)
         self._settings, self._post = settings, post
-        self._stop = threading.Event()
+        self._is_ending = threading.Event()
         self._updates, self._sampler, self._backfill = Updates(), Sampler(), Backfill()
         self._day: Iterator[list[StatusRecord]] | None = None
         self._is_day_read = False
@@ -84,11 +84,11 @@ class Following(threading.Thread):
         """When the loop last turned."""
 
     def stop(self) -> None:
-        self._stop.set()
+        self._is_ending.set()
         self.join()
 
     def run(self) -> None:
-        while not self._stop.is_set():
+        while not self._is_ending.is_set():
             try:
                 with StatusReader(self._settings, Assembler) as reader:
                     self._follow(reader)
@@ -100,7 +100,7 @@ class Following(threading.Thread):
         if self._retries.failed(STATUS, time.monotonic(), type(error).__name__):
             log.warning("%s; retrying", error)
         self._post(Unreachable(str(error)))
-        self._stop.wait(self._retries.pause_s(STATUS))
+        self._is_ending.wait(self._retries.pause_s(STATUS))
 
     def _turn(self) -> None:
         self.turned_s = time.monotonic()
@@ -116,7 +116,7 @@ class Following(threading.Thread):
         else:
             self._saw(picture)
         heard_s = checked_s = time.monotonic()
-        while not self._stop.is_set():
+        while not self._is_ending.is_set():
             self._turn()
             now_s = time.monotonic()
             if reader.follow(0.0 if self._read_day() else FOLLOW_FOR_S) and reader.picture is not None:

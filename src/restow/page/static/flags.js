@@ -1,0 +1,54 @@
+// @ts-check
+/** Raised flags in words, and what to do about them. */
+import { byId, element } from "./dom.js";
+import { roughly, utc } from "./units.js";
+
+/** By flag; of a flag that ends in a topic's name, its first word. @type {Record<string, string>} */
+export const WHAT_TO_DO = {
+  "stale speeds": "See whether the monitor runs, and what it logs.",
+  "missing speeds": "For new topics it ends with the next measurement; otherwise check the monitor's rights.",
+  "impossible speeds": "Raise [controller] fastest_partition_bytes_per_s if the speed is real; otherwise look at the monitor's machine.",
+  infeasible: "Give consumers more cores and a higher measured capacity_bytes_per_s, or write to more partitions.",
+  "too few consumers": "Raise [controller] most_consumers, or look in the controller's log for why consumers can't be started.",
+  "failed starts": "Read the consumer's log; if starts are only slow here, raise [controller] ready_within_s.",
+  "consumers elsewhere": "End them there with `restow down`; or end this controller, if it is the one too many.",
+  "older settings": "Nothing, unless it says halted or held: then the last consumer's log says why.",
+  "broken code": "Correct the module, then `restow check` and `restow reload`.",
+  failing: "Correct the transform and roll it out, or free the table; `restow check` tries both.",
+  refused: "`restow check` shows the error; partitions are tried again by themselves.",
+};
+
+/** @param {string} name */
+export function whatToDo(name) {
+  return WHAT_TO_DO[name] ?? WHAT_TO_DO[name.split(" ")[0]] ?? "";
+}
+
+let drawn = "";
+
+/** @param {import("./types.js").Overview} overview @param {number} nowMs */
+export function showFlags(overview, nowMs) {
+  const flags = Object.entries(overview.flags ?? {});
+  const section = byId("flags");
+  const state = JSON.stringify(flags);
+  if (state !== drawn) {
+    drawn = state;
+    section.hidden = !flags.length;
+    section.replaceChildren(...flags.map(([name, flag]) => flagElement(name, flag)));
+  }
+  for (const span of /** @type {NodeListOf<HTMLElement>} */ (section.querySelectorAll("[data-since]"))) {
+    span.textContent = `for ${roughly((nowMs - Date.parse(span.dataset.since ?? "")) / 1000)}`;
+  }
+}
+
+/** @param {string} name @param {{words: string, since: string}} flag */
+function flagElement(name, { words, since }) {
+  const todo = whatToDo(name);
+  const lasted = element("span", { class: "lasted", "data-since": since, title: `since ${utc(since)}`, "aria-hidden": "true" });
+  return element(
+    "article",
+    {},
+    element("h3", {}, element("span", { class: "sign", "aria-hidden": "true" }, "▲"), name, " ", lasted),
+    element("p", {}, words),
+    element("p", { class: "todo" }, todo ? `${todo} ` : "", element("span", { class: "doc" }, "docs/operations.md, Flags")),
+  );
+}
