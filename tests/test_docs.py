@@ -14,7 +14,7 @@ from tests.support.paths import ROOT
 from restow.cli.main import parser
 from restow.controller.broken_code import BROKEN
 from restow.controller.foreign import ELSEWHERE
-from restow.controller.reassign import INFEASIBLE, OVERLOADED
+from restow.controller.reassign import INFEASIBLE, OVERLOADED, OVERPINNED
 from restow.controller.roll import OUTDATED
 from restow.controller.sentinel import IMPOSSIBLE, MISSING, STALE
 from restow.controller.starts import FAILED_STARTS
@@ -25,7 +25,7 @@ from restow.settings import Settings
 PAGES: Final = ("operations.md", "troubleshooting.md")
 FLAGS: Final = {
     *(BROKEN, ELSEWHERE, FAILED_STARTS, INFEASIBLE, OVERLOADED, OUTDATED, IMPOSSIBLE, MISSING, STALE),
-    *("failing TOPIC", "refused TOPIC"),
+    *(OVERPINNED, "failing TOPIC", "refused TOPIC"),
     retention.FLAG,  # raised by the picture
 }
 
@@ -66,7 +66,7 @@ def test_no_flag_is_raised_that_this_test_does_not_know() -> None:
         for node in ast.walk(ast.parse(file.read_text(encoding="utf-8"))):
             if isinstance(node, ast.Call) and isinstance(node.func, ast.Attribute) and node.func.attr == "flag":
                 raised.add(ast.unparse(node.args[0]))
-    names = {"BROKEN", "ELSEWHERE", "FAILED_STARTS", "INFEASIBLE", "OVERLOADED", "OUTDATED", "IMPOSSIBLE"}
+    names = {"BROKEN", "ELSEWHERE", "FAILED_STARTS", "INFEASIBLE", "OVERLOADED", "OUTDATED", "IMPOSSIBLE", "OVERPINNED"}
     assert raised == {*names, "MISSING", "STALE", "_flag_of(topic)"}
 
 

@@ -59,3 +59,8 @@ def spanned(seconds: float) -> str:
         return f"{minutes} min {rest} s"
     hours, rest = divmod(minutes, 60)
     return f"{hours} h {rest} min" if hours < 48 else f"{hours // 24} d {hours % 24} h"
+
+
+def clock(time: str) -> str:
+    """2026-03-01T12:00:09.250Z as 2026-03-01 12:00:09 UTC."""
+    return f"{time[:10]} {time[11:19]} UTC"

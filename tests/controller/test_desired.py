@@ -9,10 +9,10 @@ from restow.picture.picture import Paused, Pin, Recommending, ServiceAnswer
 from restow.protocol.desired import ConsumerRestart, GroupPause, PartitionPin, RecommendOnly
 from restow.protocol.messages import ServiceUpdate
 
-TWO = ConsumerId(2)
+ONE, TWO = ConsumerId(1), ConsumerId(2)
 ONE_PM, NOON = "2026-03-01T13:00:00Z", "2026-03-01T12:00:00Z"
 PAUSE = GroupPause(True, ONE_PM, "anna@host-a", NOON, "maintenance")
-PIN = PartitionPin(A0, TWO, ONE_PM, "anna@host-a", NOON, "to see it alone")
+PIN = PartitionPin(A0, ONE, ONE_PM, "anna@host-a", NOON, "to see it alone")
 RECOMMEND = RecommendOnly(True, "anna@host-a", NOON, "to look on")
 RESTART = ConsumerRestart(TWO, 90, "anna@host-a", NOON)
 
@@ -55,6 +55,7 @@ def test_the_picture_has_all_of_it() -> None:
     overview = driver.picture().overview
     assert overview.paused == Paused(ONE_PM, "anna@host-a", NOON, "maintenance")
     assert overview.recommend_only == Recommending("anna@host-a", NOON, "to look on")
-    assert dict(overview.pins) == {A0: Pin(TWO, ONE_PM, "anna@host-a", NOON, "to see it alone")}
+    assert dict(overview.pins) == {A0: Pin(ONE, ONE_PM, "anna@host-a", NOON, "to see it alone")}
     assert overview.service_offset == 2
-    assert overview.answers == tuple(ServiceAnswer(offset, True, "taken") for offset in range(3))
+    assert [(answer.offset, answer.taken) for answer in overview.answers] == [(0, True), (1, True), (2, True)]
+    assert overview.answers[0] == ServiceAnswer(0, True, "taken")

@@ -13,6 +13,7 @@ from restow.cli.support.output import print_line, show
 from restow.cli.support.picture_file import add_from
 from restow.errors import InvalidInput, RestowError
 from restow.model import FIRST_CONSUMER, ConsumerId, TopicPartition
+from restow.text import clock
 
 if TYPE_CHECKING:
     from restow.picture.picture import Decision, Picture
@@ -58,7 +59,6 @@ def run(args: argparse.Namespace) -> int:
     # Kafka's client takes longer to load than most commands take to run, so only this command loads it.
     from restow.cli.support.group_screen import screen
     from restow.kafka.channels.status import StatusReader
-    from restow.picture.explanation import clock
     from restow.picture.parts import Assembler
 
     def known(reader: "StatusReader[Picture]", picture: "Picture") -> "tuple[Decision, ...]":

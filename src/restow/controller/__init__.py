@@ -24,6 +24,9 @@ timeouts.py         unanswered commands and silent consumers: repeat, restart, g
 starts.py           starts that fail or are late: backoff, halted rolls, the least number of consumers
 removal.py          deletes consumers, and gives them up
 roll.py             restarts consumers with new settings, one at a time
+restarts.py         restarts consumers that people want restarted, in the way of a roll
+pins.py             partitions that people keep on one consumer
+pin_checks.py       whether a pin can be taken, and whether one has ended, in words
 broken_code.py      deletes a consumer that can't run what others run
 moves.py            moves of partitions and their pauses, counted
 load.py             the load of each consumer, with its backlog

@@ -9,7 +9,7 @@ from collections.abc import Mapping
 from dataclasses import replace
 from typing import assert_never
 
-from restow.controller import broken_code, failures, foreign, starts
+from restow.controller import broken_code, failures, foreign, pins, starts
 from restow.controller.state import Pause, Sent, View
 from restow.controller.transition import Transition
 from restow.controller.transitions import Cause, Phase
@@ -203,6 +203,7 @@ def _refused(transition: Transition, message: ConsumingRefused, partitions: froz
         refused[partition] = refused.get(partition, Pause()).after_failure(first_s, transition.state.time_s)
     transition.set(refused=SortedMapping(refused))
     failures.forget(transition, partitions, "its partitions are refused")
+    pins.drop_refused(transition, message.consumer, partitions)
     for topic in sorted({partition.topic for partition in partitions}):
         transition.flag(_flag_of(topic), message.reason)
 

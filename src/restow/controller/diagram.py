@@ -11,8 +11,10 @@ from typing import Any, Final, get_args
 from restow.controller import (
     consumer_events,
     manage,
+    pins,
     platform_events,
     reassign,
+    restarts,
     roll,
     sentinel,
     services,
@@ -39,6 +41,8 @@ EVERY_STAGE: Final = {
     "Timeouts": timeouts,
     "Failed and late starts": starts,
     "Rolls": roll,
+    "Restarts": restarts,
+    "Pins": pins,
 }
 
 INTRODUCTION: Final = """\

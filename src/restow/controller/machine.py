@@ -9,8 +9,10 @@ from typing import assert_never
 from restow.controller import (
     foreign,
     manage,
+    pins,
     platform_events,
     reassign,
+    restarts,
     roll,
     sentinel,
     services,
@@ -78,13 +80,18 @@ def _proceed(transition: Transition, event: Event) -> None:
     """Does what the present stage requires after an event."""
     if transition.state.stage is Stage.SYNCHRONIZE and synchronize.is_done(transition.state):
         transition.enter(Stage.SENTINEL, Cause.ALL_KNOWN)
+    if transition.state.stage is not Stage.SYNCHRONIZE:
+        pins.review(transition)
     if transition.state.stage is Stage.SENTINEL:
         cause = transition.replan_cause or sentinel.cause_to_replan(transition, event)
         if cause is not None:
             transition.enter(Stage.REASSIGN, cause)
             reassign.reassign(transition)
-            if cause is Cause.OUTDATED and transition.state.stage is Stage.SENTINEL:
-                roll.begin(transition)  # the plan changes nothing else, and closes no consumer
+            if transition.state.stage is Stage.SENTINEL:  # the plan changes nothing else, and closes no consumer
+                if cause is Cause.OUTDATED:
+                    roll.begin(transition)
+                elif cause is Cause.RESTART:
+                    restarts.begin(transition)
     elif transition.state.stage is Stage.MANAGE and transition.replan_cause is not None:
         transition.enter(Stage.REASSIGN, transition.replan_cause)
         reassign.reassign(transition)

@@ -9,7 +9,7 @@ from dataclasses import replace
 from itertools import count
 from typing import Final
 
-from restow.controller import roll, starts
+from restow.controller import pins, restarts, roll, starts
 from restow.controller.effects import Noted
 from restow.controller.load import backlogs, effective_speed
 from restow.controller.reconcile import is_outdated
@@ -24,7 +24,7 @@ from restow.text import counted, listed
 
 NO_TRIGGER: Final = 1e9
 """No load is above it: stale speeds relieve no consumer."""
-INFEASIBLE, OVERLOADED = "infeasible", "too few consumers"
+INFEASIBLE, OVERLOADED, OVERPINNED = "infeasible", "too few consumers", "too much pinned"
 
 
 def reassign(transition: Transition) -> None:
@@ -68,13 +68,14 @@ def decide(state: State) -> PackingPlan:
     if frozen:
         least = max(least, len(usable))
         most = None if most is None else max(most, len(usable))
-    elif roll.wants_canary(state):
+    elif roll.wants_canary(state) or restarts.wants_canary(state):
         least = max(least, len(usable) + 1)
     if most is not None:
         most = max(1, most)
         least = min(least, most)
+    speeds = _speeds(state)
     problem = Problem(
-        speeds=_speeds(state),
+        speeds=speeds,
         current=_current(state, usable),
         capacities=Capacities(state.capacity_bytes_per_s),
         worth=rules.worth,
@@ -82,6 +83,7 @@ def decide(state: State) -> PackingPlan:
         least_consumers=least,
         most_consumers=most,
         previous=state.packed.speeds if state.packed else None,
+        pins=pins.plannable(state, speeds.keys()),
     )
     return _renumbered(PACKERS[state.rules.packer](problem), state)
 
@@ -195,6 +197,11 @@ def _flag_limits(transition: Transition, plan: PackingPlan) -> None:
         transition.flag(INFEASIBLE, f"{listed(plan.infeasible)} faster than any consumer")
     else:
         transition.clear(INFEASIBLE, "every partition fits one consumer")
+    if plan.overpinned:
+        over = listed([f"consumer {consumer}" for consumer in plan.overpinned], "consumer")
+        transition.flag(OVERPINNED, f"the partitions pinned to {over} are too fast for it; move or unpin one")
+    else:
+        transition.clear(OVERPINNED, "pinned partitions overload no consumer")
     overloaded = ", ".join(str(consumer) for consumer in plan.overloaded)
     if overloaded:
         transition.flag(OVERLOADED, f"consumers {overloaded} are overloaded, and no more can be created now")

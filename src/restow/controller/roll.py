@@ -47,7 +47,8 @@ def _change(transition: Transition, **changes: Any) -> None:
     for consumer, view in tuple(transition.state.consumers.items()):
         if view.phase is Phase.ROLLING and view.settings != after:
             transition.note(consumer, f"restarting it once more: {difference(view.settings, after)}")
-            transition.change(consumer, since_s=transition.state.listened_s, retry_platform_at_s=None, is_ending=True)
+            since_s = transition.state.listened_s
+            transition.change(consumer, since_s=since_s, retry_platform_at_s=None, is_ending=True, is_asked=False)
             transition.restart(consumer)
 
 
@@ -64,8 +65,11 @@ def outdated(state: State) -> tuple[ConsumerId, ...]:
 def is_due(state: State) -> bool:
     """Whether a consumer is to be restarted and none is in the way: one that was restarted before counts as ready when
     it is certain that its new process is."""
-    if not state.may_create or not outdated(state) or _regressions(state):
-        return False
+    return state.may_create and bool(outdated(state)) and not regressions(state) and are_settled(state)
+
+
+def are_settled(state: State) -> bool:
+    """Whether every consumer is healthy, and none is restarting."""
     grace_s = state.rules.consumer.grace_s
     return all(_is_healthy(view) and view.is_replaced(grace_s) for view in state.consumers.values())
 
@@ -84,22 +88,30 @@ def begin(transition: Transition) -> None:
     view = state.consumers[consumer]
     present = _present(state)
     change = difference(view.settings, wanted)
-    transition.note(consumer, f"restarting it ({present - len(older) + 1} of {present}): {change}")
-    transition.change(consumer, phase=Phase.ROLLING, held_before_roll=view.held, is_ending=True)
+    restart_one(transition, consumer, f"restarting it ({present - len(older) + 1} of {present}): {change}")
+
+
+def restart_one(transition: Transition, consumer: ConsumerId, words: str, is_asked: bool = False) -> None:
+    """Restarts a consumer, whose partitions wait for it."""
+    state = transition.state
+    transition.note(consumer, words)
+    held = state.consumers[consumer].held
+    transition.change(consumer, phase=Phase.ROLLING, held_before_roll=held, is_ending=True, is_asked=is_asked)
     transition.restart(consumer)
     transition.set(failing_before_roll=_failing(state))
 
 
 def flag_progress(transition: Transition) -> None:
     state = transition.state
-    left = len(outdated(state)) + state.rolling
+    rolling = sum(view.phase is Phase.ROLLING and not view.is_asked for view in state.consumers.values())
+    left = len(outdated(state)) + rolling
     if not left:
         transition.clear(OUTDATED, "every consumer runs with the current settings")
         return
     words = f"{left} of {counted(_present(state), 'consumer')} still to be restarted with new settings"
     if state.roll_halted:
         words += "; halted: the last consumer with them did not start, a new one must be ready with them first"
-    elif lost := _regressions(state):
+    elif lost := regressions(state):
         words += f"; held: a consumer with new ones can't use {listed(lost, 'topic')}, and those with older ones can"
     transition.flag(OUTDATED, words)
 
@@ -144,7 +156,7 @@ def _failing(state: State) -> frozenset[str]:
     return frozenset(partition.topic for partition in state.failing)
 
 
-def _regressions(state: State) -> tuple[str, ...]:
+def regressions(state: State) -> tuple[str, ...]:
     """The topics that a consumer with the current settings can't run the transform of, and one with older settings
     can; and those that it can't store, and that could be stored before."""
     current = state.fingerprint

@@ -5,7 +5,7 @@ Stale, missing or impossible speeds raise a flag; while they are stale nothing i
 
 from typing import Final
 
-from restow.controller import roll, starts
+from restow.controller import pins, restarts, roll, starts
 from restow.controller.events import ClockTicked, Event, SpeedsMeasured
 from restow.controller.load import loads
 from restow.controller.reconcile import is_outdated
@@ -63,7 +63,7 @@ def cause_to_replan(transition: Transition, event: Event) -> Cause | None:
     state = transition.state
     if not state.can_have_consumers:
         return None  # a plan needs at least one
-    cause = _misplaced(state) or _overload(state) or _periodic(state) or _outdated(state)
+    cause = _misplaced(state) or _wanted(state) or _overload(state) or _periodic(state) or _outdated(state)
     return cause or (Cause.PERIODIC if came_late and not state.is_scaling_frozen else None)
 
 
@@ -116,6 +116,13 @@ def _periodic(state: State) -> Cause | None:
     """Not during a roll: scaling down can wait for the plan that follows it, which has every consumer."""
     is_due = state.time_s - state.replanned_s >= state.rules.controller.look_every_s
     return Cause.PERIODIC if is_due and not state.rolling and not state.is_scaling_frozen else None
+
+
+def _wanted(state: State) -> Cause | None:
+    """What people asked for, also while speeds are stale."""
+    if pins.are_misplaced(state):
+        return Cause.PINNED
+    return Cause.RESTART if restarts.is_due(state) else None
 
 
 def _outdated(state: State) -> Cause | None:

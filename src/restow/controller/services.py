@@ -3,19 +3,16 @@ the group. They apply in every stage. Each gets an answer, which the picture sho
 """
 
 from dataclasses import replace
-from typing import Any, TypeVar, assert_never
+from typing import Any, assert_never
 
-from restow.controller import failures, roll
+from restow.controller import failures, pins, restarts, roll
 from restow.controller.consumer_events import forget_refusals
 from restow.controller.desired import TAKEN
 from restow.controller.transition import Transition
 from restow.controller.transitions import Cause
-from restow.model import ConsumerId, SortedMapping, TopicPartition
+from restow.model import SortedMapping
 from restow.protocol.desired import ConsumerRestart, GroupPause, PartitionPin, RecommendOnly
 from restow.protocol.messages import OnService, ServiceUpdate
-
-K = TypeVar("K", ConsumerId, TopicPartition)
-V = TypeVar("V")
 
 
 def change(transition: Transition, record: OnService, env_digest: str | None, offset: int | None) -> None:
@@ -30,24 +27,16 @@ def change(transition: Transition, record: OnService, env_digest: str | None, of
             _want(transition, pause=record if record.paused else None)
         case RecommendOnly():
             _want(transition, recommend=record if record.on else None)
-        case ConsumerRestart(consumer, up_to):
-            restarts = _with(transition.state.desired.restarts, consumer, record if up_to is not None else None)
-            _want(transition, restarts=restarts)
-        case PartitionPin(partition, consumer):
-            pins = _with(transition.state.desired.pins, partition, record if consumer is not None else None)
-            _want(transition, pins=pins)
+        case ConsumerRestart():
+            restarts.change(transition, record, offset)
+        case PartitionPin():
+            pins.change(transition, record, offset)
         case _:
             assert_never(record)
 
 
 def _want(transition: Transition, **changes: Any) -> None:
     transition.set(desired=replace(transition.state.desired, **changes))
-
-
-def _with(known: SortedMapping[K, V], key: K, value: V | None) -> SortedMapping[K, V]:
-    """None is the default, which is not kept."""
-    others = {other: kept for other, kept in known.items() if other != key}
-    return SortedMapping(others if value is None else {**others, key: value})
 
 
 def _update(transition: Transition, update: ServiceUpdate, env_digest: str | None) -> None:

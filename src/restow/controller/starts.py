@@ -113,14 +113,13 @@ def code_failed(transition: Transition, consumer: ConsumerId, before: Phase, wor
 
 
 def roll_failed(transition: Transition, consumer: ConsumerId, words: str, why: str = NO_ANSWER) -> None:
-    """A healthy consumer did not become ready with its new settings. Its partitions go to other consumers, which keep
-    their settings; after a backoff a new consumer tries the new ones first."""
+    """A healthy consumer did not become ready after its restart. Its partitions go to other consumers, which keep their
+    settings; after a backoff a new consumer tries the current ones first."""
     _back_off(transition)
     transition.change(consumer, held_before_roll=frozenset())
     _halt_roll(transition, consumer)
-    transition.warn(
-        consumer, f"{words} with its new settings; no other is restarted until a new consumer is ready with them"
-    )
+    settings = "after its restart" if transition.state.consumers[consumer].is_asked else "with its new settings"
+    transition.warn(consumer, f"{words} {settings}; no other is restarted until a new consumer is ready with them")
     _delete_or_give_up(transition, consumer, why)
 
 

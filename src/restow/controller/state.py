@@ -113,6 +113,8 @@ class View:
     is_ending: bool = False
     """It was restarted in a roll, and the process before has not reported its end: a ConsumerReady may be that
     process's, sent before the restart and read after it."""
+    is_asked: bool = False
+    """Its last restart was asked for by a person, and not for new settings."""
     retry_platform_at_s: float | None = None
     """When to repeat the request that the platform refused."""
     versions: SortedMapping[str, int] = field(default_factory=SortedMapping)

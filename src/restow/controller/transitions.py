@@ -39,7 +39,9 @@ class Cause(StrEnum):
     HANDOVER = "handover", "a consumer was given up, with its partitions"
     NOT_READY = "not ready", "a consumer did not become ready after its creation or restart"
     OUTDATED = "outdated", "a consumer runs with outdated settings"
-    ROLLED = "rolled", "a consumer is ready with its new settings"
+    ROLLED = "rolled", "a consumer is ready again after its restart"
+    PINNED = "pinned", "a person pinned a partition to another consumer"
+    RESTART = "restart", "a person asked for the restart of a consumer"
     NO_CHANGE = "no change", "the current assignment stays"
     CHANGE = "change", "the assignment changes"
     DONE = "done", "every partition is where it should be"
@@ -48,6 +50,7 @@ class Cause(StrEnum):
 REPLAN_FROM_SENTINEL: Final = (
     *(Cause.OVERLOAD, Cause.UNASSIGNED, Cause.GONE, Cause.REFUSED, Cause.TOPICS, Cause.DISAGREEMENT),
     *(Cause.PERIODIC, Cause.HANDOVER, Cause.NOT_READY, Cause.OUTDATED, Cause.ROLLED),
+    *(Cause.PINNED, Cause.RESTART),
 )
 REPLAN_FROM_MANAGE: Final = (
     *(Cause.GONE, Cause.REFUSED, Cause.TOPICS, Cause.DISAGREEMENT),

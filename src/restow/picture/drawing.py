@@ -91,7 +91,7 @@ def _overview(state: State, chronicle: Chronicle, moment: Moment, flags: SortedM
         paused=_paused(state),
         recommend_only=_recommending(state),
         pins=_pins(state),
-        more_pins=max(0, len(state.desired.pins) - MOST_PINS),
+        more_pins=max(0, len(state.desired.taken_pins) - MOST_PINS),
         service_offset=state.desired.offset,
         answers=tuple(ServiceAnswer(each.offset, each.taken, each.words) for each in state.desired.answers),
     )
@@ -108,7 +108,7 @@ def _recommending(state: State) -> Recommending | None:
 
 
 def _pins(state: State) -> SortedMapping[TopicPartition, Pin]:
-    pins = islice(state.desired.pins.items(), MOST_PINS)
+    pins = islice(state.desired.taken_pins.items(), MOST_PINS)
     return SortedMapping(
         {
             partition: Pin(pin.consumer, pin.until, pin.by, pin.at, pin.reason)

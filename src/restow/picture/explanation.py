@@ -8,8 +8,8 @@ from typing import Final
 
 from restow.errors import InvalidInput
 from restow.model import ConsumerId, TopicPartition
-from restow.picture.picture import ConsumerStatus, Decision, PartitionStatus, Picture
-from restow.text import counted, percent, sized, spanned
+from restow.picture.picture import ConsumerStatus, Decision, PartitionStatus, Picture, Pin
+from restow.text import clock, counted, percent, sized, spanned
 
 LASTING_S: Final = 60.0
 """A younger lag is that of records on their way."""
@@ -30,6 +30,9 @@ def explain_partition(picture: Picture, decisions: Sequence[Decision], partition
         yield f"{partition} is read by consumer {status.consumer}, {since}"
     if status.moving_to is not None:
         yield f"  the present plan gives it to consumer {status.moving_to}"
+    pin = picture.overview.pins.get(partition)
+    if pin is not None:
+        yield f"  it is {_pinned(pin)}; no plan moves it from consumer {pin.consumer} before"
     if status.waits_for is not None:
         yield f"  it waits for consumer {status.waits_for}, which restarts with new settings and reads it again"
     if status.refused_for_s is not None:
@@ -107,11 +110,6 @@ def decision_lines(decision: Decision, most: int | None = None) -> Iterator[str]
         yield f"  and {counted(left_out, 'reason')} more, which `restow replay` has"
 
 
-def clock(time: str) -> str:
-    """2026-03-01T12:00:09.250Z as 2026-03-01 12:00:09 UTC."""
-    return f"{time[:10]} {time[11:19]} UTC"
-
-
 def _moves(decisions: Sequence[Decision], subject: str) -> Iterator[str]:
     """What decisions said about the subject, newest first."""
     found = [
@@ -139,6 +137,12 @@ def _next(picture: Picture, consumer: ConsumerId, status: ConsumerStatus) -> Ite
         f"partitions, the lightest that suffices first, until it is at {percent(limits.evict_to)}"
     )
     others = [each for number, each in picture.consumers.items() if number != consumer]
+    pinned = [(each, pin) for each, pin in picture.overview.pins.items() if pin.consumer == consumer]
+    if pinned:
+        partition, pin = max(pinned, key=lambda each: each[1].until)
+        more = "" if len(pinned) == 1 else f", as the last of {len(pinned)}"
+        yield f"  it is not closed: {partition} is {_pinned(pin)}{more}"
+        return
     if not others:
         yield "  it is not closed: there is no other consumer for its partitions"
         return
@@ -151,6 +155,11 @@ def _next(picture: Picture, consumer: ConsumerId, status: ConsumerStatus) -> Ite
         f"  it is closed if the others can take its {_share(status)} and stay at or below {percent(limits.drain_to)}; "
         f"they have room for {free} now"
     )
+
+
+def _pinned(pin: Pin) -> str:
+    who = f" by {pin.by}" if pin.by else ""
+    return f"pinned until {clock(pin.until)}{who}" + (f", because: {pin.reason}" if pin.reason else "")
 
 
 def _waits(picture: Picture, consumer: ConsumerId) -> list[str]:

@@ -3,6 +3,7 @@
 from collections.abc import Iterator, Sequence
 from typing import Final
 
+from restow.controller import restarts
 from restow.controller.state import State, View
 from restow.controller.transitions import Phase, Stage
 from restow.model import ConsumerId
@@ -33,6 +34,11 @@ def _of_the_group(state: State) -> Iterator[str]:
         yield "the first speeds from the monitor"
     elif state.speeds_are_stale:
         yield f"new speeds from the monitor: the last are {_seconds(state.time_s - state.measured_s)} old"
+    for consumer in restarts.asked(state):
+        by = restarts.by(state.desired.restarts[consumer])
+        yield f"every consumer to be healthy, to restart consumer {consumer}: asked for{by}"
+    for partition in state.desired.unjudged:
+        yield f"speeds, to judge whether {partition} can move to consumer {state.desired.pins[partition].consumer}"
     if not state.may_create:
         pause = _seconds(state.creation.until_s - state.time_s)
         yield f"{pause} to pass before a consumer is created again: the last one did not become ready"
@@ -45,7 +51,8 @@ def _of_the_consumers(state: State) -> Iterator[str]:
             within_s = state.rules.controller.ready_within_s
             yield f"consumer {consumer} to become ready (for {_seconds(for_s)}, at most {_seconds(within_s)})"
         elif view.phase in PHASES:
-            yield f"consumer {consumer} {PHASES[view.phase]} (for {_seconds(for_s)})"
+            is_asked = view.phase is Phase.ROLLING and view.is_asked
+            yield f"consumer {consumer} {PHASES[Phase.RESTARTED if is_asked else view.phase]} (for {_seconds(for_s)})"
         yield from _of_its_commands(state, consumer, view)
 
 

@@ -14,8 +14,10 @@ controller.py   a controller process
 consumer.py     a consumer process
 monitor.py      a monitor process
 faults.py       what goes wrong
+people.py       what people ask of the group
 checkers.py     what must never happen, one checker per property
 rolls.py        the checker of rolls
+granted.py      the checkers of what people ask for
 group_size.py   the checker of the least number of consumers
 coverage.py     which events, effects, transitions and faults have occurred
 measures.py     cost, moves, pauses, latency and backlog over time

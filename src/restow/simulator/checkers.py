@@ -7,6 +7,8 @@ Progress           4     the group does not recover after the faults
 Bounded            4     unanswered commands pile up
 LeastKept          4     a late consumer is deleted, and the group then has too few (group_size.py)
 OneRolls           4     a roll pauses or loses more than one consumer, or leaves one with outdated settings (rolls.py)
+PinsHold           4     a plan moves a pinned partition, or a pin ends too early or too late (granted.py)
+RestartedOnce      4     a restart that a person asked for happens twice, or never (granted.py)
 OneInCharge        4     a controller that gives signs of life is fenced, or controllers alternate
 OnlyValidCommands  5     a stale or repeated command changes what is read, or a consumer reads what it has lost
 OnlyIntended       5     a controller changes the platform without a committed intention
@@ -32,6 +34,7 @@ from restow.protocol.messages import (
     StateQuery,
     TopicService,
 )
+from restow.simulator.granted import PinsHold, RestartedOnce
 from restow.simulator.group_size import LeastKept
 from restow.simulator.rolls import OneRolls
 from restow.simulator.topics import MARKER, Topic
@@ -372,6 +375,7 @@ class Watch:
         self.progress, self.bounded, self.one_rolls = Progress(report), Bounded(report), OneRolls(report)
         self.least_kept = LeastKept(report)
         self.one_in_charge = OneInCharge(report)
+        self.pins_hold, self.restarted_once = PinsHold(report), RestartedOnce(report)
 
     def readers(self, partition: TopicPartition) -> "list[ConsumerProcess]":
         return self.one_reader.readers.get(partition, [])
@@ -434,6 +438,7 @@ class Watch:
         self.only_intended.requested(controller, request)
         self.one_rolls.requested(controller, request)
         self.least_kept.requested(controller, request)
+        self.restarted_once.requested(controller, request)
 
     def measured(self, controller: "ControllerProcess", record: Measured, before: State) -> None:
         self.only_measured.measured(record, before, controller.state)

@@ -275,6 +275,7 @@ class ControllerProcess(SimulatedProcess):
         self.world.coverage.controller(before, event, self.state, effects)
         if self.observer is not None:
             self.observer.follow(before, event, effects, self.state, time_text(self.now_s))
+        self.world.watch.pins_hold.stepped(before, event, self.state, effects)
         if effects:
             if any(isinstance(effect, Moved) and effect.target is Stage.SENTINEL for effect in effects):
                 self.world.watch.progress.rested(self.world.agenda.now_s)

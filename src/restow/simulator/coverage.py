@@ -11,7 +11,7 @@ from restow.consumer.events import Event as ConsumerEvent
 from restow.controller.effects import Effect as ControllerEffect
 from restow.controller.effects import Moved, Noted
 from restow.controller.events import Event as ControllerEvent
-from restow.controller.events import Received
+from restow.controller.events import Received, ServiceChanged
 from restow.controller.state import State, View
 from restow.controller.transitions import PHASES, Cause, Phase, Stage
 from restow.model import ConsumerId
@@ -34,6 +34,10 @@ class Coverage:
     nonsense: set[str] = field(default_factory=set)
     failing_topics: set[str] = field(default_factory=set)
     """Whether a topic was flagged as failing, and cleared."""
+    asks: dict[str, int] = field(default_factory=dict)
+    """What people asked for."""
+    answers: set[tuple[str, bool]] = field(default_factory=set)
+    """The kinds of their records that were taken, and that were refused."""
 
     def controller(
         self, before: State, event: ControllerEvent, after: State, effects: tuple[ControllerEffect, ...]
@@ -45,6 +49,8 @@ class Coverage:
                 self.transitions.add((effect.source, effect.target, effect.cause))
             elif isinstance(effect, Noted) and effect.subject.startswith("failing "):
                 self.failing_topics.add(effect.kind)
+        if isinstance(event, ServiceChanged) and after.desired.answers:
+            self.answers.add((type(event.update).__name__, after.desired.answers[-1].taken))
         if before.consumers is after.consumers:
             return
         if isinstance(event, Received) and not effects:  # then no other consumer can have changed
@@ -79,14 +85,19 @@ class Coverage:
     def fault(self, name: str) -> None:
         self.faults[name] = self.faults.get(name, 0) + 1
 
+    def ask(self, name: str) -> None:
+        self.asks[name] = self.asks.get(name, 0) + 1
+
     def add(self, other: "Coverage") -> None:
         for name in (
             *("controller_events", "controller_effects", "consumer_events", "consumer_effects"),
-            *("transitions", "phases", "refusals", "nonsense", "failing_topics"),
+            *("transitions", "phases", "refusals", "nonsense", "failing_topics", "answers"),
         ):
             getattr(self, name).update(getattr(other, name))
         for name, count in other.faults.items():
             self.faults[name] = self.faults.get(name, 0) + count
+        for name, count in other.asks.items():
+            self.asks[name] = self.asks.get(name, 0) + count
 
 
 def _moves(before: Phase, after: Phase) -> Iterable[tuple[Phase, Phase]]:

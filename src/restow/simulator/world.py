@@ -14,6 +14,7 @@ from restow.model import ConsumerId, TopicPartition
 from restow.picture.observer import Observer
 from restow.picture.picture import Picture
 from restow.picture.publication import WHOLE_EVERY_S
+from restow.protocol.desired import ConsumerRestart, DesiredState
 from restow.protocol.messages import ConsumerSettings, Message, PlatformIdentity, ServiceUpdate, TopicService
 from restow.simulator.agenda import Agenda
 from restow.simulator.checkers import Runaway, Watch
@@ -24,6 +25,7 @@ from restow.simulator.data import Data
 from restow.simulator.faults import Faults
 from restow.simulator.measures import SAMPLE_S, Measures
 from restow.simulator.monitor import BEGINNING, MonitorProcess, time_text
+from restow.simulator.people import People
 from restow.simulator.platform import FIRST_PLATFORM, SimulatedPlatform
 from restow.simulator.scenario import Scenario
 from restow.simulator.sinks import Sinks
@@ -113,6 +115,7 @@ class World:
             self.agenda.at(self.picture_at_s, self._draw)
         self.start_controller()
         Faults(self, scenario.random("faults")).plan()
+        People(self, scenario.random("people")).plan()
         end_s, quiet_s = scenario.duration_s, scenario.quiet_s
         if end_s < CALM_S:
             self.agenda.run_until(end_s)
@@ -124,6 +127,7 @@ class World:
         self.agenda.run_until(end_s)
         self.watch.progress.end(self)
         self.watch.one_rolls.end(self)
+        self.watch.restarted_once.end(self)
 
     @property
     def utc_s(self) -> float:
@@ -229,6 +233,12 @@ class World:
         if update.topic is not None:
             self.services[update.topic] = update.service
             self.measures.forget(update.topic)
+
+    def ask(self, record: DesiredState) -> None:
+        """A person writes to the service topic."""
+        self.kafka.append(Topic.SERVICE, 0, self.wire.seal(record))
+        if isinstance(record, ConsumerRestart):
+            self.watch.restarted_once.asked(record, self.agenda.now_s)
 
     def change_code(self, code: str) -> None:
         """Another version of the transforms' modules is on disk; `restow reload` has not been said."""

@@ -148,7 +148,7 @@ def bad_settings_are_tried_with_one_consumer_after_the_other(patch: pytest.Monke
 
 def broken_code_is_rolled_out_all_the_same(patch: pytest.MonkeyPatch) -> None:
     patch.setattr(broken_code, "gives_up", lambda *_: False)
-    patch.setattr(roll, "_regressions", lambda _: ())
+    patch.setattr(roll, "regressions", lambda _: ())
 
 
 def changed_code_counts_only_at_the_start(patch: pytest.MonkeyPatch) -> None:

@@ -13,6 +13,7 @@ from restow.protocol.messages import Refusal
 from restow.simulator.coverage import Coverage
 from restow.simulator.faults import Fault
 from restow.simulator.monitor import NONSENSE
+from restow.simulator.people import Ask
 from restow.simulator.scenario import Level, scenario
 from restow.simulator.world import run
 
@@ -44,3 +45,7 @@ def assert_everything_occurred(occurred: Coverage) -> None:
     assert occurred.refusals == set(get_args(Refusal))
     assert occurred.nonsense == set(NONSENSE)
     assert occurred.failing_topics == {"flag", "cleared"}
+    assert set(occurred.asks) == {ask.name for ask in Ask}
+    assert occurred.answers >= {
+        (name, taken) for name in ("PartitionPin", "ConsumerRestart") for taken in (True, False)
+    }
