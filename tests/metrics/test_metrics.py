@@ -1,7 +1,6 @@
 """What each role tells Prometheus: the values, their names, and how many series there are at most."""
 
 import re
-import shutil
 import subprocess
 from itertools import chain
 
@@ -12,6 +11,7 @@ from prometheus_client.parser import text_string_to_metric_families
 from tests.support.controller_driver import A0, A1
 from tests.support.paths import ROOT
 from tests.support.picture_driver import PictureDriver, pair
+from tests.support.prometheus import programs
 
 from restow.consumer.events import CycleEnded, RefusedPartitions
 from restow.controller.machine import step
@@ -110,6 +110,7 @@ def test_the_controller_tells_the_group_s_picture() -> None:
     assert found["restow_topic_unread_partitions{topic=a}"] == 0
     assert found["restow_partition_speed_bytes_per_second{topic=a,partition=3}"] == 40
     assert found["restow_flags"] == 0
+    assert found["restow_paused"] == 0
 
 
 def test_lag_has_the_names_that_dashboards_know_and_no_guess() -> None:
@@ -189,6 +190,18 @@ def test_the_monitor_tells_what_it_measured() -> None:
     assert found["restow_monitor_sample_seconds_count"] == 2
 
 
+def test_the_margin_of_a_topic_is_that_of_its_worst_partition() -> None:
+    statuses = {
+        TopicPartition("a", number): PartitionStatus(None, None, 1.0, retention_margin_s=margin_s)
+        for number, margin_s in enumerate((90.0, 30.0, None))
+    }
+    picture = Picture(pair().picture().overview, SortedMapping(), SortedMapping(statuses))
+    board = Board("controller", "shop")
+    board.publish(GroupNow(picture, 1, None, None).samples)
+    assert values(board)["restow_topic_retention_margin_seconds{topic=a}"] == 30
+    assert values(board)["restow_topic_unread_partitions{topic=a}"] == 3
+
+
 def test_a_flag_of_a_topic_names_it_in_a_label() -> None:
     assert flag_labels("refused orders-eu") == ("refused", "orders-eu")
     assert flag_labels("stale speeds") == ("stale speeds", "")
@@ -203,13 +216,11 @@ def test_both_formats_can_be_read_again(role: Role) -> None:
     assert openmetrics(registry).decode().endswith("# EOF\n")  # type: ignore[no-untyped-call]
 
 
+@pytest.mark.slow  # needs promtool, which `make test` provides
 @pytest.mark.parametrize("role", ROLES)
 def test_promtool_finds_nothing_to_say(role: Role) -> None:
-    promtool = shutil.which("promtool")
-    if promtool is None:
-        pytest.skip("there is no promtool; install Debian's prometheus")
     text = generate_latest(registry_of(BOARDS[role], Health()))
-    done = subprocess.run([promtool, "check", "metrics"], input=text, capture_output=True, check=False)
+    done = subprocess.run([programs().promtool, "check", "metrics"], input=text, capture_output=True, check=False)
     assert (done.returncode, done.stdout + done.stderr) == (0, b"")
 
 
@@ -228,7 +239,9 @@ def large_group(consumers: int, topics: int, partitions: int) -> Picture:
     lag = Lag(5, 1.0)
     status = ConsumerStatus(Phase.READY, "", 0, 1.0, 1.0, lag, 1.0, 1.0)
     found = {
-        TopicPartition(names[number % topics], number // topics): PartitionStatus(ConsumerId(1), None, 1.0, lag)
+        TopicPartition(names[number % topics], number // topics): PartitionStatus(
+            ConsumerId(1), None, 1.0, lag, retention_margin_s=9.0
+        )
         for number in range(partitions)
     }
     flags = SortedMapping({f"refused {name}": RaisedFlag("…", "") for name in names})

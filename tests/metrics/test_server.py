@@ -128,7 +128,7 @@ def test_a_target_file_names_the_process_and_goes_with_it(tmp_path: Path) -> Non
     file = TargetFile(tmp_path / "lake-metrics", Board("consumer", "lake", 3))
     file.write(LOOPBACK, 4711)
     [path] = (tmp_path / "lake-metrics").iterdir()
-    assert path.name == f"consumer-3-{os.getpid()}.json"
+    assert path.name == f"lake-consumer-3-{os.getpid()}.json"
     assert path.read_text() == (
         '[{"targets": ["127.0.0.1:4711"], "labels": {"instance": "lake-consumer-3", "role": "consumer"}}]\n'
     )
@@ -143,7 +143,7 @@ def test_files_of_dead_processes_are_removed_and_those_of_living_ones_stay(tmp_p
     (tmp_path / "controller-1.json").write_text("[]")
     (tmp_path / "notes.txt").write_text("not ours")
     remove_dead(tmp_path)
-    assert sorted(path.name for path in tmp_path.iterdir()) == [f"monitor-{os.getpid()}.json", "notes.txt"]
+    assert sorted(path.name for path in tmp_path.iterdir()) == [f"lake-monitor-{os.getpid()}.json", "notes.txt"]
     living.remove()
 
 

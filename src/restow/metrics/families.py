@@ -84,6 +84,8 @@ FLAG: Final = Family(
     ("flag", "topic"),
 )
 FLAGS: Final = Family("restow_flags", "gauge", "How many flags are raised.")
+PAUSED: Final = Family("restow_paused", "gauge", "1 while a person has paused the group.")
+RECOMMENDING: Final = Family("restow_recommend_only", "gauge", "1 while decisions are recommended and not carried out.")
 SPEEDS_AGE: Final = Family(
     "restow_speeds_age_seconds",
     "gauge",
@@ -145,6 +147,12 @@ REFUSED: Final = Family(
     "Partitions of the topic that a consumer refused and that wait for the next attempt.",
     ("topic",),
 )
+MARGIN: Final = Family(
+    "restow_topic_retention_margin_seconds",
+    "gauge",
+    "How long Kafka keeps the oldest unread record of the topic at least. Missing if there is none, or it is kept.",
+    ("topic",),
+)
 PARTITION_SPEED: Final = Family(
     "restow_partition_speed_bytes_per_second",
     "gauge",
@@ -164,9 +172,9 @@ LAG_SECONDS: Final = Family(
     ("topic", "partition"),
 )
 CONTROLLER: Final = (
-    *(IN_CHARGE, STAGE, ROUND, SPEEDS_AGE, PICTURE_AGE, DECISIONS, MOVES, PAUSE, FLAGS, FLAG),
+    *(IN_CHARGE, STAGE, ROUND, SPEEDS_AGE, PICTURE_AGE, DECISIONS, MOVES, PAUSE, FLAGS, FLAG, PAUSED, RECOMMENDING),
     *(CONSUMERS, WANTED, CAPACITY, LOAD, THROUGHPUT, HELD, CONSUMER_LAG, CONSUMER_LAG_S, RESTARTS, SILENT),
-    *(TOPIC_SPEED, TOPIC_PARTITIONS, UNREAD, REFUSED, PARTITION_SPEED, LAG, LAG_SECONDS),
+    *(TOPIC_SPEED, TOPIC_PARTITIONS, UNREAD, REFUSED, MARGIN, PARTITION_SPEED, LAG, LAG_SECONDS),
 )
 
 # A consumer.

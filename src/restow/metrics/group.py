@@ -18,8 +18,11 @@ from restow.metrics.families import (
     LAG,
     LAG_SECONDS,
     LOAD,
+    MARGIN,
     PARTITION_SPEED,
+    PAUSED,
     PICTURE_AGE,
+    RECOMMENDING,
     REFUSED,
     RESTARTS,
     SILENT,
@@ -80,6 +83,8 @@ def wanted(state: State) -> int:
 def _of_overview(overview: Overview) -> Iterator[Sample]:
     for stage in Stage:
         yield Sample(STAGE, (stage.value,), float(stage is overview.stage))
+    yield Sample(PAUSED, (), float(overview.paused is not None))
+    yield Sample(RECOMMENDING, (), float(overview.recommend_only is not None))
     yield Sample(FLAGS, (), float(len(overview.flags)))
     for name in overview.flags:
         yield Sample(FLAG, flag_labels(name), 1.0)
@@ -127,6 +132,9 @@ def _of_topics(picture: Picture) -> Iterator[Sample]:
         yield Sample(TOPIC_PARTITIONS, (topic,), float(len(found)))
         yield Sample(UNREAD, (topic,), float(sum(status.consumer is None for status in found)))
         yield Sample(REFUSED, (topic,), float(sum(status.refused_for_s is not None for status in found)))
+        margins_s = [status.retention_margin_s for status in found if status.retention_margin_s is not None]
+        if margins_s:
+            yield Sample(MARGIN, (topic,), min(margins_s))
 
 
 def _of_partition(partition: TopicPartition, status: PartitionStatus, has_speed: bool) -> Iterator[Sample]:

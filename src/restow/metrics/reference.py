@@ -21,22 +21,27 @@ which goes when the process ends. Prometheus finds them with
     scrape_configs:
       - job_name: restow
         file_sd_configs:
-          - files: [/var/lib/restow/*/restow-data/*-metrics/*.json]
+          - files: [/var/lib/restow/lake/restow-data/lake-metrics/*.json]
 
+Groups may share a directory, `[metrics] targets_directory`: Prometheus allows `*` only in the last part of the path.
 The target labels are `instance` (GROUP-consumer-3, so that a restart continues the same series) and `role`.
 
 **Pods** serve on their own address, port 9464 (`[metrics] pod_port`), named `metrics`. They have the annotations
 `prometheus.io/scrape`, `prometheus.io/port` and `prometheus.io/path`, and the Service GROUP-metrics selects them. With
 the Prometheus operator, `restow manifests --pod-monitor` prints a PodMonitor too.
 
+[deploy/grafana/restow.json](../deploy/grafana/restow.json) is a dashboard for Grafana: import it, and choose
+data source, namespace and group. [deploy/prometheus/rules.yml](../deploy/prometheus/rules.yml) has alerts, each with
+what to do; name it in `rule_files`.
+
 Every series has the label `group`; those of a consumer's process also `consumer`. A value that is not known is missing,
 never 0. Values are those of the process's loop, at most a second old; those of the group's picture at most ten. Ages
 are counted when they are read, so that they grow while a loop hangs. The `process_…` metrics (memory, CPU time, open
 files) are those of the Python process, without Spark's JVM.
 
-The number of series is bounded. A controller has at most {fixed}, and {consumer} more for each consumer, {topic} for
-each topic, {partition} for each partition ({speed} with `[metrics] per_partition_speeds`) and one for each raised flag.
-A consumer's own process has at most {process}, a monitor {monitor}. Each has the `process_…` metrics beside them.
+The number of series is bounded. A controller has at most {fixed}, and {consumer} more for each consumer, {topic}
+for each topic, {partition} for each partition ({speed} with `[metrics] per_partition_speeds`) and one for each raised
+flag. A consumer's own process has at most {process}, a monitor {monitor}. Each has the `process_…` metrics beside them.
 """
 
 SECTIONS: Final = (

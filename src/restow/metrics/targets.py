@@ -1,6 +1,6 @@
 """The `file_sd` files by which Prometheus finds local processes, whose ports are free ones.
 
-    restow-data/GROUP-metrics/consumer-3-4711.json      one process, locked as long as it lives
+    restow-data/GROUP-metrics/GROUP-consumer-3-4711.json      one process, locked as long as it lives
 
 A process removes its file when it ends. Files of killed processes have a free lock: each process that starts, and
 `restow down`, removes them.
@@ -33,11 +33,11 @@ def targets_directory(settings: Settings) -> Path:
 class TargetFile:
     def __init__(self, directory: Path, board: Board) -> None:
         number = "" if board.consumer is None else f"-{board.consumer}"
-        self._name = f"{board.role}{number}"
-        self._path = directory / f"{self._name}-{os.getpid()}.json"
+        name = f"{board.group}-{board.role}{number}"
+        unique = f"{name}-{os.getpid()}"
+        self._path = directory / f"{unique}.json"
         # A consumer has one process at a time, by the lock on its volume; of the others a standby may run beside it.
-        unique = self._name if board.consumer is not None else f"{self._name}-{os.getpid()}"
-        self._labels = {"instance": f"{board.group}-{unique}", "role": board.role}
+        self._labels = {"instance": unique if board.consumer is None else name, "role": board.role}
         self._descriptor: int | None = None
 
     def write(self, host: str, port: int) -> None:
