@@ -230,6 +230,14 @@ def bring_down(reader: Reader, command: Command) -> None:
     assert reader.serving.pop("up").wait(60) == 0
 
 
+def begin(reader: Reader, command: Command) -> None:
+    """What it writes is as right as what is in the repository."""
+    reader.run(command)
+    settings = read_settings((reader.directory / "mine" / "restow.toml").read_text(), "restow.toml", {})
+    assert list(settings.consume) == ["clicks", "orders"]
+    assert "`amount` double" in (reader.directory / "mine" / "transforms.py").read_text()
+
+
 def run(reader: Reader, command: Command) -> None:
     reader.run(command)
 
@@ -255,6 +263,7 @@ STEPS: Final[dict[str, Callable[[Reader, Command], None]]] = {
     "restow status": run,
     "restow replay --only decision": run,
     "restow down": bring_down,
+    f"restow init --bootstrap 127.0.0.1:{PORT} --dir mine --topics orders,clicks": begin,
     "restow plan examples/plan.json": run_at_home,
 }
 

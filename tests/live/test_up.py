@@ -1,4 +1,5 @@
-"""`restow up` with a light group on a real broker: it works, survives the loss of a role, and ends as it says."""
+"""`restow up` with a light group that `restow init` wrote, on a real broker: it works, survives the loss of a role, and
+ends as it says."""
 
 import json
 import os
@@ -15,8 +16,10 @@ from pathlib import Path
 import pytest
 from tests.conftest import Eventually
 
+from restow.cli.main import main
 from restow.kafka.admin import Admin
 from restow.kafka.clients import make_producer
+from restow.kafka.embedded.ports import choose_ports
 from restow.kafka.topics import wait_until_shown
 from restow.platform.processes.ending import end_group
 from restow.platform.processes.linux import Process, is_alive
@@ -24,27 +27,19 @@ from restow.platform.processes.roles import Role, running_roles
 from restow.platform.processes.supervisors import Supervisors
 from restow.settings import Kafka
 
-SETTINGS = """
-[kafka]
-bootstrap = "{bootstrap}"
-[group]
-name = "{name}"
-[consumer]
-pipeline = "light"
-cycle_s = 0.2
+ROLES = {"up", "monitor", "controller", "page"}
+MORE = """
 [topics]
 most_consumers = 2
-[consume.{topic}]
-table = "table.db"
-[log]
-format = "{form}"
 """
 
 
 class Upped:
     """A group that `restow up` runs, in a directory of its own, which is never the working directory."""
 
-    def __init__(self, kafka: Kafka, admin: Admin, directory: Path, eventually: Eventually, form: str = "text") -> None:
+    def __init__(
+        self, kafka: Kafka, admin: Admin, directory: Path, eventually: Eventually, port: int, form: str = "text"
+    ) -> None:
         self.name, self.topic = f"up-{uuid.uuid4().hex[:8]}", f"orders-{uuid.uuid4().hex[:8]}"
         self.directory, self.elsewhere = directory / self.name, directory / "elsewhere"
         self.directory.mkdir()
@@ -55,7 +50,21 @@ class Upped:
         self._started: list[subprocess.Popen[bytes]] = []
         admin.create_topic(self.topic, 2)
         wait_until_shown(admin, {self.topic: 2})
-        text = SETTINGS.format(bootstrap=kafka.bootstrap, name=self.name, topic=self.topic, form=form)
+        wrote = main(
+            [
+                *("init", "--light", "--bootstrap", kafka.bootstrap, "--group", self.name, "--topics", self.topic),
+                *("--dir", str(self.directory), "--for", "0.1s"),
+            ]
+        )
+        assert wrote == 0
+        self._change(r"# port = \d+", f"port = {port}")
+        self._change(r'# format = "text"', f'format = "{form}"')
+        self._change(r'(pipeline = "light")', r"\1\ncycle_s = 0.2")
+        self.config.write_text(self.config.read_text() + MORE)
+
+    def _change(self, before: str, after: str) -> None:
+        text, changes = re.subn(before, after, self.config.read_text())
+        assert changes == 1
         self.config.write_text(text)
 
     def command(self, command: str, *options: str) -> list[str]:
@@ -105,22 +114,30 @@ class Upped:
 
     def _stored(self) -> list[int]:
         try:
-            with sqlite3.connect(f"file:{self.directory / 'table.db'}?mode=ro", uri=True, timeout=10) as database:
+            with sqlite3.connect(
+                f"file:{self.directory / f'tables/{self.topic}.db'}?mode=ro", uri=True, timeout=10
+            ) as database:
                 return sorted(int(value) for (value,) in database.execute("SELECT value FROM records"))
         except sqlite3.OperationalError:  # it doesn't exist yet
             return []
 
 
 @pytest.fixture
-def upped(kafka: Kafka, admin: Admin, tmp_path: Path, eventually: Eventually) -> Iterator[Upped]:
-    group = Upped(kafka, admin, tmp_path, eventually)
+def port() -> int:
+    return choose_ports(1)[0]
+
+
+@pytest.fixture
+def upped(kafka: Kafka, admin: Admin, tmp_path: Path, eventually: Eventually, port: int) -> Iterator[Upped]:
+    group = Upped(kafka, admin, tmp_path, eventually, port)
     yield group
     group.end()
 
 
 @pytest.fixture
-def neighbour(kafka: Kafka, admin: Admin, tmp_path: Path, eventually: Eventually) -> Iterator[Upped]:
-    group = Upped(kafka, admin, tmp_path, eventually, form="json")
+def neighbour(kafka: Kafka, admin: Admin, tmp_path: Path, eventually: Eventually, port: int) -> Iterator[Upped]:
+    """Of the same port."""
+    group = Upped(kafka, admin, tmp_path, eventually, port, form="json")
     yield group
     group.end()
 
@@ -129,7 +146,7 @@ def test_a_group_is_up_until_ctrl_c_and_its_consumers_until_down(upped: Upped, e
     up = upped.start()
     upped.flows()
     before = upped.roles()
-    assert before.keys() == {"up", "monitor", "controller", "page"}
+    assert before.keys() == ROLES
     assert before["up"].process.pid == up.pid
 
     second = upped.run("up")
@@ -168,7 +185,7 @@ def test_detached_it_logs_to_a_file_and_down_ends_roles_before_consumers(upped: 
     assert detached.returncode == 0, detached.stderr
     status, down = (f"restow {command} --config {upped.config}" for command in ("status", "down"))
     roles, log = upped.roles(), upped.processes / f"{upped.name}-up" / "up.log"
-    assert roles.keys() == {"up", "monitor", "controller", "page"}
+    assert roles.keys() == ROLES
     assert detached.stdout.splitlines() == [
         f"group {upped.name} is up: process {roles['up'].process.pid} runs its monitor, controller and page",
         f"its log is {log}",
@@ -178,7 +195,7 @@ def test_detached_it_logs_to_a_file_and_down_ends_roles_before_consumers(upped: 
     upped.flows()
     assert upped.run("up", "--detach").returncode == 1
     words = re.findall(r"^\S+Z INFO +(\S+)", log.read_text(), re.MULTILINE)
-    assert {"up", "monitor", "controller", "page"} <= set(words)
+    assert set(words) >= ROLES
     assert upped.run("down").stdout.splitlines() == [
         f"ended restow up (process {roles['up'].process.pid})",
         f"ended {roles['controller']}",
@@ -190,10 +207,10 @@ def test_detached_it_logs_to_a_file_and_down_ends_roles_before_consumers(upped: 
 
 
 def test_the_roles_of_a_killed_up_end_and_the_next_one_takes_over(
-    upped: Upped, neighbour: Upped, eventually: Eventually
+    upped: Upped, neighbour: Upped, port: int, eventually: Eventually
 ) -> None:
     up = upped.start()
-    eventually(lambda: upped.roles().keys() == {"up", "monitor", "controller", "page"})
+    eventually(lambda: upped.roles().keys() == ROLES)
     before = upped.roles()
     children = json.loads((upped.processes / "run" / upped.name / "up.json").read_text())["processes"]
     up.kill()
@@ -207,7 +224,8 @@ def test_the_roles_of_a_killed_up_end_and_the_next_one_takes_over(
     other.terminate()
     assert other.wait(60) == 0
     lines = [json.loads(line) for line in neighbour.said().splitlines()]
-    assert {line["role"] for line in lines} == {"up", "monitor", "controller", "page"}
+    assert {line["role"] for line in lines} == ROLES
+    assert any(f"port {port} of 127.0.0.1 is in use" in line["message"] for line in lines)
     assert upped.roles().keys() == before.keys()
     up.terminate()
     assert up.wait(60) == 0

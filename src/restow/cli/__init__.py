@@ -2,9 +2,10 @@
 
 main.py        reads the command line and turns errors into one line and an exit code
 demo.py        `restow demo`: a whole group on this machine, audited
+init.py        `restow init`: a restow.toml and transforms to begin with
 check.py       `restow check`: settings, brokers, topics, transforms and tables
 consume.py     `restow consume --once`: the pipeline over what is on the topics now
-up.py          `restow up`: monitor and controller together
+up.py          `restow up`: monitor, controller and page together
 monitor.py     `restow monitor`: write speeds of partitions
 controller.py  `restow controller`: the group's size and assignment
 consumer.py    `restow consumer`: one member of the group

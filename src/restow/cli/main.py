@@ -20,6 +20,7 @@ from restow.cli import (
     demo,
     down,
     explain,
+    init,
     manifests,
     monitor,
     move,
@@ -52,7 +53,7 @@ EPILOG = """\
 `restow COMMAND --help` explains each command. `restow demo` shows all of it in four minutes.
 """
 COMMANDS: Final[Mapping[str, tuple[ModuleType, ...]]] = {
-    "begin": (demo, check, consume),
+    "begin": (demo, init, check, consume),
     "run a group": (up, down, monitor, controller, consumer, reload, manifests),
     "look at a group": (status, top, explain, plan, page, replay, record),
     "change a running group": (pause, recommend, topics, consumers, restart, move),

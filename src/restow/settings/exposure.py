@@ -30,8 +30,8 @@ def check_no_secret(text: str, file: str) -> None:
     tables = tomllib.loads(text)
     for table in PROPERTIES:
         for name, value in _flat(tables.get(table, {})):
-            if is_secret(name) and not NAMES_A_THING.search(name) and value and not VARIABLE.search(value):
-                raise _written_out(f"{file}: [{table}] {name}", _as_variable(name))
+            if is_written_out(name, value):
+                raise _written_out(f"{file}: [{table}] {name}", as_variable(name))
     pod = tables.get("kubernetes", {}).get("pod", {})
     for name, value in _environment(pod):
         if is_secret(name) and value:
@@ -54,7 +54,13 @@ def _written_out(place: str, variable: str) -> InvalidInput:
     )
 
 
-def _as_variable(name: str) -> str:
+def is_written_out(name: str, value: str) -> bool:
+    """Whether this property of Kafka or Spark is a secret that is no reference to a variable."""
+    return bool(is_secret(name) and not NAMES_A_THING.search(name) and value and not VARIABLE.search(value))
+
+
+def as_variable(name: str) -> str:
+    """The environment variable to take a property from: SASL_PASSWORD for sasl.password."""
     return re.sub(r"\W", "_", name).upper()
 
 

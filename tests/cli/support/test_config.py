@@ -31,10 +31,7 @@ def test_a_missing_file_is_refused_with_what_to_write(tmp_path: Path, monkeypatc
     monkeypatch.chdir(tmp_path)
     with pytest.raises(InvalidInput) as caught:
         given()
-    assert str(caught.value) == (
-        'there is no restow.toml; write one (at least [kafka] with bootstrap = "host:9092", [group] with name = '
-        '"orders"), or name one with --config'
-    )
+    assert str(caught.value) == ("there is no restow.toml; write one with `restow init`, or name one with --config")
 
 
 def test_a_file_that_is_no_text_is_refused(tmp_path: Path) -> None:

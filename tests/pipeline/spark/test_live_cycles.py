@@ -1,9 +1,11 @@
 """Cycles of the Spark pipeline with a real broker and a real Spark, in this process: how they end, and what is
 logged."""
 
+import json
 import time
 from collections.abc import Callable
 from dataclasses import dataclass, field
+from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
 
@@ -13,12 +15,16 @@ from tests.support.spark.live import CYCLE, Lake, of, reading
 
 from restow.consumer.checkpoint import TableWrite
 from restow.consumer.events import RefusedPartitions
+from restow.kafka.survey import sampled
 from restow.model import SortedMapping, TopicPartition
 from restow.pipeline.delta.errors import DeltaTableError
 from restow.pipeline.delta.sink import DeltaSink
 from restow.pipeline.pipeline import SHARE_OF_GRACE
 from restow.protocol.messages import RECOVER, StartFrom, TopicService
 from restow.settings import Consumer
+from restow.starter.facts import TopicFacts
+from restow.starter.names import function_names
+from restow.starter.transforms_text import transforms_text
 
 FILE = TRANSFORMS / "transforms_on_spark.py"
 
@@ -264,3 +270,31 @@ def test_a_cycle_that_should_end_and_takes_too_long_is_cancelled_and_stores_noth
         f"cancelled a cycle for the table {lake.table()} before its commit: a command or the shutdown waits"
     ]
     assert lake.staged() == [], "nothing is left of it"
+
+
+def test_the_transform_that_init_writes_has_a_column_for_each_field_of_sampled_json(
+    lake: Lake, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    topic, text, missing = lake.topic("j-son", 1), lake.topic("text", 1), lake.topic("none", 1)
+    first = {"id": "a", "at": "2026-03-01T12:00:00Z", "n": 1, "x": 0.5, "ok": True, "odd `key`": {"in": [1]}, "ID": 2}
+    values = [*[json.dumps(first)] * 5, '{"id": "b", "n": null, "more": [{"deep": 1}]}', "no JSON"]
+    lake.produce(topic, values)
+    lake.produce(text, ["plain"])
+    facts = [sampled(lake.kafka, lake.prefix, TopicFacts(name, 1)) for name in (topic, text, missing)]
+    assert [each.shape.kind for each in facts] == ["json", "text", "empty"]
+    functions = function_names(each.name for each in facts)
+    (tmp_path / "made_by_init.py").write_text(transforms_text("lake", facts, functions, light=False))
+    monkeypatch.syspath_prepend(str(tmp_path))
+    services = {
+        each.name: TopicService(lake.table(each.name), f"made_by_init:{functions[each.name]}") for each in facts
+    }
+    starts: dict[TopicPartition, StartFrom] = {TopicPartition(each.name, 0): 0 for each in facts}
+    reading(lake.pipeline(), services, starts).until(len(values), 0, 1)
+    noon = datetime(2026, 3, 1, 12, tzinfo=UTC).timestamp()
+    rows = lake.rows('id, epoch("at"), n, x, ok, odd__key_, more, _offset', topic)
+    assert rows[4:] == [
+        ("a", noon, 1, 0.5, True, {"in": [1]}, None, 4),
+        ("b", None, None, None, None, None, [{"deep": 1}], 5),
+        (None, None, None, None, None, None, None, 6),
+    ]
+    assert lake.rows("key, value", text) == [(None, "plain")]

@@ -1,6 +1,6 @@
 """Topics, tables and pipelines with a real broker and a real Spark, in the process of the tests."""
 
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
@@ -70,6 +70,12 @@ class Lake:
         for partition, count in counts.items():
             for number in range(count):
                 self._producer.produce(topic, str(number), partition=partition, key="k", headers={"h": b"1"})
+        assert self._producer.flush(30) == 0
+
+    def produce(self, topic: str, values: Iterable[str]) -> None:
+        """To partition 0, in this order and without keys."""
+        for value in values:
+            self._producer.produce(topic, value, partition=0)
         assert self._producer.flush(30) == 0
 
     def pipeline(self, consumer: int = 1, settings: Consumer = CYCLE, plans: Plans | None = None) -> SparkPipeline:

@@ -10,9 +10,11 @@ picture_file.py      a picture in a file
 group_screen.py      a picture of the group on a terminal
 keys.py              single keys from the terminal
 scroll.py            which rows of a long list are on the screen
+questions.py         asks the person at the terminal, with defaults elsewhere
+topic_survey.py      shows a cluster's topics and asks which to consume
 packer.py            loads the packer, or compiles it with a line that says so
 stopping.py          SIGINT and SIGTERM
-local_group.py       a group's monitor and controller on this machine, for `restow up`
+local_group.py       a group's roles on this machine, for `restow up`
 recorded.py          records a controller or a monitor, so that `restow down` finds it
 serving.py           serves metrics and probes
 transforms_path.py   makes the transforms beside restow.toml importable

@@ -50,8 +50,7 @@ def text_of(file: Path) -> str:
     try:
         return file.read_text(encoding="utf-8")
     except FileNotFoundError:
-        example = '[kafka] with bootstrap = "host:9092", [group] with name = "orders"'
-        raise InvalidInput(f"there is no {file}; write one (at least {example}), or name one with --config") from None
+        raise InvalidInput(f"there is no {file}; write one with `restow init`, or name one with --config") from None
     except OSError as error:
         raise InvalidInput(f"{file} can't be read: {error.strerror}; name a settings file") from None
     except UnicodeDecodeError:
