@@ -8,11 +8,14 @@ from pathlib import Path
 import pytest
 
 from restow.cli.main import main
+from restow.clock import utc_now
 from restow.kafka.admin import Admin
+from restow.kafka.channels.publisher import Publisher
 from restow.kafka.clients import make_producer
 from restow.kafka.topics import wait_until_shown
 from restow.model import SortedMapping, TopicPartition
-from restow.protocol.measurement import Measurement, PartitionSpeed, encode
+from restow.protocol.measurement import Measurement, PartitionSpeed, encode, headers_of
+from restow.protocol.measurement_parts import records_of
 from restow.settings import Kafka
 
 
@@ -52,6 +55,25 @@ def test_the_newest_history_becomes_a_trace_that_simulate_reads(
 
     assert main(["simulate", "--workload", file, "--json"]) == 0
     assert main(["study", "packing", "--trace", file, "--capacity", "2400000", "--json"]) == 0
+
+
+def test_a_measurement_in_parts_is_read_as_one_and_an_incomplete_one_is_not(
+    kafka: Kafka, admin: Admin, prefix: str, tmp_path: Path
+) -> None:
+    topic, file = f"{prefix}-monitor", tmp_path / "speeds.json"
+    admin.create_topic(topic, 1)
+    wait_until_shown(admin, {topic: 1})
+    large = {TopicPartition("orders", number): PartitionSpeed(0.0, 5.0, 1.0, 7, None, False) for number in range(9000)}
+    measurement, headers = Measurement(utc_now(), 30.0, SortedMapping(large)), headers_of("monitor-1", prefix)
+    publisher = Publisher(kafka, topic, 60.0)
+    lost, *others = records_of(measurement, "monitor-1/1", headers)
+    assert len(others) > 1
+    publisher.publish_all(others)
+    assert main(["record", "--config", settings(kafka, prefix, tmp_path), str(file)]) == 1
+    publisher.publish_all([lost, *others])
+    assert main(["record", "--config", settings(kafka, prefix, tmp_path), str(file)]) == 0
+    [step] = json.loads(file.read_text())
+    assert step == {"orders": {str(number): 5.0 for number in range(9000)}}
 
 
 def test_without_a_topic_or_measurements_it_says_so_and_writes_nothing(

@@ -26,7 +26,6 @@ def test_the_topics_are_created_only_if_they_are_missing(kafka: Kafka, admin: Ad
     assert ensure_topics(admin, topics) == names
     assert partitions_of(admin, prefix) == dict(sorted(zip(names, (1, 5, 5, 1, 1), strict=True)))
     assert setting_of(kafka, topics.monitor, "retention.ms") == "-1"
-    assert setting_of(kafka, topics.monitor, "max.message.bytes") == str(10 << 20)
     assert setting_of(kafka, topics.service, "cleanup.policy") == "compact"
     assert setting_of(kafka, topics.status, "cleanup.policy") == "compact"
     assert setting_of(kafka, topics.status, "min.compaction.lag.ms") == "86400000"

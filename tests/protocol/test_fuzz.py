@@ -13,9 +13,10 @@ from typing import Any
 
 import pytest
 
-from restow.protocol import measurement
+from restow.protocol import measurement, measurement_parts
 from restow.protocol.channels import CHANNELS, MONITOR, Channel, decode_measurement, decode_on
 from restow.protocol.measurement import Measurement
+from restow.protocol.measurement_parts import MeasurementPart
 from restow.protocol.messages import Message
 from restow.protocol.records import LONGEST_REASON, SkippedRecords, Undecodable, decode, encode
 from restow.protocol.versions import MESSAGES
@@ -26,7 +27,7 @@ PREFIX = "shop"
 
 HERE = Path(__file__).parent
 GOLDEN = [file.read_bytes().rstrip() for file in sorted((HERE / "golden" / "v1").iterdir())]
-MEASUREMENTS = [(HERE / "golden" / "measurement-v1.json").read_bytes().rstrip()]
+MEASUREMENTS = [(HERE / "golden" / f"measurement-v{version}.json").read_bytes().rstrip() for version in (1, 2)]
 PLACES = [(channel, 3 if lane.partition == "i" else 0) for channel in CHANNELS for lane in channel.lanes]
 BELONGING = {
     (channel.name, partition): MEASUREMENTS
@@ -165,7 +166,7 @@ def inputs(dice: random.Random) -> Iterator[Input]:
         yield Input(channel, partition, headers_of(dice), key, value)
 
 
-def read(given: Input, offset: int) -> Message | Measurement | Undecodable:
+def read(given: Input, offset: int) -> Message | Measurement | MeasurementPart | Undecodable:
     if given.channel is MONITOR:
         topic = MONITOR.topic(PREFIX)
         return decode_measurement(topic, given.partition, offset, given.headers, given.value, group=PREFIX)
@@ -173,7 +174,9 @@ def read(given: Input, offset: int) -> Message | Measurement | Undecodable:
     return decode_on(given.channel, topic, *place, given.headers, given.value, given.key, group=PREFIX)
 
 
-def read_again(message: Message | Measurement) -> Message | Measurement | Undecodable:
+def read_again(message: Message | Measurement | MeasurementPart) -> object:
+    if isinstance(message, MeasurementPart):
+        return decode_measurement("t", 0, 0, None, measurement_parts.encode(message), group=PREFIX)
     if isinstance(message, Measurement):
         return decode_measurement("t", 0, 0, None, measurement.encode(message), group=PREFIX)
     return decode("t", 0, 0, *encode(message, "x", PREFIX))
@@ -192,12 +195,13 @@ def test_any_bytes_on_any_topic_are_a_valid_message_or_are_reported_once_and_ski
             assert [passed.is_new(result), passed.is_new(result)] == [True, False]
             refused[topic] += 1
         else:
-            assert type(result) in given.channel.expected(given.partition), given
+            kind = Measurement if isinstance(result, MeasurementPart) else type(result)
+            assert kind in given.channel.expected(given.partition), given
             assert read_again(result) == result, given
             seen[type(result)] += 1
     assert seen.total() + refused.total() == INPUTS
     assert dict(passed.counts) == refused
     # Not all is noise: each message was read in many guises, and each topic has refused many.
-    assert set(seen) == {*MESSAGES, Measurement}
+    assert set(seen) == {*MESSAGES, Measurement, MeasurementPart}
     assert min(seen.values()) > 150, seen
     assert min(refused[channel.topic(PREFIX)] for channel in CHANNELS if channel.lanes) > 5_000, refused

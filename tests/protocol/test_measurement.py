@@ -9,7 +9,8 @@ from restow.errors import InvalidInput
 from restow.model import SortedMapping, Speeds, TopicPartition
 from restow.monitor.meter import Meter
 from restow.monitor.sample import PartitionSample, Sample
-from restow.protocol.measurement import Measurement, PartitionSpeed, decode, encode
+from restow.protocol.measurement import Measurement, PartitionSpeed, encode
+from restow.protocol.measurement_parts import decode
 
 GOLDEN = Path(__file__).parent / "golden" / "measurement-v1.json"
 P2, P10 = TopicPartition("orders-eu", 2), TopicPartition("orders-eu", 10)
@@ -71,7 +72,7 @@ def test_the_controller_packs_by_the_filtered_speeds() -> None:
 @pytest.mark.parametrize(
     ("change", "message"),
     [
-        ({"version": 2}, "a measurement of version 2 can't be read; known is 1"),
+        ({"version": 3}, "a measurement of version 3 can't be read; known are 1 and 2"),
         ({"time": 5}, "time is 5; it must be a time in UTC, like 2026-03-01T12:00:00.250Z"),
         ({"window_s": "30"}, "window_s is '30'; it must be a number, 0 or more"),
         ({"topics": [1]}, "topics is [1]; it must be an object"),

@@ -25,7 +25,8 @@ from restow.kafka.topics import wait_until_shown
 from restow.model import TopicPartition
 from restow.monitor.compaction import LEARNT_FROM
 from restow.monitor.sample import Sample
-from restow.protocol.measurement import Measurement, PartitionSpeed, decode
+from restow.protocol.measurement import Measurement, PartitionSpeed
+from restow.protocol.measurement_parts import decode
 from restow.roles.monitor import Monitor
 from restow.settings import Group, Kafka, Settings
 from restow.settings import Monitor as MonitorSettings
@@ -251,7 +252,9 @@ def newest_record(kafka: Kafka, topic: str) -> tuple[Measurement, dict[str, byte
         assert value is not None
         headers = message.headers()
         assert isinstance(headers, list)
-        return decode(value), {name: content for name, content in headers if isinstance(content, bytes)}
+        measured = decode(value)
+        assert isinstance(measured, Measurement)
+        return measured, {name: content for name, content in headers if isinstance(content, bytes)}
     finally:
         consumer.close()
 

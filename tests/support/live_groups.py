@@ -286,7 +286,8 @@ class Group(ABC):
                 partition: PartitionSpeed(speed, speed, 1.0, 0, 0, estimated=False)
                 for partition, speed in self._speeds.items()
             }
-            publisher.publish(encode(Measurement(now, 1.0, SortedMapping(speeds))), headers_of("test", self.name))
+            value = encode(Measurement(now, 1.0, SortedMapping(speeds)))
+            publisher.publish(value, headers_of("test", self.name))
 
 
 def origin_of(segment: Path) -> Origin | None:

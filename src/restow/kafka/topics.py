@@ -12,8 +12,6 @@ from restow.kafka.errors import NoAnswer
 from restow.settings import Topics
 
 ASK_EVERY_S = 0.05
-LARGEST_RECORD_BYTES = 10 << 20
-"""A measurement has the speeds of all partitions: 6.6 MB of JSON for 50,000 of them, before compression."""
 
 DAY_MS = 24 * 3600 * 1000
 STATUS_SETTINGS = {
@@ -39,7 +37,6 @@ def wanted_topics(topics: Topics, most_consumers: int) -> dict[str, Wanted]:
             {
                 "cleanup.policy": "delete",
                 "retention.ms": str(topics.monitor_retention_ms),
-                "max.message.bytes": str(LARGEST_RECORD_BYTES),
             },
         ),
         topics.controller: Wanted(by_consumer, {}),

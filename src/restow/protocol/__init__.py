@@ -1,20 +1,21 @@
 """Everything that restow's roles exchange over Kafka: the messages, their encoding, and the topics they travel on.
 
-messages.py         the messages: frozen dataclasses, validated on construction
-desired.py          what people want of the group: pause, recommend only, restarts, pins
-measurement.py      the monitor's record of write speeds
-checks.py           validation of message fields
-codec.py            dataclass <-> plain JSON, driven by the types of the fields
-forms.py            how each scalar type is written, read and described
-partition_forms.py  how sets and mappings of partitions are grouped by topic
-json_text.py        plain JSON <-> bytes, strictly
-versions.py         the known versions of each message, and which one to send
-records.py          message <-> Kafka record: headers, key and value; records that can't be decoded
-channels.py         the topics: who writes and reads which message on which partition
-topic_names.py      the names and patterns of topics in restow.toml, which never match restow's own topics
-examples.py         one example of each message, for the page and the golden files
-pages.py            docstrings and tables, for the generated pages of docs/
-reference.py        docs/protocol.md, generated from all of the above
+messages.py           the messages: frozen dataclasses, validated on construction
+desired.py            what people want of the group: pause, recommend only, restarts, pins
+measurement.py        the monitor's record of write speeds
+measurement_parts.py  that record split and put together, for groups that it is too large for
+checks.py             validation of message fields
+codec.py              dataclass <-> plain JSON, driven by the types of the fields
+forms.py              how each scalar type is written, read and described
+partition_forms.py    how sets and mappings of partitions are grouped by topic
+json_text.py          plain JSON <-> bytes, strictly
+versions.py           the known versions of each message, and which one to send
+records.py            message <-> Kafka record: headers, key and value; records that can't be decoded
+channels.py           the topics: who writes and reads which message on which partition
+topic_names.py        the names and patterns of topics in restow.toml, which never match restow's own topics
+examples.py           one example of each message, for the page and the golden files
+pages.py              docstrings and tables, for the generated pages of docs/
+reference.py          docs/protocol.md, generated from all of the above
 
 Imports nothing of restow but errors.py and model.py.
 """

@@ -7,11 +7,12 @@ from dataclasses import dataclass
 from typing import Final, Literal
 
 from restow.errors import InvalidInput
-from restow.protocol import measurement
+from restow.protocol import measurement_parts
 from restow.protocol.checks import TOPIC, is_time
 from restow.protocol.desired import ConsumerRestart, GroupPause, PartitionPin, RecommendOnly
 from restow.protocol.forms import shown
 from restow.protocol.measurement import Measurement
+from restow.protocol.measurement_parts import Assembly, MeasurementPart
 from restow.protocol.messages import (
     ConsumerReady,
     ConsumerReport,
@@ -69,7 +70,7 @@ class Channel:
 MONITOR: Final = Channel(
     "monitor",
     partitions="1",
-    content="the write speed of every partition of interest; only the newest record matters",
+    content="the write speed of every partition of interest; only the newest measurement matters",
     lanes=(Lane("0", "the monitor", "the controller", (Measurement,)),),
 )
 CONTROLLER: Final = Channel(
@@ -142,7 +143,7 @@ def decode_on(
 
 def decode_measurement(
     topic: str, partition: int, offset: int, headers: Headers, value: bytes | None, *, group: str
-) -> Measurement | Undecodable:
+) -> Measurement | MeasurementPart | Undecodable:
     """Decodes a record of the monitor topic. Never raises."""
     try:
         given = texts_of(headers)
@@ -150,13 +151,28 @@ def decode_measurement(
             return Foreign.found(topic, partition, offset, given, group)
         if value is None:
             raise InvalidInput("there is no value; it must be a measurement")
-        measured = measurement.decode(value)
-        _check(measured)
+        measured = measurement_parts.decode(value)
+        _check(measured.content if isinstance(measured, MeasurementPart) else measured)
     except InvalidInput as error:
         return Undecodable.because(topic, partition, offset, error)
     except (OverflowError, RecursionError):
         return Undecodable.because(topic, partition, offset, "a number is too long, or it is nested too deeply")
     return measured
+
+
+class MeasurementReader:
+    """Decodes the records of the monitor topic in their order, and puts parts together."""
+
+    def __init__(self, group: str) -> None:
+        self._group = group
+        self._assembly = Assembly()
+
+    def read(
+        self, topic: str, partition: int, offset: int, headers: Headers, value: bytes | None
+    ) -> Measurement | Undecodable | None:
+        """Returns None for a part that does not complete a measurement. Never raises."""
+        found = decode_measurement(topic, partition, offset, headers, value, group=self._group)
+        return self._assembly.take(found) if isinstance(found, MeasurementPart) else found
 
 
 def _check(measured: Measurement) -> None:

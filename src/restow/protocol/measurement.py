@@ -6,8 +6,8 @@
                            "1": {…, "size_bytes": null, "estimated": true, "stable_offset": 81200}}}}
 
 `estimated` is written only where it is true, `stable_offset` only where it is below `end_offset`. Readers ignore
-unknown keys; `decode` raises InvalidInput for anything else that is wrong. The monitor encodes it; channels.py decodes
-it for the controller.
+unknown keys; anything else that is wrong raises InvalidInput. measurement_parts.py decodes it, and splits a measurement
+that is too large for one record; channels.py reads it for the controller.
 """
 
 import json
@@ -69,6 +69,15 @@ def headers_of(sender: str, group: str) -> dict[str, str]:
 
 
 def encode(measurement: Measurement) -> bytes:
+    return as_bytes({"version": VERSION, **content_of(measurement)})
+
+
+def as_bytes(document: Mapping[str, object]) -> bytes:
+    return json.dumps(document, separators=(",", ":"), allow_nan=False).encode()
+
+
+def content_of(measurement: Measurement) -> dict[str, object]:
+    """The document of a record, without its version."""
     topics: dict[str, dict[str, dict[str, object]]] = {}
     for partition, speed in measurement.partitions.items():
         entry: dict[str, object] = {
@@ -83,18 +92,19 @@ def encode(measurement: Measurement) -> bytes:
         if speed.stable_offset is not None:
             entry["stable_offset"] = speed.stable_offset
         topics.setdefault(partition.topic, {})[str(partition.partition)] = entry
-    document = {"version": VERSION, "time": measurement.time, "window_s": measurement.window_s, "topics": topics}
-    return json.dumps(document, separators=(",", ":"), allow_nan=False).encode()
+    return {"time": measurement.time, "window_s": measurement.window_s, "topics": topics}
 
 
-def decode(record: bytes) -> Measurement:
+def parse(record: bytes) -> object:
+    """Raises InvalidInput if it is not JSON."""
     try:
-        document = json.loads(record)
+        return json.loads(record)
     except (ValueError, RecursionError):
         raise InvalidInput(f"a measurement must be JSON, and this is not: {record[:40]!r}") from None
-    if not isinstance(document, dict) or document.get("version") != VERSION:
-        version = document.get("version") if isinstance(document, dict) else None
-        raise InvalidInput(f"a measurement of version {version!r} can't be read; known is {VERSION}")
+
+
+def measurement_of(document: Mapping[str, Any]) -> Measurement:
+    """The content of a record of any version. Raises InvalidInput."""
     time, topics = document.get("time"), document.get("topics")
     if not isinstance(time, str):
         raise InvalidInput(f"time is {time!r}; it must be a time in UTC, like 2026-03-01T12:00:00.250Z")

@@ -9,7 +9,7 @@ from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import MISSING, fields
 from typing import Any, Final, get_type_hints
 
-from restow.protocol import measurement
+from restow.protocol import measurement, measurement_parts
 from restow.protocol.channels import CHANNELS, Lane
 from restow.protocol.codec import form_of, to_plain
 from restow.protocol.examples import CONSUMERS_UPDATE, EXAMPLES, MEASUREMENT
@@ -93,6 +93,14 @@ restow.toml applies again, the group is not paused, nothing is pinned.
 """
 
 
+IN_PARTS: Final = f"""\
+A measurement of more than {measurement_parts.LARGEST_PART_BYTES // 1000} kB comes in parts of at most that, as version
+{measurement_parts.VERSION}: each has some of the partitions, the name of its `measurement`, its `part` from 0 on and
+the number of `parts`, and the header `part`, as in `0/27`. A reader uses a measurement when it has all of its parts,
+and nothing of it before.
+"""
+
+
 def page(sources: Iterable[str], prefix: str = EXAMPLE_GROUP) -> str:
     """`sources` are the texts of the modules that define the messages; `prefix` is that of the topics shown."""
     docs = {name: doc for source in sources for name, doc in docs_of(source)}
@@ -145,6 +153,7 @@ def _measurement(docs: Mapping[str, Docs], lane: Lane) -> Iterator[str]:
         f"### {Measurement.__name__}\n\n{own.text}\n\n{way} The value has `version` but no `type`; the headers are "
         f"{headers}.\n"
     )
+    yield IN_PARTS
     whole = (
         ("`time`", "text", own.of_field["time"]),
         ("`window_s`", "a number", own.of_field["window_s"]),

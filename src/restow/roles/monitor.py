@@ -26,7 +26,8 @@ from restow.kafka.topics import ensure_topics
 from restow.metrics.board import Board
 from restow.metrics.measurements import MonitorCounts
 from restow.monitor.meter import Meter, MeterReading, MeterSettings
-from restow.protocol.measurement import Measurement, encode, headers_of
+from restow.protocol.measurement import Measurement, headers_of
+from restow.protocol.measurement_parts import records_of
 from restow.settings import Settings
 
 log = logging.getLogger(__name__)
@@ -51,7 +52,10 @@ class Monitor:
             )
         )
         self._publisher = Publisher(settings.kafka, settings.topics.monitor, ANSWER_WITHIN_S)
-        self._headers = headers_of(f"monitor-{uuid.uuid4().hex[:8]}", settings.group.name)
+        self._name = f"monitor-{uuid.uuid4().hex[:8]}"
+        self._headers = headers_of(self._name, settings.group.name)
+        self._published = 0
+        """Names each measurement, with the monitor's own name."""
         self._has_topics = False
         self._publish_due_s = 0.0
         self._failures = 0
@@ -138,8 +142,9 @@ class Monitor:
     def _publish(self, reading: MeterReading) -> Measurement:
         measurement = reading.to_measurement(utc_now())
         measurement = measurement.with_stable_offsets(self._admin.stable_offsets(measurement.partitions))
+        self._published += 1
         try:
-            self._publisher.publish(encode(measurement), self._headers)
+            self._publisher.publish_all(records_of(measurement, f"{self._name}/{self._published}", self._headers))
         except RestowError:
             self._has_topics = False  # the topic may have been deleted: create it again
             raise

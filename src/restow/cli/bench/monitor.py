@@ -17,7 +17,8 @@ from restow.errors import RestowError
 from restow.model import TopicPartition
 from restow.monitor.meter import Meter, MeterSettings
 from restow.monitor.sample import Sample, whole_numbers
-from restow.protocol.measurement import encode, headers_of
+from restow.protocol.measurement import headers_of
+from restow.protocol.measurement_parts import records_of
 
 if TYPE_CHECKING:
     from restow.kafka.admin import Admin, Cluster
@@ -94,11 +95,10 @@ def run(args: argparse.Namespace) -> int:
 def _measured(bootstrap: str, admin: "Admin", count: int) -> Row:
     from restow.kafka.channels.publisher import Publisher
     from restow.kafka.sampler import Interest, Sampler
-    from restow.kafka.topics import LARGEST_RECORD_BYTES
     from restow.settings import Kafka
 
     topic, published = f"bench-{count}-{uuid.uuid4().hex[:8]}", f"bench-monitor-{uuid.uuid4().hex[:8]}"
-    _create(admin, published, 1, {"max.message.bytes": str(LARGEST_RECORD_BYTES)})
+    _create(admin, published, 1)
     is_real = count <= MOST_REAL
     if is_real:
         _create(admin, topic, count)
@@ -111,9 +111,9 @@ def _measured(bootstrap: str, admin: "Admin", count: int) -> Row:
             admin.delete_topic(topic)
 
 
-def _create(admin: "Admin", name: str, partitions: int, settings: Mapping[str, str] | None = None) -> None:
+def _create(admin: "Admin", name: str, partitions: int) -> None:
     """Waits long: a broker takes a while to create thousands of partitions."""
-    admin.create_topic(name, partitions, settings=settings)
+    admin.create_topic(name, partitions)
     deadline = time.monotonic() + SHOWN_WITHIN_S
     while time.monotonic() < deadline:
         leaders = admin.cluster().leaders.get(name, ())
@@ -130,14 +130,15 @@ def _row(sampler: "Sampler", publisher: "Publisher", count: int, sources: str) -
     reading, measuring = _median(lambda: meter.take(next(samples)))
     assert reading is not None
 
-    def publish() -> bytes:
-        record = encode(reading.to_measurement("2026-01-01T00:00:00.000Z"))
-        publisher.publish(record, headers_of("bench", "bench"))
-        return record
+    def publish() -> int:
+        measurement = reading.to_measurement("2026-01-01T00:00:00.000Z")
+        records = records_of(measurement, "bench/1", headers_of("bench", "bench"))
+        publisher.publish_all(records)
+        return sum(len(record.value) for record in records)
 
-    record, publishing = _median(publish)
+    size, publishing = _median(publish)
     cpu_s = sampled.cpu_s + measuring.cpu_s + publishing.cpu_s
-    return Row(count, sources, sampled, measuring, publishing, cpu_s, len(record), memory_mb)
+    return Row(count, sources, sampled, measuring, publishing, cpu_s, size, memory_mb)
 
 
 def _median(work: Callable[[], T]) -> tuple[T, Cost]:

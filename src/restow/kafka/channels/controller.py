@@ -26,7 +26,7 @@ from restow.errors import RestowError
 from restow.kafka.clients import make_consumer, make_producer
 from restow.kafka.errors import cause, explained
 from restow.model import ConsumerId
-from restow.protocol.channels import CONTROLLER, SERVICE, decode_measurement, decode_on
+from restow.protocol.channels import CONTROLLER, SERVICE, MeasurementReader, decode_on
 from restow.protocol.codec import TAG
 from restow.protocol.measurement import Measurement
 from restow.protocol.messages import (
@@ -105,9 +105,9 @@ class ControllerChannel:
                 "enable.partition.eof": True,
                 "isolation.level": "read_committed",
                 "auto.offset.reset": "earliest",
-                "fetch.message.max.bytes": 10 << 20,
             },
         )
+        self._measurements = MeasurementReader(self._group)
         self._at_end: set[str] = set()
         self._reports: dict[str, tuple[float, Message]] = {}
         """The last report that a standby has read of each process, by its sender, and when it was read."""
@@ -204,7 +204,9 @@ class ControllerChannel:
     def read(self, within_s: float) -> Iterator[Read]:
         """Yields the records that have arrived, in order within each partition; waits at most `within_s` for them."""
         for record in self._arrived(within_s):
-            yield Read(record.offset() or 0, self._decoded(record))
+            message = self._decoded(record)
+            if message is not None:
+                yield Read(record.offset() or 0, message)
 
     def _begin_to_read(self) -> None:
         """Nothing is known of the ends of the partitions that are assigned next."""
@@ -288,13 +290,14 @@ class ControllerChannel:
         self._until_done(ask, f"read the end of {topic}", harmless=True)
         return found[-1]
 
-    def _decoded(self, record: Message) -> ProtocolMessage | Measurement | Undecodable:
+    def _decoded(self, record: Message) -> ProtocolMessage | Measurement | Undecodable | None:
+        """Returns None for a part of a measurement that does not complete it."""
         topic, partition, offset = record.topic() or "", record.partition() or 0, record.offset() or 0
         headers: Any = record.headers()
         value, key = record.value(), record.key()
         content = None if value is None else bytes(value)
         if topic == self._topics.monitor:
-            return decode_measurement(topic, partition, offset, headers, content, group=self._group)
+            return self._measurements.read(topic, partition, offset, headers, content)
         channel = SERVICE if topic == self._topics.service else CONTROLLER
         key_bytes = None if key is None else bytes(key)
         return decode_on(channel, topic, partition, offset, headers, content, key_bytes, group=self._group)

@@ -13,9 +13,10 @@ from confluent_kafka import TopicPartition as Place
 
 from restow.kafka.clients import make_consumer
 from restow.kafka.errors import NoAnswer, cause, ends_reading, explained
-from restow.protocol.channels import decode_measurement
+from restow.protocol.channels import MeasurementReader
 from restow.protocol.measurement import Measurement
-from restow.protocol.records import SkippedRecords
+from restow.protocol.measurement_parts import PART
+from restow.protocol.records import Headers, SkippedRecords, header_in
 from restow.settings import Settings
 
 log = logging.getLogger(__name__)
@@ -30,8 +31,9 @@ def read_history(
     settings: Settings, since_ms: int, client: str | None = None, is_due: Callable[[float], bool] = lambda _: True
 ) -> Generator[Measurement]:
     """Yields the measurements published from this time on, up to the topic's present end. `client` names the reader
-    after the group; without it, it has the group's own name. `is_due` gets the time at which a record was published, in
-    seconds since 1970; records that are not due are passed over without decoding them. Raises RestowError."""
+    after the group; without it, it has the group's own name. `is_due` gets the time at which a measurement was
+    published, in seconds since 1970; those that are not due are passed over without decoding them. Raises
+    RestowError."""
     topic, bootstrap = settings.topics.monitor, settings.kafka.bootstrap
     own = {
         "group.id": settings.group.name
@@ -40,7 +42,6 @@ def read_history(
         "enable.auto.commit": False,
         "auto.offset.reset": "earliest",
         "allow.auto.create.topics": False,
-        "fetch.message.max.bytes": 10 << 20,
     }
     with closing(make_consumer(settings.kafka, own)) as reader:
         try:
@@ -67,7 +68,7 @@ def measurement_of(settings: Settings, measured_at: str) -> Measurement | None:
 def _read(
     client: Consumer, settings: Settings, since_ms: int, is_due: Callable[[float], bool]
 ) -> Iterator[Measurement]:
-    topic, group = settings.topics.monitor, settings.group.name
+    topic = settings.topics.monitor
     _, end = client.get_watermark_offsets(Place(topic, 0), timeout=ANSWER_WITHIN_S)
     [found] = client.offsets_for_times([Place(topic, 0, since_ms)], timeout=ANSWER_WITHIN_S)
     if found.error is not None:
@@ -75,6 +76,7 @@ def _read(
     if found.offset in (OFFSET_END, end):
         return
     client.assign([found])
+    reader, is_taken = MeasurementReader(settings.group.name), False
     skipped, at, heard_s = SkippedRecords(), int(found.offset), time.monotonic()
     while at < end:
         records = client.consume(AT_ONCE, timeout=1.0)
@@ -85,13 +87,19 @@ def _read(
             if error is not None or offset is None or at >= end:
                 continue
             at, heard_s = offset + 1, time.monotonic()
-            if not is_due(record.timestamp()[1] / 1000):
-                continue
             headers: Any = record.headers()  # a list; the client's type also allows what can only be sent
-            measured = decode_measurement(topic, 0, offset, headers, record.value(), group=group)
+            if _is_first(headers):
+                is_taken = is_due(record.timestamp()[1] / 1000)
+            measured = reader.read(topic, 0, offset, headers, record.value()) if is_taken else None
             if isinstance(measured, Measurement):
                 yield measured
-            elif skipped.is_new(measured):
+            elif measured is not None and skipped.is_new(measured):
                 log.warning("%s", measured)
         if time.monotonic() - heard_s > ANSWER_WITHIN_S:
             raise NoAnswer(f"can't read the measurements on {topic}: {settings.kafka.bootstrap} doesn't answer")
+
+
+def _is_first(headers: Headers) -> bool:
+    """Whether a measurement begins here, and is not a later part of one."""
+    part = header_in(headers, PART)
+    return part is None or part.startswith("0/")

@@ -23,7 +23,6 @@ from confluent_kafka import TopicPartition as Place
 from restow.errors import InvalidInput
 from restow.kafka.clients import make_consumer
 from restow.kafka.errors import UNREACHABLE, NoAnswer, cause, explained
-from restow.kafka.topics import LARGEST_RECORD_BYTES
 from restow.protocol.channels import CONTROLLER
 from restow.protocol.records import GROUP, SENDER, Headers, texts_of
 from restow.settings import Settings
@@ -36,7 +35,7 @@ LOOK_BACK_S: Final = 300.0
 MOST_RECORDS: Final = 2_000
 """Read back of the controller topic. 100 consumers write as many in 100 s."""
 MOST_MEASUREMENTS: Final = 3
-"""Read back of the monitor topic. There is one a second, and it may have megabytes."""
+"""Read back of the monitor topic. There are one or more a second, and each may have 500 kB."""
 WATCH_S: Final = 20.0
 """Four reports of a consumer with the default `report_every_s`."""
 ANSWER_WITHIN_S: Final = 10.0
@@ -91,7 +90,6 @@ class Neighbourhood:
             "enable.auto.commit": False,
             "enable.partition.eof": True,
             "auto.offset.reset": "latest",
-            "fetch.message.max.bytes": LARGEST_RECORD_BYTES,
             "allow.auto.create.topics": False,
         }
         with closing(make_consumer(self._settings.kafka, own)) as reader:
