@@ -8,6 +8,7 @@ import re
 import sqlite3
 import sys
 import threading
+import time
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import closing
 from pathlib import Path
@@ -28,13 +29,18 @@ from restow.controller.journal import Journal
 from restow.health import Health
 from restow.kafka.acls import Acl, acls, literal_start
 from restow.kafka.admin import Admin
+from restow.kafka.channels.services import write_service
+from restow.kafka.channels.status import StatusReader
+from restow.kafka.channels.status_history import read_status
 from restow.kafka.clients import make_admin_client, make_consumer, make_producer
 from restow.kafka.embedded import node
 from restow.kafka.embedded.broker import EmbeddedKafka
 from restow.kafka.topics import ensure_topics, wait_until_shown
 from restow.model import ConsumerId
+from restow.picture.parts import Assembler
 from restow.platform.processes.ending import end_group
 from restow.platform.processes.platform import LocalProcesses
+from restow.protocol.desired import RecommendOnly
 from restow.protocol.messages import ConsumerSettings
 from restow.roles.controller import ControllerProcess
 from restow.roles.monitor import Monitor
@@ -44,7 +50,7 @@ Eventually = Callable[..., None]
 Asked = tuple[str, str, str, str]
 """A role, an operation, a kind of thing, its name."""
 
-ROLES = ("monitor", "controller", "consumer", "operator")
+ROLES = ("monitor", "controller", "consumer", "page", "operator")
 LOGIN = "org.apache.kafka.common.security.plain.PlainLoginModule required " + " ".join(
     f'user_{name}="of-{name}"' for name in (*ROLES, "root")
 )
@@ -204,12 +210,22 @@ def test_the_listed_rights_are_sufficient_and_all_are_used(
         assert main(["plan", *operator]) == 0
         assert main(["pause", "--for", "1h", *operator]) == 0
         assert main(["resume", *operator]) == 0
+        look_and_act(settings_of("page", guarded, tmp_path), eventually)
         eventually(lambda: decided(guarded, "Allowed") >= needed, within_s=60)
     finally:
         group.end()
     assert decided(guarded, "Denied") == set()
     described = {(role, "DESCRIBE", kind, name) for role, _, kind, name in needed}  # as who reads or writes may
     assert decided(guarded, "Allowed") <= needed | described
+
+
+def look_and_act(settings: Settings, eventually: Eventually) -> None:
+    """As the page does: follows the picture, reads the last day, and asks for something."""
+    with StatusReader(settings, Assembler) as reader:
+        eventually(lambda: reader.newest() is not None, within_s=60)
+        assert reader.as_of(round(time.time() * 1000)) is not None
+    assert sum(map(len, read_status(settings, since_ms=0))) > 0
+    write_service(settings, RecommendOnly(False), "page")
 
 
 @pytest.mark.parametrize(

@@ -25,6 +25,7 @@ from restow.metrics.families import FAMILIES, ROLES, Family, Role
 from restow.metrics.follow import ControllerCounts
 from restow.metrics.group import GroupNow, flag_labels, standby, wanted
 from restow.metrics.measurements import MonitorCounts
+from restow.metrics.page import PageNow
 from restow.metrics.series import GroupSize, most_series
 from restow.model import ConsumerId, SortedMapping, TopicPartition
 from restow.picture.picture import ConsumerStatus, Lag, PartitionStatus, Picture, RaisedFlag
@@ -75,10 +76,17 @@ def monitor_board() -> Board:
     return board
 
 
+def page_board() -> Board:
+    board = Board("page", "shop")
+    board.publish(PageNow(streams=2, drawn_s=0.0).samples)
+    return board
+
+
 BOARDS: dict[Role, Board] = {
     "controller": controller_board(pair(), {A0: Lag(7, 2.5), A1: Lag(3, None)}),
     "consumer": consumer_board(),
     "monitor": monitor_board(),
+    "page": page_board(),
 }
 
 

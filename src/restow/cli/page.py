@@ -2,16 +2,21 @@
 
 import argparse
 import logging
+import os
 import sys
 from contextlib import ExitStack
 from dataclasses import replace
+from pathlib import Path
 
 from restow.cli.support.config import add_config, settings_of
 from restow.cli.support.options import Subparsers
 from restow.cli.support.output import print_line
 from restow.cli.support.recorded import recorded
+from restow.cli.support.serving import serving
 from restow.cli.support.stopping import Stop
+from restow.health import Health
 from restow.logs import configure
+from restow.metrics.board import Board
 
 log = logging.getLogger(__name__)
 
@@ -31,7 +36,8 @@ Who may look, and who may change:
   With --host and another address than loopback, the token is needed to look, too. The page speaks HTTP: put a proxy
   with TLS before it where the network is not yours.
 
-Rights in Kafka: Read on <prefix>-status; for pause, resume and recommend, Write on <prefix>-service.
+Rights in Kafka: Read on <prefix>-status, and Describe on the group; for pause, resume and recommend, Write on
+<prefix>-service.
 
 examples:
   restow page
@@ -45,6 +51,9 @@ def add(commands: "Subparsers[argparse.ArgumentParser]") -> None:
     parser.add_argument("--port", type=_port, help="instead of [page] port; 0 takes any free one")
     parser.add_argument("--free-port", action="store_true", help="if the port is in use, take any free one")
     parser.add_argument("--host", help="the address to listen on, instead of [page] host")
+    parser.add_argument(
+        "--token-file", type=Path, metavar="FILE", help="the token, if this file exists, instead of [page] token_file"
+    )
     parser.add_argument("--open", action="store_true", help="open the page in this machine's browser")
     add_config(parser)
     parser.set_defaults(run=run)
@@ -60,8 +69,9 @@ def run(args: argparse.Namespace) -> int:
     from restow.page.server import address_of, bound, serve
     from restow.page.token import token_for
 
-    token, file = token_for(settings)
-    stop = Stop()
+    token, file = token_for(settings, args.token_file)
+    stop, health = Stop(), Health(os.environ.get("RESTOW_SIGNS"))
+    board = Board("page", settings.group.name)
     with ExitStack() as ending:
         listening = ending.enter_context(bound(settings.page.host, settings.page.port, or_free=args.free_port))
         should_stop = recorded("page", settings, stop.wait, ending)
@@ -74,7 +84,8 @@ def run(args: argparse.Namespace) -> int:
             import webbrowser
 
             webbrowser.open(address)  # without the token: other users could see it in the list of processes
-        serve(Page(settings, token, settings.page.host), listening, should_stop)
+        ending.enter_context(serving(settings, board, health))
+        serve(Page(settings, token, settings.page.host), listening, should_stop, health, board)
     return 0
 
 

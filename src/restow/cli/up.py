@@ -23,7 +23,8 @@ log = logging.getLogger(__name__)
 
 DESCRIPTION = """\
 Runs a group on this machine: its monitor, its controller, which starts consumers as the load needs them, and its page,
-whose address the log has. Shows what they log as one stream. Brokers that don't answer are waited for.
+whose address the log has, unless [page] enabled = false. Shows what they log as one stream. Brokers that don't answer
+are waited for.
 
 Ctrl-C or SIGTERM ends the page, the controller, then the monitor. Consumers outlive them: they go on reading what they
 have, until `restow down` ends them or the next `restow up` continues with them.
@@ -56,7 +57,6 @@ def add(commands: "Subparsers[argparse.ArgumentParser]") -> None:
         "up", help="run a group's monitor, controller and page", description=DESCRIPTION, epilog=EPILOG
     )
     add_config(parser)
-    parser.add_argument("--no-page", action="store_true", help="without the page")
     parser.add_argument("--detach", action="store_true", help="run in the background, with the log in a file")
     parser.add_argument("--detached", action="store_true", help=argparse.SUPPRESS)  # how --detach starts itself
     parser.set_defaults(run=run)
@@ -69,7 +69,7 @@ def run(args: argparse.Namespace) -> int:
     # It reads /proc, which only Linux has.
     from restow.cli.support.local_group import LocalGroup
 
-    group = LocalGroup(settings, args.config, with_page=not args.no_page)
+    group = LocalGroup(settings, args.config)
     return _detach(group) if args.detach else _run(group, is_detached=args.detached)
 
 

@@ -11,7 +11,7 @@ from typing import Final, Literal
 
 from restow.settings import Settings
 
-Role = Literal["monitor", "controller", "consumer", "operator"]
+Role = Literal["monitor", "controller", "consumer", "page", "operator"]
 """`operator` is a person at the command line, who looks at the group or changes it."""
 Kind = Literal["Topic", "Group", "TransactionalId", "Cluster"]
 
@@ -31,7 +31,13 @@ class Acl:
 
 
 def acls(settings: Settings) -> tuple[Acl, ...]:
-    return (*_of_monitor(settings), *_of_controller(settings), *_of_consumers(settings), *_of_operators(settings))
+    return (
+        *_of_monitor(settings),
+        *_of_controller(settings),
+        *_of_consumers(settings),
+        *_of_page(settings),
+        *_of_operators(settings),
+    )
 
 
 def _of_monitor(settings: Settings) -> tuple[Acl, ...]:
@@ -76,6 +82,15 @@ def _of_consumers(settings: Settings) -> tuple[Acl, ...]:
         Acl("consumer", "Topic", topics.monitor, ("Describe",)),
         Acl("consumer", "Topic", topics.service, ("Describe",)),
         Acl("consumer", "Topic", topics.status, ("Describe",)),
+    )
+
+
+def _of_page(settings: Settings) -> tuple[Acl, ...]:
+    """To look; and to pause, resume and recommend."""
+    return (
+        Acl("page", "Topic", settings.topics.status, ("Read",)),
+        Acl("page", "Topic", settings.topics.service, ("Write",)),
+        Acl("page", "Group", settings.group.name, ("Describe",)),
     )
 
 

@@ -6,6 +6,7 @@ group.py        the group's picture -> samples of the controller
 follow.py       the controller's steps -> its counters
 cycles.py       a consumer's cycles -> its counters
 measurements.py the monitor's samples -> its counters
+page.py         what the page's server knows -> its samples
 series.py       how many series a process has at most
 reference.py    docs/metrics.md
 board.py        where a loop puts its frozen values and the HTTP thread finds them

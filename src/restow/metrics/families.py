@@ -8,8 +8,8 @@ from dataclasses import dataclass
 from typing import Final, Literal
 
 Kind = Literal["gauge", "counter", "histogram"]
-Role = Literal["monitor", "controller", "consumer"]
-ROLES: Final[tuple[Role, ...]] = ("controller", "consumer", "monitor")
+Role = Literal["monitor", "controller", "consumer", "page"]
+ROLES: Final[tuple[Role, ...]] = ("controller", "consumer", "monitor", "page")
 
 
 @dataclass(frozen=True, slots=True)
@@ -232,8 +232,19 @@ MEASUREMENT_AGE: Final = Family(
 )
 MONITOR: Final = (SAMPLE, SAMPLE_FAILURES, PUBLISHED, MEASURED, MEASURED_SPEED, MEASUREMENT_AGE)
 
+# The page.
+
+PAGE_STREAMS: Final = Family("restow_page_streams", "gauge", "Browsers that follow the page.")
+PAGE_PICTURE_AGE: Final = Family(
+    "restow_page_picture_age_seconds",
+    "gauge",
+    "The age of the picture that the page shows. Above 30 s it shows an outage. Missing before the first.",
+)
+PAGE: Final = (PAGE_STREAMS, PAGE_PICTURE_AGE)
+
 FAMILIES: Final[dict[Role, tuple[Family, ...]]] = {
     "controller": (*EVERY_PROCESS, *CONTROLLER),
     "consumer": (*EVERY_PROCESS, *CONSUMER),
     "monitor": (*EVERY_PROCESS, *MONITOR),
+    "page": (*EVERY_PROCESS, *PAGE),
 }

@@ -3,7 +3,7 @@
 from collections.abc import Iterable
 from typing import Final
 
-from restow.metrics.families import CONSUMER, CONTROLLER, EVERY_PROCESS, MONITOR, Family
+from restow.metrics.families import CONSUMER, CONTROLLER, EVERY_PROCESS, MONITOR, PAGE, Family
 from restow.metrics.series import GroupSize, most_series
 from restow.protocol.pages import table
 
@@ -39,9 +39,10 @@ never 0. Values are those of the process's loop, at most a second old; those of 
 are counted when they are read, so that they grow while a loop hangs. The `process_…` metrics (memory, CPU time, open
 files) are those of the Python process, without Spark's JVM.
 
-The number of series is bounded. A controller has at most {fixed}, and {consumer} more for each consumer, {topic}
-for each topic, {partition} for each partition ({speed} with `[metrics] per_partition_speeds`) and one for each raised
-flag. A consumer's own process has at most {process}, a monitor {monitor}. Each has the `process_…` metrics beside them.
+The number of series is bounded. A controller has at most {fixed}, and {consumer} more for each consumer, {topic} for
+each topic, {partition} for each partition ({speed} with `[metrics] per_partition_speeds`) and one for each raised flag.
+A consumer's own process has at most {process}, a monitor {monitor}, a page {page}. Each has the `process_…` metrics
+beside them.
 """
 
 SECTIONS: Final = (
@@ -49,6 +50,7 @@ SECTIONS: Final = (
     ("Controller", CONTROLLER),
     ("Consumer", CONSUMER),
     ("Monitor", MONITOR),
+    ("Page", PAGE),
 )
 
 
@@ -69,6 +71,7 @@ def _numbers() -> dict[str, int]:
         "speed": most_series("controller", GroupSize(partitions=1, has_speeds=True)) - none,
         "process": most_series("consumer"),
         "monitor": most_series("monitor"),
+        "page": most_series("page"),
     }
 
 

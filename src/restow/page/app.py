@@ -1,6 +1,7 @@
 """The page's routes, wired to what answers them. The event loop owns everything here."""
 
 import asyncio
+import time
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
 
@@ -11,8 +12,9 @@ from starlette.routing import Route
 from starlette.types import ASGIApp
 
 from restow.errors import RestowError
+from restow.metrics.page import PageNow
 from restow.page.actions import Actions
-from restow.page.answers import Answers, on_error, refusal
+from restow.page.answers import STUCK_AFTER_S, Answers, on_error, refusal
 from restow.page.assets import INDEX, read_assets, served
 from restow.page.board import Board
 from restow.page.following import Following, Heard
@@ -35,6 +37,15 @@ class Page:
         self._actions = Actions(settings, self.board)
         self._assets = read_assets()
         self.app: ASGIApp = Guard(self._starlette(), token, host)
+
+    @property
+    def is_turning(self) -> bool:
+        """Whether the thread that reads Kafka still turns."""
+        return time.monotonic() - self.following.turned_s < STUCK_AFTER_S
+
+    def now(self) -> PageNow:
+        drawn_s = None if self.board.newest is None else time.monotonic() - self.board.age_s
+        return PageNow(self.streams.open, drawn_s)
 
     def _post(self, heard: Heard) -> None:
         """Called by the thread that reads Kafka."""

@@ -13,6 +13,8 @@ from typing import Final
 import uvicorn
 
 from restow.errors import InvalidInput, RestowError
+from restow.health import Health
+from restow.metrics.board import Board
 from restow.page.app import Page
 
 log = logging.getLogger(__name__)
@@ -65,7 +67,9 @@ def address_of(listening: socket.socket) -> str:
     return f"http://{f'[{host}]' if ':' in host else host}:{port}/"
 
 
-def serve(page: Page, listening: socket.socket, should_stop: Callable[[float], bool]) -> None:
+def serve(
+    page: Page, listening: socket.socket, should_stop: Callable[[float], bool], health: Health, board: Board
+) -> None:
     """Serves until `should_stop`. Raises RestowError if the server ends by itself."""
     config = uvicorn.Config(
         page.app,
@@ -86,6 +90,13 @@ def serve(page: Page, listening: socket.socket, should_stop: Callable[[float], b
     while not should_stop(LOOK_EVERY_S):
         if not thread.is_alive():
             raise RestowError("the page's server ended by itself; its log says why")
+        if page.is_turning:
+            health.alive()
+        if page.board.is_reached and not health.pulse.is_ready:
+            health.ready()
+        if board.is_due():
+            board.publish(page.now().samples)
+    health.ending()
     page.streams.is_ending = True
     server.should_exit = True
     thread.join()

@@ -2,6 +2,7 @@
 
 from datetime import UTC, datetime
 
+from restow.clock import utc_text
 from restow.errors import InvalidInput
 
 
@@ -16,4 +17,4 @@ def utc_s(time: str) -> float:
 
 def as_iso(utc_s: float) -> str:
     """2026-03-01T12:00:09.250Z"""
-    return datetime.fromtimestamp(utc_s, UTC).isoformat(timespec="milliseconds").replace("+00:00", "Z")
+    return utc_text(datetime.fromtimestamp(utc_s, UTC))

@@ -21,11 +21,15 @@ BYTES: Final = 32
 LEAST_LETTERS: Final = 16
 
 
-def token_for(settings: Settings) -> tuple[str, Path]:
-    """The group's token and its file. Raises InvalidInput."""
+def token_for(settings: Settings, given: Path | None = None) -> tuple[str, Path]:
+    """The group's token and its file; the `given` one if that exists. Raises InvalidInput."""
+    if given is not None and given.exists():
+        return token_of(given), given
     if settings.page.token_file is not None:
         file = Path(settings.located(settings.page.token_file))
         return token_of(file), file
+    if settings.group.platform == "kubernetes":  # a pod, or a machine that has nothing else of the group
+        return token_in(Path.home() / ".restow" / settings.group.name)
     return token_in(run_directory(settings.group.name, directory_of(settings)))
 
 

@@ -429,6 +429,9 @@ class EventLog:
 class Page:
     """`[page]`: the page that `restow page` serves for browsers."""
 
+    enabled: bool = True
+    """Whether `restow up` and `restow manifests` run the page too."""
+
     host: Annotated[str, Check("an address or a name of this machine", bool)] = "127.0.0.1"
     """The address to listen on. On loopback, everyone on this machine may look. On any other address, also 0.0.0.0 for
     all, looking needs the group's token, as every action does."""
@@ -437,8 +440,8 @@ class Page:
     """The port to listen on; 0 takes any free one. Groups on one machine need one each."""
 
     token_file: str | None = None
-    """The file with the token that actions need. Without it, `restow page` makes one in the group's directory, which
-    only its owner can read."""
+    """The file with the token that actions need. Without it, `restow page` makes one that only its owner can read: in
+    the group's directory, or with platform = "kubernetes" below ~/.restow."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -472,7 +475,7 @@ class Metrics:
 
     pod_port: Annotated[int, Check("a port, 1 to 60000", lambda port: 1 <= port <= 60000)] = 9464
     """The port on which pods serve, at their own address. Pods on their node's network (`hostNetwork`) can't have the
-    same: there the monitor has this one, the controller the next, and consumer N the Nth after that."""
+    same: there the monitor has this one, the controller and the page the next, and consumer N the Nth after those."""
 
     per_partition_speeds: bool = False
     """Whether the controller's metrics have the write speed of every partition, and not only of every topic: a series

@@ -88,7 +88,20 @@ def test_a_pod_monitor_is_printed_on_request_and_selects_what_the_service_select
 
 def test_without_metrics_there_is_no_service(write: Write) -> None:
     text = manifests_of(write(SMALL + "[metrics]\nenabled = false\n"))
-    assert "Service" not in {kind for kind, _ in objects(text)}
+    assert ("Service", "lake-metrics") not in objects(text)
+
+
+def test_the_page_is_printed_unless_it_is_switched_off(write: Write) -> None:
+    found = objects(manifests_of(write(SMALL)))
+    [container] = found["Deployment", "lake-page"]["spec"]["template"]["spec"]["containers"]
+    assert container["args"][3:] == ["--host", "0.0.0.0", "--port", "8642", "--token-file", "/etc/restow-page/token"]
+    [port] = found["Service", "lake-page"]["spec"]["ports"]
+    assert [port["targetPort"]] == [each["name"] for each in container["ports"] if each["containerPort"] == 8642]
+    assert found["Service", "lake-page"]["spec"]["selector"].items() <= (
+        found["Deployment", "lake-page"]["spec"]["template"]["metadata"]["labels"].items()
+    )
+    off = manifests_of(write(SMALL + "[page]\nenabled = false\n"))
+    assert "lake-page" not in off
 
 
 @pytest.mark.slow
@@ -224,13 +237,16 @@ def test_a_group_without_a_namespace_gets_one_of_its_own(write: Write) -> None:
         ("ConfigMap", "lake-config"),
         ("Deployment", "lake-controller"),
         ("Deployment", "lake-monitor"),
+        ("Deployment", "lake-page"),
         ("Namespace", "lake"),
         ("PersistentVolumeClaim", "lake-controller"),
         ("Role", "lake-controller"),
         ("RoleBinding", "lake-controller"),
         ("Service", "lake-metrics"),
+        ("Service", "lake-page"),
         ("ServiceAccount", "lake-controller"),
         ("ServiceAccount", "lake-monitor"),
+        ("ServiceAccount", "lake-page"),
     ]
 
 

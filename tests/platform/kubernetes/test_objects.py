@@ -218,8 +218,8 @@ def test_pods_say_where_they_are_scraped_and_share_no_port_on_their_node_s_netwo
     assert SCRAPED.items() <= pod()["metadata"]["annotations"].items()
     shared = "[metrics]\npod_port = 7000\n[kubernetes.pod.spec]\nhostNetwork = true\n"
     [port] = container(shared)["ports"]
-    assert port["containerPort"] == 7004, "consumer 3, after the monitor and the controller"
-    assert pod(shared)["metadata"]["annotations"]["prometheus.io/port"] == "7004"
+    assert port["containerPort"] == 7005, "consumer 3, after the monitor, the controller and the page"
+    assert pod(shared)["metadata"]["annotations"]["prometheus.io/port"] == "7005"
 
 
 def test_a_group_without_an_image_is_refused() -> None:

@@ -40,6 +40,8 @@ access_mode = "ReadWriteOnce"
 alive_within_s = {alive_within_s}
 [metrics]
 pod_port = {metrics_port}
+[page]
+enabled = false
 [kubernetes.pod.spec]
 hostNetwork = true
 volumes = [{{ name = "lake", hostPath = {{ path = "{lake}", type = "Directory" }} }}]

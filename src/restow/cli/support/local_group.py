@@ -54,8 +54,8 @@ class Detached(NamedTuple):
 
 
 class LocalGroup:
-    def __init__(self, settings: Settings, config: Path, *, with_page: bool) -> None:
-        self.roles = (*ROLES, PAGE) if with_page else ROLES
+    def __init__(self, settings: Settings, config: Path) -> None:
+        self.roles = (*ROLES, PAGE) if settings.page.enabled else ROLES
         self.settings, self._config = settings, config
         self.name, self.directory = settings.group.name, directory_of(settings)
         self.log_file = self.directory / f"{self.name}-up" / "up.log"
@@ -63,7 +63,7 @@ class LocalGroup:
         self._restow = (sys.executable, "-P", "-m", "restow")
         self._options = ("--config", str(config.absolute()))
         self.commands = {role: [*self._restow, role, *self._options] for role in self.roles}
-        if with_page:  # the group must not stay down because another group's page has the port
+        if settings.page.enabled:  # the group must not stay down because another group's page has the port
             self.commands[PAGE].append("--free-port")
 
     def named(self, command: str) -> str:
@@ -104,8 +104,7 @@ class LocalGroup:
             ) from None
         try:
             begins = os.fstat(output).st_size
-            page = () if PAGE in self.roles else ("--no-page",)
-            command = [*self._restow, "up", *self._options, *page, "--detached"]
+            command = [*self._restow, "up", *self._options, "--detached"]
             process = subprocess.Popen(
                 command, stdin=subprocess.DEVNULL, stdout=output, stderr=output, start_new_session=True
             )

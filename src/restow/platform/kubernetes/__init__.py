@@ -15,6 +15,7 @@ pod, and no pod of it. Watches only say when to list.
 
 names.py             names of objects, labels, annotations and paths
 fragments.py         merges [kubernetes.pod], the user's own pod settings (pure)
+page.py              the port, the token and the Service of the page (pure)
 probing.py           the port, the probes and the scrape annotations of a pod (pure)
 pods.py              the pod of a consumer (pure)
 objects.py           its Deployment and its volume claim (pure)

@@ -7,6 +7,7 @@ from restow import __version__
 from restow.errors import InvalidInput
 from restow.kafka.acls import Acl, acls
 from restow.platform.kubernetes.manifests import namespace_of
+from restow.platform.kubernetes.page import made_token, page_name, page_port
 from restow.platform.kubernetes.roles import consumer_container
 from restow.settings import Settings
 
@@ -15,6 +16,7 @@ ROLES: Final = {
     "controller": "the controller",
     "consumer": "each consumer",
     "operator": "people",
+    "page": "the page",
 }
 
 
@@ -30,12 +32,27 @@ def header(settings: Settings, file: str, variables: Sequence[str], in_image: Se
             f"  kubectl --namespace {namespace} rollout status deployment/{group}-controller",
             "",
             *_prerequisites(settings, file, variables, in_image),
+            *(_page(settings) if settings.page.enabled else []),
             "If Kafka has an authorizer, these ACLs are enough (Read and Write include Describe). Create and Alter are",
             "for restow's own topics; leave them out if the topics exist already, with enough partitions.",
             "",
             *_acl_table(acls(settings)),
         ]
     )
+
+
+def _page(settings: Settings) -> list[str]:
+    """How to open the page, and where its token is."""
+    kubectl, page, port = f"kubectl --namespace {namespace_of(settings)}", page_name(settings), page_port(settings)
+    return [
+        f"With the first of these, the page is at http://localhost:{port}/. The second prints the token that it asks",
+        "for. The page makes a new one at each start, unless the third has given it one.",
+        "",
+        f"  {kubectl} port-forward service/{page} {port}",
+        f"  {kubectl} exec deployment/{page} -- cat {made_token(settings)}",
+        f"  {kubectl} create secret generic {page} --from-literal=token=$(openssl rand -hex 32)",
+        "",
+    ]
 
 
 def check_provided(settings: Settings, file: str, variables: Iterable[str]) -> None:

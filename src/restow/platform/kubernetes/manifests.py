@@ -20,6 +20,7 @@ from lightkube.resources.rbac_authorization_v1 import Role, RoleBinding
 from restow.model import ConsumerId
 from restow.platform.kubernetes import names, roles
 from restow.platform.kubernetes.objects import claim_spec
+from restow.platform.kubernetes.page import page_name, page_service
 from restow.platform.kubernetes.pods import pod_template
 from restow.platform.kubernetes.rbac import rules
 from restow.platform.kubernetes.yaml_text import dumped
@@ -70,6 +71,7 @@ def documents(settings: Settings, files: Mapping[str, str], has_pod_monitor: boo
             "The controller: scales the group, and creates and deletes its consumers.",
             _deployment(settings, "controller", files),
         ),
+        *_page(settings, files),
         *_metrics(settings, has_pod_monitor),
     )
 
@@ -92,6 +94,9 @@ def _accounts(settings: Settings) -> Iterator[Document]:
         "The monitor's service account. It has no permissions.",
         _account(settings, roles.role_name(settings, "monitor")),
     )
+    if settings.page.enabled:
+        comment = "The page's service account. It has no permissions."
+        yield Document(comment, _account(settings, roles.role_name(settings, "page")))
     if settings.kubernetes.service_account:
         comment = "The consumers' service account. It has no permissions here; a cloud provider may attach its own."
         yield Document(comment, _account(settings, settings.kubernetes.service_account))
@@ -145,6 +150,13 @@ def _deployment(settings: Settings, role: roles.Role, files: Mapping[str, str]) 
             template=roles.role_template(settings, role, {names.CONFIG_DIGEST: _digest(files)}),
         ),
     )
+
+
+def _page(settings: Settings, files: Mapping[str, str]) -> Iterator[Document]:
+    if settings.page.enabled:
+        yield Document("The page: shows the group in a browser.", _deployment(settings, "page", files))
+        service = Service(metadata=_meta(settings, page_name(settings), "page"), spec=page_service(settings))
+        yield Document("Where browsers find the page, through a proxy or `kubectl port-forward`.", service)
 
 
 def _metrics(settings: Settings, has_pod_monitor: bool) -> Iterator[Document]:

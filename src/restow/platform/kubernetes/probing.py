@@ -31,7 +31,7 @@ STARTED_AFTER_S: Final = 60
 MOST_FAILURES: Final = 3
 """Failed probes in a row before a process is restarted, or no longer ready: a process that answers nothing for a minute
 is as dead as one whose loop stands still, while a frozen node may come back."""
-MONITOR, CONTROLLER, FIRST_CONSUMER = 0, 1, 2
+MONITOR, CONTROLLER, PAGE, FIRST_CONSUMER = 0, 1, 2, 3
 """The places of processes that share their node's network: each has a port of its own."""
 
 
@@ -46,7 +46,7 @@ class Serving(NamedTuple):
 
 
 def serving(settings: Settings, place: int) -> Serving:
-    """`place` is MONITOR, CONTROLLER, or FIRST_CONSUMER and those after it."""
+    """`place` is MONITOR, CONTROLLER, PAGE, or FIRST_CONSUMER and those after it."""
     if not settings.metrics.enabled:
         alive = ExecAction(["sh", "-c", is_recent("alive", settings.kubernetes.alive_within_s)])
         ready = ExecAction(["sh", "-c", f"test -e {names.SIGNS}/ready"])

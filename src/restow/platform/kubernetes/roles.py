@@ -1,4 +1,4 @@
-"""The pod templates of a group's controller and monitor. Pure; `manifests.py` puts them into Deployments.
+"""The pod templates of a group's controller, monitor and page. Pure; `manifests.py` puts them into Deployments.
 
 They are as restricted as a consumer's pod; only the controller gets a token. Of `[kubernetes.pod]` they take what is
 needed to pull the image and to reach Kafka; the rest applies to consumers alone.
@@ -23,16 +23,18 @@ from lightkube.models.meta_v1 import ObjectMeta
 
 from restow.platform.kubernetes import names
 from restow.platform.kubernetes.fragments import merged
+from restow.platform.kubernetes.page import page_arguments, page_mounts, page_ports, page_volumes
 from restow.platform.kubernetes.pods import (
     container_security,
     image_of,
     pod_security,
     scratch_volume,
 )
-from restow.platform.kubernetes.probing import CONTROLLER, MONITOR, Serving, serving
+from restow.platform.kubernetes.probing import CONTROLLER, MONITOR, PAGE, Serving, serving
 from restow.settings import Settings
 
-Role = Literal["controller", "monitor"]
+Role = Literal["controller", "monitor", "page"]
+PLACES: Final[Mapping[Role, int]] = {"controller": CONTROLLER, "monitor": MONITOR, "page": PAGE}
 
 POD_FIELDS: Final = (
     *("dnsConfig", "dnsPolicy", "hostAliases", "hostNetwork", "imagePullSecrets", "securityContext", "volumes"),
@@ -47,7 +49,7 @@ def role_name(settings: Settings, role: Role) -> str:
 
 
 def role_template(settings: Settings, role: Role, annotations: Mapping[str, str]) -> PodTemplateSpec:
-    served = serving(settings, CONTROLLER if role == "controller" else MONITOR)
+    served = serving(settings, PLACES[role])
     base = PodTemplateSpec(
         metadata=ObjectMeta(
             labels=names.common_labels(settings.group.name, role),
@@ -79,12 +81,12 @@ def consumer_container(settings: Settings) -> Mapping[str, Any]:
 
 
 def _container(settings: Settings, role: Role, served: Serving) -> Container:
-    log = ("--log", EVENT_LOG) if role == "controller" else ()
+    own = {"controller": ("--log", EVENT_LOG), "monitor": (), "page": page_arguments(settings)}
     return Container(
         name=role,
         image=image_of(settings, settings.consumer.settings),
         command=["restow"],
-        args=[role, "--config", f"{names.CONFIG}/restow.toml", *log],
+        args=[role, "--config", f"{names.CONFIG}/restow.toml", *own[role]],
         env=[
             EnvVar(name="HOME", value=names.SCRATCH),
             EnvVar(name="RESTOW_SIGNS", value=names.SIGNS),
@@ -94,10 +96,11 @@ def _container(settings: Settings, role: Role, served: Serving) -> Container:
         volumeMounts=[
             VolumeMount(name="config", mountPath=names.CONFIG, readOnly=True),
             *([VolumeMount(name="volume", mountPath=names.VOLUME)] if role == "controller" else []),
+            *(page_mounts() if role == "page" else []),
             VolumeMount(name="scratch", mountPath=names.SCRATCH),
             VolumeMount(name="signs", mountPath=names.SIGNS),
         ],
-        ports=served.ports or None,
+        ports=[*served.ports, *(page_ports(settings) if role == "page" else [])] or None,
         livenessProbe=served.liveness,
         readinessProbe=served.readiness,
         securityContext=container_security(),
@@ -108,6 +111,7 @@ def _container(settings: Settings, role: Role, served: Serving) -> Container:
 RESOURCES: Final[dict[Role, ResourceRequirements]] = {
     "controller": ResourceRequirements(requests={"cpu": "100m", "memory": "256Mi"}, limits={"memory": "1Gi"}),
     "monitor": ResourceRequirements(requests={"cpu": "100m", "memory": "128Mi"}, limits={"memory": "512Mi"}),
+    "page": ResourceRequirements(requests={"cpu": "20m", "memory": "128Mi"}, limits={"memory": "512Mi"}),
 }
 """Measured with 1,000 partitions: the controller took 187 MB and 0.02 cores, the monitor 75 MB (20 MB for the
 partitions) and 0.08 cores. Compiling the packer, if the image has no compiled copy that fits, took 371 MB. There is no
@@ -119,6 +123,7 @@ def _volumes(settings: Settings, role: Role) -> list[Volume]:
     return [
         Volume(name="config", configMap=ConfigMapVolumeSource(name=names.config_map_name(settings))),
         *([Volume(name="volume", persistentVolumeClaim=claim)] if role == "controller" else []),
+        *(page_volumes(settings) if role == "page" else []),
         scratch_volume(settings.kubernetes),
         Volume(name="signs", emptyDir=EmptyDirVolumeSource(medium="Memory", sizeLimit="1Mi")),
     ]
