@@ -20,6 +20,16 @@ def listed(things: Sequence[object], noun: str = "partition") -> str:
     return f"{', '.join(before)} and {last}" if before else last
 
 
+def clock(time: str) -> str:
+    """2026-03-01T12:00:09.250Z as 2026-03-01 12:00:09 UTC."""
+    return f"{time[:10]} {time[11:19]} UTC"
+
+
+def said_by(by: str, reason: str) -> str:
+    """`, by anna@host-a: maintenance`, as far as it is known who and why."""
+    return (f", by {by}" if by else "") + (f": {reason}" if reason else "")
+
+
 def percent(share: float) -> str:
     """104 %, 12.5 %, 0.03 %: no more digits than a reader needs."""
     per_cent = 100 * share
@@ -59,8 +69,3 @@ def spanned(seconds: float) -> str:
         return f"{minutes} min {rest} s"
     hours, rest = divmod(minutes, 60)
     return f"{hours} h {rest} min" if hours < 48 else f"{hours // 24} d {hours % 24} h"
-
-
-def clock(time: str) -> str:
-    """2026-03-01T12:00:09.250Z as 2026-03-01 12:00:09 UTC."""
-    return f"{time[:10]} {time[11:19]} UTC"

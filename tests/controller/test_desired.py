@@ -58,4 +58,4 @@ def test_the_picture_has_all_of_it() -> None:
     assert dict(overview.pins) == {A0: Pin(ONE, ONE_PM, "anna@host-a", NOON, "to see it alone")}
     assert overview.service_offset == 2
     assert [(answer.offset, answer.taken) for answer in overview.answers] == [(0, True), (1, True), (2, True)]
-    assert overview.answers[0] == ServiceAnswer(0, True, "taken")
+    assert overview.answers[0] == ServiceAnswer(0, True, "paused until 2026-03-01 13:00:00 UTC")

@@ -34,6 +34,9 @@ MUTANTS: list[Mutant] = [
     mutants.a_standby_counts_the_time_in_which_it_could_hear_nothing,
     mutants.consumers_elsewhere_hold_nothing_up,
     mutants.consumers_elsewhere_are_taken_for_ours,
+    mutants.a_pause_holds_recovery_up_too,
+    mutants.a_pause_does_not_expire,
+    mutants.recommendations_are_carried_out,
 ]
 
 

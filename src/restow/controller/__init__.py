@@ -19,6 +19,7 @@ consumer_events.py  messages of consumers
 failures.py         topics that consumers can't store
 platform_events.py  reports of the platform: up, failing, gone, refused
 services.py         records of the service topic: topics, consumers' settings, what people want
+holds.py            pause and recommend only
 desired.py          what people want of the group, and the answers to their records
 timeouts.py         unanswered commands and silent consumers: repeat, restart, give up
 starts.py           starts that fail or are late: backoff, halted rolls, the least number of consumers

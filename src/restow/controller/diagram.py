@@ -10,6 +10,7 @@ from typing import Any, Final, get_args
 
 from restow.controller import (
     consumer_events,
+    holds,
     manage,
     pins,
     platform_events,
@@ -38,6 +39,7 @@ EVERY_STAGE: Final = {
     "Consumer events": consumer_events,
     "Platform events": platform_events,
     "Service updates": services,
+    "Pause and recommend only": holds,
     "Timeouts": timeouts,
     "Failed and late starts": starts,
     "Rolls": roll,

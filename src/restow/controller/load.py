@@ -34,6 +34,12 @@ def loads(state: State) -> dict[ConsumerId, float]:
     }
 
 
+def overloaded(state: State) -> tuple[ConsumerId, ...]:
+    """The consumers above the trigger."""
+    limit = state.capacity_bytes_per_s * state.rules.controller.trigger
+    return tuple(consumer for consumer, load in loads(state).items() if load > limit * (1 + 1e-9))
+
+
 def _record_bytes(state: State, view: View, partition: TopicPartition) -> float:
     """The mean record size: the monitor's, or the consumer's own if nothing is produced to the partition."""
     if state.measured is not None:

@@ -8,6 +8,7 @@ from typing import assert_never
 
 from restow.controller import (
     foreign,
+    holds,
     manage,
     pins,
     platform_events,
@@ -47,6 +48,7 @@ def step(state: State, event: Event) -> tuple[State, tuple[Effect, ...]]:
     match event:
         case ClockTicked():
             timeouts.tick(transition, event)
+            holds.tick(transition)
             foreign.tick(transition)
             sentinel.check_staleness(transition)
         case TookOver():

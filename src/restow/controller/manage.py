@@ -136,6 +136,8 @@ def _has_unanswered(state: State) -> bool:
 def _finish(transition: Transition, target: Assignment) -> None:
     staying = set(target.consumers)
     for consumer in transition.state.usable():
+        if transition.state.only_recovers:
+            break  # one that came up after the plan stays for the next
         if consumer not in staying:
             assert not transition.state.consumers[consumer].may_hold, f"consumer {consumer} leaves with partitions"
             transition.note(consumer, "no partitions left; deleting it")

@@ -1,23 +1,35 @@
 """Reassign: plans which consumer reads which partition. Calls the packer and notes its reasons.
 
 While speeds are stale, and before the first measurement, nothing is scaled: unassigned partitions are placed by their
-last known speeds, and every consumer stays.
+last known speeds, and every consumer stays. The same holds while the group is paused or decisions are only recommended
+(holds.py); then every assigned partition stays too. If there is nothing to recover, the plan that would be carried out
+otherwise is recommended.
 """
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import replace
 from itertools import count
 from typing import Final
 
 from restow.controller import pins, restarts, roll, starts
 from restow.controller.effects import Noted
-from restow.controller.load import backlogs, effective_speed
+from restow.controller.load import backlogs, effective_speed, overloaded
 from restow.controller.reconcile import is_outdated
 from restow.controller.state import State
 from restow.controller.transition import Transition
 from restow.controller.transitions import Cause, Phase, Stage
-from restow.model import FIRST_CONSUMER, Assignment, Capacities, ConsumerId, Difference, Speeds, TopicPartition
+from restow.model import (
+    FIRST_CONSUMER,
+    Assignment,
+    Capacities,
+    ConsumerId,
+    Difference,
+    SortedMapping,
+    Speeds,
+    TopicPartition,
+)
 from restow.packing import PACKERS, PackingPlan, Problem
+from restow.packing.problem import PinnedTo
 from restow.packing.reasons import ConsumerClosed, ConsumerOpened, PartitionGivenUp, PartitionPlaced, Reason
 from restow.platform.interface import CreateConsumer
 from restow.text import counted, listed
@@ -40,13 +52,16 @@ def reassign(transition: Transition) -> None:
     for consumer in state.usable():
         if state.consumers[consumer].held_before_roll:
             transition.change(consumer, held_before_roll=frozenset())  # the plan has it
-    if not state.is_scaling_frozen:
+    if not state.is_scaling_frozen and not state.only_recovers:
         transition.set(packed=state.measured, tolerated=frozenset(plan.over_limit))
         _flag_limits(transition, plan)
     _clear_failed_starts(transition, plan)
     if not _has_changes(state, plan):
         transition.set(target=None)
-        transition.enter(Stage.SENTINEL, Cause.NO_CHANGE)
+        if state.only_recovers and not state.is_paused and not state.is_scaling_frozen:
+            _recommend(transition)
+        else:
+            transition.enter(Stage.SENTINEL, Cause.NO_CHANGE)
         return
     _explain(transition, plan)
     transition.set(target=plan.assignment)
@@ -58,34 +73,63 @@ def reassign(transition: Transition) -> None:
             transition.do(CreateConsumer(consumer, transition.state.consumer_settings))
 
 
+def _recommend(transition: Transition) -> None:
+    """Publishes what would be done. It is made once more when another consumer is overloaded, and with each periodic
+    look; the same plan is not repeated."""
+    state = transition.state
+    plan = decide(replace(state, desired=replace(state.desired, recommend=None)))
+    transition.set(tolerated=frozenset(overloaded(state)))
+    _flag_limits(transition, plan)
+    is_change = _has_changes(state, plan)
+    if is_change and plan.assignment != state.recommended:
+        _explain(transition, plan, "recommended, not carried out: ")
+        transition.enter(Stage.SENTINEL, Cause.RECOMMENDED)
+    else:
+        words = "the same change is recommended as before" if is_change else ""
+        transition.enter(Stage.SENTINEL, Cause.NO_CHANGE, words)
+    transition.set(recommended=plan.assignment if is_change else None)
+
+
 def decide(state: State) -> PackingPlan:
     rules, usable = state.rules.controller, state.usable()
-    frozen = state.is_scaling_frozen
-    least = max(0, rules.least_consumers - state.set_aside)
-    most = None if rules.most_consumers is None else rules.most_consumers - state.set_aside
-    if not state.may_create:
-        most = min(most or len(usable), len(usable))
-    if frozen:
-        least = max(least, len(usable))
-        most = None if most is None else max(most, len(usable))
-    elif roll.wants_canary(state) or restarts.wants_canary(state):
-        least = max(least, len(usable) + 1)
-    if most is not None:
-        most = max(1, most)
-        least = min(least, most)
-    speeds = _speeds(state)
+    frozen, speeds, current = state.is_scaling_frozen, _speeds(state), _current(state, usable)
+    least, most = _bounds(state, len(usable))
     problem = Problem(
         speeds=speeds,
-        current=_current(state, usable),
+        current=current,
         capacities=Capacities(state.capacity_bytes_per_s),
         worth=rules.worth,
-        margins=replace(rules.margins, trigger=NO_TRIGGER) if frozen else rules.margins,
+        margins=replace(rules.margins, trigger=NO_TRIGGER) if frozen or state.only_recovers else rules.margins,
         least_consumers=least,
         most_consumers=most,
         previous=state.packed.speeds if state.packed else None,
-        pins=pins.plannable(state, speeds.keys()),
+        pins=SortedMapping({**_stays(state, current, speeds), **pins.plannable(state, speeds.keys())}),
     )
     return _renumbered(PACKERS[state.rules.packer](problem), state)
+
+
+def _bounds(state: State, usable: int) -> tuple[int, int | None]:
+    """The least and the most consumers of a plan, of those that can be given partitions."""
+    least, most = max(0, state.least_consumers - state.set_aside), state.most_consumers
+    most = None if most is None else most - state.set_aside
+    if not state.may_create:
+        most = min(most or usable, usable)
+    if state.only_recovers or state.is_scaling_frozen:
+        least = usable if state.only_recovers else max(least, usable)
+        most = None if most is None else max(most, usable)
+    elif roll.wants_canary(state) or restarts.wants_canary(state):
+        least = max(least, usable + 1)
+    if most is not None:
+        most = max(1, most)
+        least = min(least, most)
+    return least, most
+
+
+def _stays(state: State, current: Assignment, speeds: Speeds) -> SortedMapping[TopicPartition, PinnedTo]:
+    """The assigned partitions, while nothing but recovery is allowed."""
+    if not state.only_recovers:
+        return SortedMapping()
+    return SortedMapping({each: PinnedTo(consumer) for each, consumer in current.items() if each in speeds})
 
 
 def _speeds(state: State) -> Speeds:
@@ -110,7 +154,20 @@ def _current(state: State, usable: tuple[ConsumerId, ...]) -> Assignment:
         if len(consumers) == 1 and consumers[0] in present
     }
     owners |= {partition: consumer for partition, consumer in _waiting_for_rolled(state) if partition not in holders}
+    if state.only_recovers:
+        owners |= _on_their_way(state, owners, present)
     return Assignment(owners, idle=usable)
+
+
+def _on_their_way(
+    state: State, owners: Mapping[TopicPartition, ConsumerId], present: set[ConsumerId]
+) -> dict[TopicPartition, ConsumerId]:
+    """Partitions whose Stop was sent before the hold: they go where the plan under way wanted them."""
+    if state.target is None:
+        return {}
+    stopping = (each for each, consumer in owners.items() if state.consumers[consumer].is_stopping(each))
+    targets = ((each, state.target.get(each)) for each in stopping)
+    return {each: consumer for each, consumer in targets if consumer is not None and consumer in present}
 
 
 def _waiting_for_rolled(state: State) -> Iterator[tuple[TopicPartition, ConsumerId]]:
@@ -166,9 +223,9 @@ def _can_be_started(state: State, partitions: Iterable[TopicPartition]) -> bool:
     )
 
 
-def _explain(transition: Transition, plan: PackingPlan) -> None:
+def _explain(transition: Transition, plan: PackingPlan, how: str = "") -> None:
     before, after = plan.problem.current.consumers, plan.assignment.consumers
-    summary = f"{len(before)} -> {len(after)} consumers"
+    summary = f"{how}{len(before)} -> {len(after)} consumers"
     if plan.moves:
         summary += f", {counted(len(plan.moves), 'move')} of {plan.r_score:.3g} capacities"
     transition.do(Noted("decision", "group", summary))
@@ -202,8 +259,8 @@ def _flag_limits(transition: Transition, plan: PackingPlan) -> None:
         transition.flag(OVERPINNED, f"the partitions pinned to {over} are too fast for it; move or unpin one")
     else:
         transition.clear(OVERPINNED, "pinned partitions overload no consumer")
-    overloaded = ", ".join(str(consumer) for consumer in plan.overloaded)
-    if overloaded:
-        transition.flag(OVERLOADED, f"consumers {overloaded} are overloaded, and no more can be created now")
+    too_full = ", ".join(str(consumer) for consumer in plan.overloaded)
+    if too_full:
+        transition.flag(OVERLOADED, f"consumers {too_full} are overloaded, and no more can be created now")
     else:
         transition.clear(OVERLOADED, "no consumer is overloaded")

@@ -109,7 +109,10 @@ def flag_progress(transition: Transition) -> None:
         transition.clear(OUTDATED, "every consumer runs with the current settings")
         return
     words = f"{left} of {counted(_present(state), 'consumer')} still to be restarted with new settings"
-    if state.roll_halted:
+    if state.only_recovers:
+        why = "the group is paused" if state.is_paused else "decisions are only recommended"
+        words += f"; they wait, because {why}"
+    elif state.roll_halted:
         words += "; halted: the last consumer with them did not start, a new one must be ready with them first"
     elif lost := regressions(state):
         words += f"; held: a consumer with new ones can't use {listed(lost, 'topic')}, and those with older ones can"

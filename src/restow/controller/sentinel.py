@@ -1,13 +1,14 @@
 """Sentinel: watches speeds, loads and holdings, and finds the cause for a new plan.
 
-Stale, missing or impossible speeds raise a flag; while they are stale nothing is scaled.
+Stale, missing or impossible speeds raise a flag; while they are stale nothing is scaled. While the group is paused,
+only misplaced partitions are a cause.
 """
 
 from typing import Final
 
 from restow.controller import pins, restarts, roll, starts
 from restow.controller.events import ClockTicked, Event, SpeedsMeasured
-from restow.controller.load import loads
+from restow.controller.load import overloaded
 from restow.controller.reconcile import is_outdated
 from restow.controller.state import State, View
 from restow.controller.transition import Transition
@@ -64,7 +65,12 @@ def cause_to_replan(transition: Transition, event: Event) -> Cause | None:
     if not state.can_have_consumers:
         return None  # a plan needs at least one
     cause = _misplaced(state) or _wanted(state) or _overload(state) or _periodic(state) or _outdated(state)
-    return cause or (Cause.PERIODIC if came_late and not state.is_scaling_frozen else None)
+    return cause or (Cause.PERIODIC if came_late and _may_scale(state) else None)
+
+
+def _may_scale(state: State) -> bool:
+    """Whether a plan for load is made, if only to be recommended."""
+    return not state.is_scaling_frozen and not state.is_paused
 
 
 def _misplaced(state: State) -> Cause | None:
@@ -104,18 +110,16 @@ def _is_unwanted(state: State, view: View, topics: set[str]) -> bool:
 
 
 def _overload(state: State) -> Cause | None:
-    if state.is_scaling_frozen:
+    if not _may_scale(state):
         return None
-    limit = state.capacity_bytes_per_s * state.rules.controller.trigger
-    overloaded = [consumer for consumer, load in loads(state).items() if load > limit * (1 + 1e-9)]
-    movable = (c for c in overloaded if state.consumers[c].phase is not Phase.ROLLING)
+    movable = (c for c in overloaded(state) if state.consumers[c].phase is not Phase.ROLLING)
     return Cause.OVERLOAD if any(consumer not in state.tolerated for consumer in movable) else None
 
 
 def _periodic(state: State) -> Cause | None:
     """Not during a roll: scaling down can wait for the plan that follows it, which has every consumer."""
     is_due = state.time_s - state.replanned_s >= state.rules.controller.look_every_s
-    return Cause.PERIODIC if is_due and not state.rolling and not state.is_scaling_frozen else None
+    return Cause.PERIODIC if is_due and not state.rolling and _may_scale(state) else None
 
 
 def _wanted(state: State) -> Cause | None:
@@ -126,7 +130,9 @@ def _wanted(state: State) -> Cause | None:
 
 
 def _outdated(state: State) -> Cause | None:
-    return Cause.OUTDATED if roll.is_due(state) and not state.is_scaling_frozen else None
+    if state.only_recovers or state.is_scaling_frozen:
+        return None
+    return Cause.OUTDATED if roll.is_due(state) else None
 
 
 def _missing(state: State, event: SpeedsMeasured) -> tuple[TopicPartition, ...]:

@@ -5,9 +5,10 @@ the group. They apply in every stage. Each gets an answer, which the picture sho
 from dataclasses import replace
 from typing import Any, assert_never
 
-from restow.controller import failures, pins, restarts, roll
+from restow.controller import failures, holds, pins, restarts, roll
 from restow.controller.consumer_events import forget_refusals
 from restow.controller.desired import TAKEN
+from restow.controller.state import State
 from restow.controller.transition import Transition
 from restow.controller.transitions import Cause
 from restow.model import SortedMapping
@@ -24,9 +25,9 @@ def change(transition: Transition, record: OnService, env_digest: str | None, of
         case ServiceUpdate():
             _update(transition, record, env_digest)
         case GroupPause():
-            _want(transition, pause=record if record.paused else None)
+            holds.pause(transition, record, offset)
         case RecommendOnly():
-            _want(transition, recommend=record if record.on else None)
+            holds.recommend(transition, record, offset)
         case ConsumerRestart():
             restarts.change(transition, record, offset)
         case PartitionPin():
@@ -39,11 +40,18 @@ def _want(transition: Transition, **changes: Any) -> None:
     transition.set(desired=replace(transition.state.desired, **changes))
 
 
+def _limits(state: State) -> tuple[int, int | None]:
+    return state.least_consumers, state.most_consumers
+
+
 def _update(transition: Transition, update: ServiceUpdate, env_digest: str | None) -> None:
     if update.consumers is not None:
         # The newest update replaces all before it: compaction removes those.
         digest = update.consumers.env_digest if env_digest is None else env_digest
+        limits = _limits(transition.state)
         roll.change_settings(transition, update.consumers, digest)
+        if _limits(transition.state) != limits:
+            holds.look_again(transition, Cause.LIMITS)
         return
     assert update.topic is not None
     before = transition.state.service_of(update.topic)

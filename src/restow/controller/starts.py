@@ -138,7 +138,7 @@ def _is_kept(state: State, consumer: ConsumerId, view: View) -> bool:
     too long."""
     others = (other for number, other in state.consumers.items() if number != consumer)
     there = sum(other.is_late or other.phase in _WORKING for other in others)
-    if view.may_hold or there >= state.rules.controller.least_consumers:
+    if view.may_hold or there >= state.least_consumers:
         return False
     within_s = state.rules.controller.ready_within_s
     longest = Backoff(within_s, LONGEST_PAUSE * within_s)
@@ -153,7 +153,7 @@ def _keep(transition: Transition, consumer: ConsumerId, words: str) -> None:
     _back_off(transition)
     _halt_roll(transition, consumer)
     transition.change(consumer, is_late=True, held_before_roll=frozenset())
-    least = transition.state.rules.controller.least_consumers
+    least = transition.state.least_consumers
     transition.warn(consumer, f"{words}; waiting for it, without it there are fewer than least_consumers ({least})")
     transition.replan_cause = Cause.NOT_READY
 

@@ -231,6 +231,8 @@ class State:
     """When Reassign last ran."""
     packed: SpeedsMeasured | None = None
     """The measurement of the last decision."""
+    recommended: Assignment | None = None
+    """The last plan that was recommended and not carried out, as long as it would be again."""
     target: Assignment | None = None
     """The assignment that Manage works towards."""
     stopped: Offsets = field(default_factory=SortedMapping)
@@ -282,6 +284,31 @@ class State:
         return self.settings.capacity_bytes_per_s or self.rules.consumer.capacity_bytes_per_s
 
     @property
+    def least_consumers(self) -> int:
+        """The service topic's word counts, or else the rules'; and of the two limits the upper one."""
+        least, most = self.settings.least_consumers, self.most_consumers
+        least = self.rules.controller.least_consumers if least is None else least
+        return least if most is None else min(least, most)
+
+    @property
+    def most_consumers(self) -> int | None:
+        """If only the lower limit is on the service topic, and above the rules' upper one, it counts."""
+        least, most = self.settings.least_consumers or 0, self.settings.most_consumers
+        if most is not None or self.rules.controller.most_consumers is None:
+            return most
+        return max(least, self.rules.controller.most_consumers)
+
+    @property
+    def is_paused(self) -> bool:
+        return self.desired.pause is not None
+
+    @property
+    def only_recovers(self) -> bool:
+        """Whether a person holds the controller: it recovers partitions that no consumer reads, and changes nothing
+        for load."""
+        return self.desired.pause is not None or self.desired.recommend is not None
+
+    @property
     def speeds_are_stale(self) -> bool:
         return self.measured is None or self.time_s - self.measured_s > self.rules.controller.stale_after_s
 
@@ -307,12 +334,12 @@ class State:
     @property
     def has_too_few(self) -> bool:
         """Whether the group has fewer than `least_consumers`, those that are starting among them."""
-        return len(self.usable()) + self.set_aside < self.rules.controller.least_consumers
+        return len(self.usable()) + self.set_aside < self.least_consumers
 
     @property
     def can_have_consumers(self) -> bool:
         """A consumer exists that can be given partitions, or one may be created."""
-        most = self.rules.controller.most_consumers
+        most = self.most_consumers
         return bool(self.usable()) or (self.may_create and (most is None or self.set_aside < most))
 
     @property

@@ -42,7 +42,11 @@ class Cause(StrEnum):
     ROLLED = "rolled", "a consumer is ready again after its restart"
     PINNED = "pinned", "a person pinned a partition to another consumer"
     RESTART = "restart", "a person asked for the restart of a consumer"
+    HELD = "held", "the group was paused, or its decisions are only recommended"
+    RESUMED = "resumed", "a pause has ended, or decisions are carried out again"
+    LIMITS = "limits", "the least or most consumers of the group changed"
     NO_CHANGE = "no change", "the current assignment stays"
+    RECOMMENDED = "recommended", "the change is recommended, and not carried out"
     CHANGE = "change", "the assignment changes"
     DONE = "done", "every partition is where it should be"
 
@@ -50,11 +54,11 @@ class Cause(StrEnum):
 REPLAN_FROM_SENTINEL: Final = (
     *(Cause.OVERLOAD, Cause.UNASSIGNED, Cause.GONE, Cause.REFUSED, Cause.TOPICS, Cause.DISAGREEMENT),
     *(Cause.PERIODIC, Cause.HANDOVER, Cause.NOT_READY, Cause.OUTDATED, Cause.ROLLED),
-    *(Cause.PINNED, Cause.RESTART),
+    *(Cause.PINNED, Cause.RESTART, Cause.RESUMED, Cause.LIMITS),
 )
 REPLAN_FROM_MANAGE: Final = (
     *(Cause.GONE, Cause.REFUSED, Cause.TOPICS, Cause.DISAGREEMENT),
-    *(Cause.HANDOVER, Cause.NOT_READY, Cause.ROLLED),
+    *(Cause.HANDOVER, Cause.NOT_READY, Cause.ROLLED, Cause.HELD),
 )
 
 TRANSITIONS: Final = frozenset(
@@ -62,7 +66,7 @@ TRANSITIONS: Final = frozenset(
         (Stage.SYNCHRONIZE, Stage.SENTINEL, Cause.ALL_KNOWN),
         *((Stage.SENTINEL, Stage.REASSIGN, cause) for cause in REPLAN_FROM_SENTINEL),
         *((Stage.MANAGE, Stage.REASSIGN, cause) for cause in REPLAN_FROM_MANAGE),
-        (Stage.REASSIGN, Stage.SENTINEL, Cause.NO_CHANGE),
+        *((Stage.REASSIGN, Stage.SENTINEL, cause) for cause in (Cause.NO_CHANGE, Cause.RECOMMENDED)),
         (Stage.REASSIGN, Stage.MANAGE, Cause.CHANGE),
         (Stage.MANAGE, Stage.SENTINEL, Cause.DONE),
     ]

@@ -10,7 +10,7 @@ from typing import Final
 
 from restow.controller.effects import Effect, Moved, Noted
 from restow.controller.state import State
-from restow.controller.transitions import Stage
+from restow.controller.transitions import Cause, Stage
 from restow.model import ConsumerId, TopicPartition
 from restow.picture.picture import Decision
 
@@ -97,4 +97,5 @@ def _decision(effects: Sequence[Effect], time: str) -> Decision | None:
         summary.words,
         tuple(reason.line for reason in reasons[:MOST_REASONS]),
         max(0, len(reasons) - MOST_REASONS),
+        any(isinstance(effect, Moved) and effect.cause is Cause.RECOMMENDED for effect in effects),
     )

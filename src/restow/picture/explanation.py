@@ -8,8 +8,8 @@ from typing import Final
 
 from restow.errors import InvalidInput
 from restow.model import ConsumerId, TopicPartition
-from restow.picture.picture import ConsumerStatus, Decision, PartitionStatus, Picture, Pin
-from restow.text import clock, counted, percent, sized, spanned
+from restow.picture.picture import ConsumerStatus, Decision, Overview, PartitionStatus, Picture, Pin
+from restow.text import clock, counted, percent, said_by, sized, spanned
 
 LASTING_S: Final = 60.0
 """A younger lag is that of records on their way."""
@@ -97,6 +97,15 @@ def explain_decision(decision: Decision) -> Iterator[str]:
     yield from decision_lines(decision)
 
 
+def holds(overview: Overview) -> Iterator[str]:
+    """What keeps the controller from acting on its decisions: a pause, recommend only."""
+    if (paused := overview.paused) is not None:
+        until = "until it is resumed" if paused.until is None else f"until {clock(paused.until)}"
+        yield f"the group is paused {until}{said_by(paused.by, paused.reason)}"
+    if (recommend := overview.recommend_only) is not None:
+        yield f"decisions are only recommended{said_by(recommend.by, recommend.reason)}"
+
+
 def decision_lines(decision: Decision, most: int | None = None) -> Iterator[str]:
     """Its cause and its reasons; of a long list the first ones."""
     if decision.cause:
@@ -132,6 +141,7 @@ def _moves(decisions: Sequence[Decision], subject: str) -> Iterator[str]:
 
 def _next(picture: Picture, consumer: ConsumerId, status: ConsumerStatus) -> Iterator[str]:
     limits = picture.overview.limits
+    yield from (f"  {words}; nothing of what follows is done before that ends" for words in holds(picture.overview))
     yield (
         f"  consumer {consumer} is at {_share(status)} of its capacity; above {percent(limits.trigger)} it gives up "
         f"partitions, the lightest that suffices first, until it is at {percent(limits.evict_to)}"

@@ -4,6 +4,7 @@ from collections.abc import Iterator, Sequence
 from typing import Final
 
 from restow.controller import restarts
+from restow.controller.holds import pause_words
 from restow.controller.state import State, View
 from restow.controller.transitions import Phase, Stage
 from restow.model import ConsumerId
@@ -28,6 +29,8 @@ def waits(state: State) -> tuple[str, ...]:
 
 
 def _of_the_group(state: State) -> Iterator[str]:
+    if (paused := state.desired.pause) is not None:
+        yield f"the end of the pause: paused {pause_words(paused)}"
     if state.stage is Stage.SYNCHRONIZE and not state.listed:
         yield "the platform to list its consumers"
     if state.measured is None:

@@ -14,10 +14,12 @@ controller.py   a controller process
 consumer.py     a consumer process
 monitor.py      a monitor process
 faults.py       what goes wrong
-people.py       what people ask of the group
+people.py       what people ask of the group: pins and restarts
+orders.py       what people do: pauses, recommend only, limits
 checkers.py     what must never happen, one checker per property
 rolls.py        the checker of rolls
 granted.py      the checkers of what people ask for
+holds.py        the checker of pauses and recommend only
 group_size.py   the checker of the least number of consumers
 coverage.py     which events, effects, transitions and faults have occurred
 measures.py     cost, moves, pauses, latency and backlog over time

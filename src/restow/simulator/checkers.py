@@ -9,6 +9,7 @@ LeastKept          4     a late consumer is deleted, and the group then has too 
 OneRolls           4     a roll pauses or loses more than one consumer, or leaves one with outdated settings (rolls.py)
 PinsHold           4     a plan moves a pinned partition, or a pin ends too early or too late (granted.py)
 RestartedOnce      4     a restart that a person asked for happens twice, or never (granted.py)
+Held               4     something is done for load while people hold the group (holds.py)
 OneInCharge        4     a controller that gives signs of life is fenced, or controllers alternate
 OnlyValidCommands  5     a stale or repeated command changes what is read, or a consumer reads what it has lost
 OnlyIntended       5     a controller changes the platform without a committed intention
@@ -18,10 +19,11 @@ OnlyOurs           5     another group's message is read as this group's
 `Watch` is what the processes call; it passes each call on to the checkers concerned.
 """
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from typing import TYPE_CHECKING, Final
 
 from restow.consumer.effects import ChangeAssignment, RunCycle
+from restow.controller.effects import Effect
 from restow.controller.state import State
 from restow.controller.transitions import Phase, Stage
 from restow.model import ConsumerId, TopicPartition
@@ -36,6 +38,7 @@ from restow.protocol.messages import (
 )
 from restow.simulator.granted import PinsHold, RestartedOnce
 from restow.simulator.group_size import LeastKept
+from restow.simulator.holds import Held
 from restow.simulator.rolls import OneRolls
 from restow.simulator.topics import MARKER, Topic
 from restow.simulator.wire import Intruder, Measured
@@ -304,7 +307,8 @@ class Bounded:
 
 class Progress:
     """After the faults every consumed partition is read by one consumer, records are stored, backlogs shrink, no idle
-    consumer is left, no topic is flagged as failing, and the controller comes to rest."""
+    consumer is left, no topic is flagged as failing, and the controller comes to rest. In a group that people hold to
+    the end, idle consumers and backlogs stay."""
 
     def __init__(self, report: Report) -> None:
         self._report = report
@@ -336,7 +340,7 @@ class Progress:
         self._behind = {each: world.measures.waiting_records(each, now_s) for each in world.consumed()}
 
     def end(self, world: "World") -> None:
-        now_s = world.agenda.now_s
+        now_s, is_held = world.agenda.now_s, world.is_held
         if now_s - self._rested_s > LATE_S:
             self._report(4, f"the controller has not been in Sentinel for {now_s - self._rested_s:.0f} s")
         for partition in world.consumed():
@@ -345,12 +349,14 @@ class Progress:
                 readers = len(world.watch.readers(partition))
                 self._report(4, f"{partition} has been read by {readers} consumers instead of one for {unread_s:.0f} s")
                 continue
+            if is_held:
+                continue
             age_s = world.measures.waiting_s(partition, now_s)
             behind, before = world.measures.waiting_records(partition, now_s), self._behind.get(partition, 0)
             if age_s > LATE_S and behind >= before:
                 self._report(4, f"{partition} lags by {behind} records and {age_s:.0f} s, and by {before} before")
         for consumer, since_s in sorted(self._reading_s.items()):
-            is_needed = len(self._reading_s) <= world.rules.controller.least_consumers
+            is_needed = len(self._reading_s) <= world.least_consumers or is_held
             if now_s - since_s > 2 * LATE_S and not is_needed:
                 self._report(4, f"consumer {consumer} has read nothing for {now_s - since_s:.0f} s and still exists")
         for process in world.processes:
@@ -373,7 +379,7 @@ class Watch:
         )
         self.only_ours = OnlyOurs(report)
         self.progress, self.bounded, self.one_rolls = Progress(report), Bounded(report), OneRolls(report)
-        self.least_kept = LeastKept(report)
+        self.least_kept, self.holds = LeastKept(report), Held(report)
         self.one_in_charge = OneInCharge(report)
         self.pins_hold, self.restarted_once = PinsHold(report), RestartedOnce(report)
 
@@ -442,3 +448,6 @@ class Watch:
 
     def measured(self, controller: "ControllerProcess", record: Measured, before: State) -> None:
         self.only_measured.measured(record, before, controller.state)
+
+    def stepped(self, before: State, effects: Sequence[Effect], after: State) -> None:
+        self.holds.stepped(before, effects, after)

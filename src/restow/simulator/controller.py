@@ -277,6 +277,7 @@ class ControllerProcess(SimulatedProcess):
             self.observer.follow(before, event, effects, self.state, time_text(self.now_s))
         self.world.watch.pins_hold.stepped(before, event, self.state, effects)
         if effects:
+            self.world.watch.stepped(before, effects, self.state)
             if any(isinstance(effect, Moved) and effect.target is Stage.SENTINEL for effect in effects):
                 self.world.watch.progress.rested(self.world.agenda.now_s)
             self.world.trace("controller", event, effects)

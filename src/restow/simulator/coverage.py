@@ -12,6 +12,7 @@ from restow.controller.effects import Effect as ControllerEffect
 from restow.controller.effects import Moved, Noted
 from restow.controller.events import Event as ControllerEvent
 from restow.controller.events import Received, ServiceChanged
+from restow.controller.holds import PAUSED, RECOMMEND
 from restow.controller.state import State, View
 from restow.controller.transitions import PHASES, Cause, Phase, Stage
 from restow.model import ConsumerId
@@ -38,6 +39,8 @@ class Coverage:
     """What people asked for."""
     answers: set[tuple[str, bool]] = field(default_factory=set)
     """The kinds of their records that were taken, and that were refused."""
+    holds: set[tuple[str, str]] = field(default_factory=set)
+    """Whether a pause, and recommend only, began and ended."""
 
     def controller(
         self, before: State, event: ControllerEvent, after: State, effects: tuple[ControllerEffect, ...]
@@ -49,6 +52,8 @@ class Coverage:
                 self.transitions.add((effect.source, effect.target, effect.cause))
             elif isinstance(effect, Noted) and effect.subject.startswith("failing "):
                 self.failing_topics.add(effect.kind)
+            elif isinstance(effect, Noted) and effect.subject in (PAUSED, RECOMMEND):
+                self.holds.add((effect.subject, effect.kind))
         if isinstance(event, ServiceChanged) and after.desired.answers:
             self.answers.add((type(event.update).__name__, after.desired.answers[-1].taken))
         if before.consumers is after.consumers:
@@ -91,7 +96,7 @@ class Coverage:
     def add(self, other: "Coverage") -> None:
         for name in (
             *("controller_events", "controller_effects", "consumer_events", "consumer_effects"),
-            *("transitions", "phases", "refusals", "nonsense", "failing_topics", "answers"),
+            *("transitions", "phases", "refusals", "nonsense", "failing_topics", "answers", "holds"),
         ):
             getattr(self, name).update(getattr(other, name))
         for name, count in other.faults.items():

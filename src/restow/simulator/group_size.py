@@ -24,10 +24,10 @@ class LeastKept:
         view, pod = views.get(request.consumer), world.platform.pods.get(request.consumer)
         if not isinstance(request, DeleteConsumer) or view is None or pod is None or view.incarnation is not None:
             return
-        rules = world.rules.controller
+        rules, least = world.rules.controller, controller.state.least_consumers
         waited_s = world.agenda.now_s - pod.asked_s
         left = sum(other.phase not in (Phase.LEAVING, Phase.LOST) for other in views.values())
         is_merely_late = view.phase is Phase.LEAVING and not pod.failures and not pod.is_broken
-        if is_merely_late and left < rules.least_consumers and waited_s < PATIENCE * rules.ready_within_s:
-            words = f"after {waited_s:.0f} s, and {left} are left of at least {rules.least_consumers}"
+        if is_merely_late and left < least and waited_s < PATIENCE * rules.ready_within_s:
+            words = f"after {waited_s:.0f} s, and {left} are left of at least {least}"
             self._report(4, f"consumer {request.consumer} is deleted because it was not ready {words}")

@@ -62,8 +62,8 @@ class OneRolls:
             del self._rolling[process.number]
 
     def end(self, world: "World") -> None:
-        """Checks runs whose quiet period is long enough."""
-        if world.scenario.quiet_s < ROLLED_WITHIN_S:
+        """Checks runs whose quiet period is long enough. In a group that is held, new settings wait."""
+        if world.scenario.quiet_s < ROLLED_WITHIN_S or world.is_held:
             return
         wanted = replace(world.settings, code=world.code).fingerprint
         for consumer, pod in sorted(world.platform.pods.items()):

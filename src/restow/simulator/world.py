@@ -25,6 +25,7 @@ from restow.simulator.data import Data
 from restow.simulator.faults import Faults
 from restow.simulator.measures import SAMPLE_S, Measures
 from restow.simulator.monitor import BEGINNING, MonitorProcess, time_text
+from restow.simulator.orders import Orders
 from restow.simulator.people import People
 from restow.simulator.platform import FIRST_PLATFORM, SimulatedPlatform
 from restow.simulator.scenario import Scenario
@@ -95,6 +96,10 @@ class World:
         """The definition of each topic, as last published; None if it is not consumed."""
         self.settings = scenario.consumer.settings
         """The consumers' settings, as last published."""
+        self.said = ConsumerSettings()
+        """The same as far as the service topic has them."""
+        self.clock_off_s = 0.0
+        """How far the controllers' wall clock is off."""
         self.code = "code:0"
         """The digest of the transforms' modules on disk. A process loads them when it begins."""
         self.controllers: list[ControllerProcess] = []
@@ -116,6 +121,7 @@ class World:
         self.start_controller()
         Faults(self, scenario.random("faults")).plan()
         People(self, scenario.random("people")).plan()
+        Orders(self, scenario.random("orders")).plan()
         end_s, quiet_s = scenario.duration_s, scenario.quiet_s
         if end_s < CALM_S:
             self.agenda.run_until(end_s)
@@ -128,11 +134,24 @@ class World:
         self.watch.progress.end(self)
         self.watch.one_rolls.end(self)
         self.watch.restarted_once.end(self)
+        self.watch.holds.end(self)
 
     @property
     def utc_s(self) -> float:
         """The wall clock of the controllers' machines, in whole seconds since 1970."""
-        return float(int(BEGINNING.timestamp() + self.agenda.now_s))
+        return float(int(BEGINNING.timestamp() + self.agenda.now_s + self.clock_off_s))
+
+    @property
+    def least_consumers(self) -> int:
+        said = self.said.least_consumers
+        return self.rules.controller.least_consumers if said is None else said
+
+    @property
+    def is_held(self) -> bool:
+        """Whether people have paused the group, or want decisions to be recommended only, as far as the controller in
+        charge has read."""
+        controller = self.controller_in_charge()
+        return controller is not None and self.watch.holds.by(controller.state) is not None
 
     # Processes.
 
@@ -230,12 +249,14 @@ class World:
         if update.consumers is not None:
             said = {name: value for name in SETTINGS if (value := getattr(update.consumers, name)) is not None}
             self.settings = replace(self.scenario.consumer.settings, env=update.consumers.env, **said)
+            self.said = update.consumers
         if update.topic is not None:
             self.services[update.topic] = update.service
             self.measures.forget(update.topic)
 
     def ask(self, record: DesiredState) -> None:
         """A person writes to the service topic."""
+        self.watch.holds.written(self.kafka.log(Topic.SERVICE, 0).end, record)
         self.kafka.append(Topic.SERVICE, 0, self.wire.seal(record))
         if isinstance(record, ConsumerRestart):
             self.watch.restarted_once.asked(record, self.agenda.now_s)

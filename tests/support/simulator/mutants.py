@@ -10,7 +10,7 @@ from restow.consumer.answers import AppliedBatch
 from restow.consumer.commands import merge_commands
 from restow.consumer.events import CommandRead
 from restow.consumer.state import State as ConsumerState
-from restow.controller import broken_code, failures, foreign, manage, roll, sentinel, starts, synchronize
+from restow.controller import broken_code, failures, foreign, holds, manage, roll, sentinel, starts, synchronize
 from restow.controller import machine as controller
 from restow.controller.effects import Effect, Send
 from restow.controller.events import Event, SpeedsMeasured
@@ -190,3 +190,21 @@ def consumers_elsewhere_hold_nothing_up(patch: pytest.MonkeyPatch) -> None:
 
 def consumers_elsewhere_are_taken_for_ours(patch: pytest.MonkeyPatch) -> None:
     patch.setattr(foreign, "platform_of", lambda *_: None)
+
+
+def a_pause_holds_recovery_up_too(patch: pytest.MonkeyPatch) -> None:
+    proceed = controller._proceed
+
+    def idle(transition: Transition, event: Event) -> None:
+        if not transition.state.is_paused:
+            proceed(transition, event)
+
+    patch.setattr(controller, "_proceed", idle)
+
+
+def a_pause_does_not_expire(patch: pytest.MonkeyPatch) -> None:
+    patch.setattr(holds, "tick", lambda _: None)
+
+
+def recommendations_are_carried_out(patch: pytest.MonkeyPatch) -> None:
+    patch.setattr(State, "only_recovers", property(lambda state: state.is_paused))

@@ -7,12 +7,14 @@ from restow.consumer import effects as consumer_effects
 from restow.consumer import events as consumer_events
 from restow.controller import effects as controller_effects
 from restow.controller import events as controller_events
+from restow.controller.holds import PAUSED, RECOMMEND
 from restow.controller.transitions import PHASES, TRANSITIONS
 from restow.packing import warm_up
 from restow.protocol.messages import Refusal
 from restow.simulator.coverage import Coverage
 from restow.simulator.faults import Fault
 from restow.simulator.monitor import NONSENSE
+from restow.simulator.orders import Order
 from restow.simulator.people import Ask
 from restow.simulator.scenario import Level, scenario
 from restow.simulator.world import run
@@ -41,7 +43,7 @@ def assert_everything_occurred(occurred: Coverage) -> None:
     assert occurred.consumer_effects == set(get_args(consumer_effects.Effect))
     assert occurred.transitions == TRANSITIONS
     assert occurred.phases == PHASES
-    assert set(occurred.faults) == {fault.name for fault in Fault}
+    assert set(occurred.faults) == {each.name for each in (*Fault, *Order)}
     assert occurred.refusals == set(get_args(Refusal))
     assert occurred.nonsense == set(NONSENSE)
     assert occurred.failing_topics == {"flag", "cleared"}
@@ -49,3 +51,4 @@ def assert_everything_occurred(occurred: Coverage) -> None:
     assert occurred.answers >= {
         (name, taken) for name in ("PartitionPin", "ConsumerRestart") for taken in (True, False)
     }
+    assert occurred.holds == {(hold, kind) for hold in (PAUSED, RECOMMEND) for kind in ("flag", "cleared")}

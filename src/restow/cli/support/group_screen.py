@@ -15,7 +15,7 @@ from restow.cli.support.group_picture import age_s
 from restow.cli.support.output import right, table
 from restow.controller.transitions import Phase
 from restow.model import TopicPartition
-from restow.picture.explanation import decision_lines
+from restow.picture.explanation import decision_lines, holds
 from restow.picture.picture import ConsumerStatus, Lag, Limits, Overview, PartitionStatus, Picture
 from restow.picture.publication import OUTAGE_AFTER_S
 from restow.text import counted, percent, sized, spanned
@@ -45,7 +45,8 @@ def lines_beside_consumers(picture: Picture) -> int:
     reasons = 0 if decision is None else 2 + min(MOST_REASONS, len(decision.reasons))
     waits = len(overview.waiting_for) + bool(overview.waiting_for)
     behind = len(_behind(picture))
-    return TABLE_LINES + 3 + len(overview.flags) + behind + bool(behind) + waits + reasons
+    lines = len(list(holds(overview))) + len(overview.flags)
+    return TABLE_LINES + 3 + lines + behind + bool(behind) + waits + reasons
 
 
 def _blocks(picture: Picture, now: datetime, shown: slice) -> Iterator[RenderableType]:
@@ -61,6 +62,8 @@ def _blocks(picture: Picture, now: datetime, shown: slice) -> Iterator[Renderabl
     stage = f"controller {overview.controller}: {overview.stage} for {_since(overview.since, now.isoformat())}"
     speeds = "" if overview.speeds_age_s is None else f", speeds {spanned(overview.speeds_age_s)} old"
     yield Text(f"{stage}{speeds}, picture {spanned(old_s)} old", style="dim")
+    for words in holds(overview):
+        yield Text(f"! {words}; partitions without a consumer are recovered", style="bold cyan")
     for name, flag in overview.flags.items():
         yield Text(f"! {name} for {_since(flag.since, overview.time)}: {flag.words}", style="bold yellow")
     yield _consumers(picture, shown)

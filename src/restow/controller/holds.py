@@ -1,0 +1,104 @@
+"""Pause and recommend only: a person's word that keeps the controller from acting on its decisions.
+
+While the group is paused nothing is scaled, moved for load or restarted with new settings. In *recommend only* every
+decision is made, explained and published, and not carried out. Both leave recovery alone: partitions that no consumer
+reads are given to consumers, created if need be; failed consumers are restarted; topics that are added, removed or
+changed are followed. A partition whose Stop was sent is started again where the plan wanted it.
+
+A pause ends by the wall clock, or by `restow resume`. A clock that jumps ends it early or late, and does no other harm.
+"""
+
+from dataclasses import replace
+
+from restow.controller.effects import Noted
+from restow.controller.state import State
+from restow.controller.transition import Transition
+from restow.controller.transitions import Cause, Stage
+from restow.protocol.checks import utc_s
+from restow.protocol.desired import GroupPause, RecommendOnly
+from restow.text import clock, said_by
+
+PAUSED, RECOMMEND = "paused", "recommend only"
+LEFT_ALONE = "nothing is scaled, moved for load or restarted with new settings; unread partitions are recovered"
+
+
+def pause(transition: Transition, record: GroupPause, offset: int | None) -> None:
+    before = transition.state.desired.pause
+    wanted = record if record.paused and not has_passed(transition.state, record.until) else None
+    _set(transition, pause=wanted)
+    if wanted is not None:
+        transition.do(Noted("flag", PAUSED, f"{pause_words(wanted)}; {LEFT_ALONE}"))
+        _hold(transition)
+        answer = f"paused {until_words(wanted.until)}"
+    elif record.paused:
+        answer = f"not paused: its end, {clock(record.until or '')}, has passed"
+    else:
+        answer = "resumed" if before is not None else "the group was not paused"
+    _answer(transition, offset, answer, taken=wanted is not None or not record.paused)
+    if wanted is None and before is not None:
+        _release(transition, PAUSED, f"resumed{said_by(record.by, record.reason)}")
+
+
+def recommend(transition: Transition, record: RecommendOnly, offset: int | None) -> None:
+    before = transition.state.desired.recommend
+    _set(transition, recommend=record if record.on else None)
+    if record.on:
+        words = f"decisions are recommended and not carried out{said_by(record.by, record.reason)}"
+        transition.do(Noted("flag", RECOMMEND, f"{words}; {LEFT_ALONE}"))
+        _hold(transition)
+        _answer(transition, offset, "decisions are recommended from now on, and not carried out")
+        return
+    was = "decisions are carried out from now on" if before is not None else "decisions were carried out already"
+    _answer(transition, offset, was)
+    if before is not None:
+        words = f"decisions are carried out again{said_by(record.by, record.reason)}"
+        _release(transition, RECOMMEND, words)
+
+
+def tick(transition: Transition) -> None:
+    """Ends a pause whose time has come."""
+    paused = transition.state.desired.pause
+    if paused is not None and has_passed(transition.state, paused.until):
+        _set(transition, pause=None)
+        _release(transition, PAUSED, "the pause has ended, as it was set to")
+
+
+def look_again(transition: Transition, cause: Cause) -> None:
+    """Plans at once in Sentinel, and otherwise as soon as the controller is there."""
+    state = transition.state
+    transition.set(tolerated=frozenset(), replanned_s=state.time_s - state.rules.controller.look_every_s)
+    if state.stage is Stage.SENTINEL:
+        transition.replan_cause = transition.replan_cause or cause
+
+
+def has_passed(state: State, until: str | None) -> bool:
+    return until is not None and state.utc_s is not None and state.utc_s >= utc_s(until)
+
+
+def pause_words(paused: GroupPause) -> str:
+    """until 2026-03-01 14:00:00 UTC, by anna@host-a: maintenance."""
+    return f"{until_words(paused.until)}{said_by(paused.by, paused.reason)}"
+
+
+def until_words(until: str | None) -> str:
+    return "until it is resumed" if until is None else f"until {clock(until)}"
+
+
+def _set(transition: Transition, **changes: GroupPause | RecommendOnly | None) -> None:
+    transition.set(desired=replace(transition.state.desired, **changes))  # type: ignore[arg-type]
+
+
+def _answer(transition: Transition, offset: int | None, words: str, taken: bool = True) -> None:
+    transition.set(desired=transition.state.desired.answered(offset, taken, words))
+
+
+def _hold(transition: Transition) -> None:
+    """A plan under way is cut down to what recovery needs."""
+    if transition.state.stage is Stage.MANAGE:
+        transition.replan_cause = Cause.HELD
+
+
+def _release(transition: Transition, name: str, words: str) -> None:
+    transition.do(Noted("cleared", name, words))
+    transition.set(recommended=None)
+    look_again(transition, Cause.RESUMED)

@@ -1,0 +1,116 @@
+"""The checker of holds: nothing is done for load while the group is paused, or decisions are only recommended.
+
+What the group is held by is read from the records that people wrote, not from the controller's state. Recovery is
+allowed; it is
+
+- a new consumer, if a partition of a consumed topic has none that may read it;
+- the deletion or restart of a consumer that failed, or whose restart a person asked for;
+- a Stop for a partition that is no longer consumed, is read by an old definition, is pinned, or that two consumers may
+  hold; and every Start, which only follows a Stop or a loss.
+"""
+
+from collections.abc import Callable, Sequence
+from typing import TYPE_CHECKING
+
+from restow.controller.effects import Effect, Noted, Send
+from restow.controller.reconcile import is_outdated
+from restow.controller.state import State
+from restow.controller.transitions import Phase
+from restow.model import ConsumerId, TopicPartition
+from restow.platform.interface import CreateConsumer, DeleteConsumer, RestartConsumer
+from restow.protocol.checks import utc_s
+from restow.protocol.desired import GroupPause, RecommendOnly
+from restow.protocol.messages import OnService, StopConsumingCommand
+
+if TYPE_CHECKING:
+    from restow.simulator.world import World
+
+AWAY = (Phase.LEAVING, Phase.LOST)
+
+
+class Held:
+    def __init__(self, report: Callable[[int, str], None]) -> None:
+        self._report = report
+        self._pauses: list[tuple[int, GroupPause]] = []
+        self._recommends: list[tuple[int, RecommendOnly]] = []
+        self._ended: set[tuple[int | None, int]] = set()
+        """The epoch of a controller, and the offset of a pause that has ended for it."""
+
+    def written(self, offset: int, record: OnService) -> None:
+        if isinstance(record, GroupPause):
+            self._pauses.append((offset, record))
+        elif isinstance(record, RecommendOnly):
+            self._recommends.append((offset, record))
+
+    def by(self, state: State) -> str | None:
+        """What holds a controller that has read so far and has this wall clock; None if nothing does."""
+        read_to = -1 if state.desired.offset is None else state.desired.offset
+        pause = next((each for each in reversed(self._pauses) if each[0] <= read_to), None)
+        if pause is not None and pause[1].paused and not self._is_over(state, *pause):
+            return "paused"
+        recommend = next((each for offset, each in reversed(self._recommends) if offset <= read_to), None)
+        return "only recommending" if recommend is not None and recommend.on else None
+
+    def _is_over(self, state: State, offset: int, pause: GroupPause) -> bool:
+        """A pause that has ended does not come back when the clock is set back, unless a new controller reads it."""
+        if pause.until is not None and state.utc_s is not None and state.utc_s >= utc_s(pause.until):
+            self._ended.add((state.epoch, offset))
+        return (state.epoch, offset) in self._ended
+
+    def stepped(self, before: State, effects: Sequence[Effect], after: State) -> None:
+        """One step of a controller's machine. Steps in which a hold begins or ends are not checked."""
+        if not self._pauses and not self._recommends:
+            return
+        how, then = self.by(before), self.by(after)
+        if then != "paused" and after.desired.pause is not None:
+            self._report(4, "the controller is still paused after the end of the pause")
+        if how is None or then is None:
+            return
+        failed = {each.subject for each in effects if isinstance(each, Noted) and each.kind == "failure"}
+        for effect in effects:
+            match effect:
+                case CreateConsumer(consumer):
+                    if consumer not in before.consumers and not _unread(after):
+                        self._report(4, f"consumer {consumer} is created while {how}, and every partition is read")
+                case DeleteConsumer(consumer) | RestartConsumer(consumer):
+                    view = before.consumers.get(consumer)
+                    is_healthy = view is not None and view.phase is Phase.READY
+                    is_asked = consumer in after.consumers and after.consumers[consumer].is_asked
+                    if is_healthy and not is_asked and f"consumer {consumer}" not in failed:
+                        self._report(4, f"{effect.action} of the healthy consumer {consumer} while {how}")
+                case Send(consumer, StopConsumingCommand(partitions=partitions)):
+                    for partition in partitions:
+                        if not _is_stopping(before, consumer, partition) and _is_for_load(after, consumer, partition):
+                            self._report(4, f"consumer {consumer} is to stop {partition} for load while {how}")
+                case _:
+                    pass
+
+    def end(self, world: "World") -> None:
+        """The controller in charge is held if people want it, and only then."""
+        controller = world.controller_in_charge()
+        if controller is None:
+            return
+        wanted, is_held = self.by(controller.state), controller.state.only_recovers
+        if is_held != (wanted is not None):
+            self._report(4, f"at the end the controller is {'held' if is_held else 'not held'}, and {wanted} wanted")
+
+
+def _unread(state: State) -> bool:
+    """Whether a partition has no consumer that may read it, or that it waits for."""
+    views = [view for view in state.consumers.values() if view.phase not in AWAY]
+    held = frozenset[TopicPartition]().union(*(view.may_hold | view.held_before_roll for view in views))
+    consumed = frozenset(each for each in state.known if state.service_of(each.topic) is not None)
+    return not consumed <= held
+
+
+def _is_for_load(state: State, consumer: ConsumerId, partition: TopicPartition) -> bool:
+    view = state.consumers[consumer]
+    if state.service_of(partition.topic) is None or is_outdated(state, view, partition.topic):
+        return False
+    others = (each for number, each in state.consumers.items() if number != consumer)
+    return partition not in state.desired.pins and not any(partition in each.may_hold for each in others)
+
+
+def _is_stopping(state: State, consumer: ConsumerId, partition: TopicPartition) -> bool:
+    view = state.consumers.get(consumer)
+    return view is not None and view.is_stopping(partition)

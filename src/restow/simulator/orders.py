@@ -1,0 +1,129 @@
+"""What people order in a run: pauses, recommend only, other limits, and a wall clock that jumps.
+
+It draws from a source of its own, and in half of the runs nothing, so that faults strike elsewhere as they always did.
+In some runs the last pause, or recommend only, lasts to the end: the group must recover all the same.
+"""
+
+import random
+from collections.abc import Callable
+from dataclasses import replace
+from enum import StrEnum
+from functools import partial
+from typing import TYPE_CHECKING, Final
+
+from restow.protocol.desired import GroupPause, RecommendOnly
+from restow.protocol.messages import OnService, ServiceUpdate
+from restow.simulator.faults import FIRST_S
+from restow.simulator.monitor import time_text
+from restow.simulator.scenario import Level
+
+if TYPE_CHECKING:
+    from restow.simulator.world import World
+
+ACTIVE: Final = 0.5
+"""The share of runs in which people do something."""
+EVERY_S: Final = {Level.SOME: 150.0, Level.MANY: 100.0}
+TO_THE_END: Final = 0.25
+"""How often the last pause, or recommend only, is not ended."""
+LONGEST_S: Final = 150.0
+HOUR_S: Final = 3600.0
+
+
+class Order(StrEnum):
+    PAUSE_EXPIRES = "the group is paused until a time"
+    PAUSE_RESUMED = "the group is paused, and resumed"
+    PAUSE_IN_A_MOVE = "the group is paused in the middle of a move"
+    RECOMMEND = "decisions are only recommended for a while"
+    LIMITS = "the least or most consumers are changed for a while"
+    CLOCK_JUMPS = "the controllers' wall clock jumps"
+    HELD_TO_THE_END = "the group is paused, or only recommends, to the end of the run"
+
+
+class Orders:
+    def __init__(self, world: "World", rng: random.Random) -> None:
+        self.world, self.rng = world, rng
+        self._end_s = world.scenario.duration_s - world.scenario.quiet_s
+
+    def plan(self) -> None:
+        faults = self.world.scenario.faults
+        if faults is Level.NONE or self.rng.random() >= ACTIVE:
+            return
+        count = max(1, int((self._end_s - FIRST_S) / EVERY_S[faults]))
+        often = [order for order in Order if order is not Order.HELD_TO_THE_END]
+        for _ in range(count):
+            time_s = self.rng.uniform(FIRST_S, self._end_s - 1)
+            self.world.agenda.at(time_s, partial(self._give, self.rng.choice(often)))
+        if self.rng.random() < TO_THE_END:
+            self.world.agenda.at(self._end_s - 0.5, partial(self._give, Order.HELD_TO_THE_END))
+
+    def _give(self, order: Order) -> None:
+        act: Callable[[], None] = getattr(self, f"_{order.name.lower()}")
+        act()
+        self.world.coverage.fault(order.name)
+        self.world.trace("order", order.name)
+
+    def _until_s(self) -> float:
+        return min(self.world.agenda.now_s + self.rng.uniform(10, LONGEST_S), self._end_s - 1)
+
+    def _pause_expires(self) -> None:
+        for_s = self._until_s() - self.world.agenda.now_s
+        self._write(GroupPause(True, self._moment(for_s)))
+
+    def _moment(self, in_s: float) -> str:
+        """The wall clock then, if it does not jump."""
+        return time_text(self.world.agenda.now_s + self.world.clock_off_s + in_s)
+
+    def _pause_resumed(self) -> None:
+        self._write(GroupPause(True, by="anna@host-a", reason="maintenance"))
+        self.world.agenda.at(self._until_s(), lambda: self._write(GroupPause(False)))
+
+    def _pause_in_a_move(self) -> None:
+        self._when_managing(self._pause_resumed, self._until_s())
+
+    def _when_managing(self, act: Callable[[], None], until_s: float) -> None:
+        controller = self.world.controller_in_charge()
+        now_s = self.world.agenda.now_s
+        if now_s >= until_s or (controller is not None and controller.state.target is not None):
+            act()
+        else:
+            self.world.agenda.at(min(now_s + 0.5, until_s), lambda: self._when_managing(act, until_s))
+
+    def _recommend(self) -> None:
+        self._write(RecommendOnly(True))
+        self.world.agenda.at(self._until_s(), lambda: self._write(RecommendOnly(False)))
+
+    def _limits(self) -> None:
+        """Beside whatever else the consumers' settings are. Too few consumers would not catch up: no limit stays."""
+        pods = len(self.world.platform.pods)
+        if self.rng.random() < 0.5:
+            self._limit(least_consumers=pods + 1)
+        else:
+            self._limit(least_consumers=0, most_consumers=max(1, pods))
+        self.world.agenda.at(self._until_s(), self._limit)
+
+    def _limit(self, least_consumers: int | None = None, most_consumers: int | None = None) -> None:
+        settings = replace(self.world.said, least_consumers=least_consumers, most_consumers=most_consumers)
+        self._write(ServiceUpdate("consumers", consumers=settings))
+
+    def _clock_jumps(self) -> None:
+        """Back, so that pauses end late, or ahead, so that they end early; and right again before the end."""
+        self.world.clock_off_s = self.rng.uniform(-2 * HOUR_S, 2 * HOUR_S)
+        self.world.agenda.at(self._until_s(), self._set_clock)
+
+    def _set_clock(self) -> None:
+        self.world.clock_off_s = 0.0
+
+    def _held_to_the_end(self) -> None:
+        self._write(self.rng.choice((GroupPause(True), RecommendOnly(True), GroupPause(True, self._moment(HOUR_S)))))
+
+    def _write(self, record: OnService) -> None:
+        """Retries until the brokers are up."""
+        if not self.world.kafka.is_up:
+            self.world.agenda.at(self.world.kafka.down_until_s, lambda: self._write(record))
+        elif isinstance(record, ServiceUpdate):
+            self.world.update(record)
+        else:
+            self.world.ask(record)
+
+
+assert all(hasattr(Orders, f"_{order.name.lower()}") for order in Order)
