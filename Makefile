@@ -65,6 +65,7 @@ bench: $(JARS_READY) $(PACKER_READY) ## Measure decisions, a large group's simul
 	$(BIN)/python bench/targets.py
 	$(BIN)/python bench/growth.py
 	$(BIN)/python bench/event_log.py
+	$(BIN)/python bench/picture.py
 	$(BIN)/python bench/cycle.py
 	$(BIN)/python -m bench.page
 

@@ -100,7 +100,7 @@ def test_it_says_whether_the_controller_took_it_refused_it_or_is_away(group: Gro
     group.draws(taken=False, words="a-0 would overload consumer 2")
     said = json.loads(group.runs("move", "a-0", "2", "--json", code=1))
     assert (said["group"], said["outcome"]) == (group.settings.group.name, "refused")
-    assert (said["words"], said["offset"]) == ("a-0 would overload consumer 2", 1)
+    assert (said["words"], said["offset"]) == ("refused by controller host-7: a-0 would overload consumer 2", 1)
     group.draws(seconds_ago=90)
     assert "recorded; no controller runs (the last picture is 9" in group.runs("resume")
     assert group.has(":pause") == replace(pause, paused=False, until=None, at=group.has(":pause").at)

@@ -63,3 +63,34 @@ def test_topics_are_added_and_removed_and_limits_are_set(group: LiveGroup, opera
     group.settle(orders, consumers=1)  # 200 of 250, at most 85 % of which are filled
     assert operator.picture().overview.limits.capacity_bytes_per_s == 250
     group.audit()
+
+
+def test_a_consumer_is_restarted_once_and_a_partition_stays_where_it_is_moved(
+    group: LiveGroup, operator: Operator
+) -> None:
+    orders = group.topic("orders", 4)
+    group.produce(orders)
+    group.measure(dict.fromkeys(orders, 0.3))
+    group.start_controller()
+    group.settle(orders, consumers=2)
+    before, incarnation = group.running()[1], operator.picture().consumers[ConsumerId(1)].incarnation
+    operator.is_told("restart", "1")
+    group.eventually(lambda: group.running().get(1, before) != before)
+    group.settle(orders, consumers=2)
+    group.eventually(lambda: operator.picture().consumers[ConsumerId(1)].incarnation not in (None, incarnation))
+    group.measure(dict.fromkeys(orders, 0.25))
+    group.eventually(lambda: None not in operator.readers().values())
+    readers = operator.readers()
+    moved = next(partition for partition in orders if readers[partition] == 1)
+    operator.is_told("move", str(moved), "2")
+    group.eventually(lambda: operator.readers()[moved] == 2)
+    assert set(operator.picture().overview.pins) == {moved}
+    other = next(partition for partition in orders if operator.readers()[partition] == 1)
+    group.measure({**dict.fromkeys(orders, 0.25), other: 0.8})
+    group.settle(orders, consumers=2)
+    refused = operator.says("move", str(other), "2", code=1)
+    assert refused["outcome"] == "refused"
+    assert "consumer 2 would be at " in refused["words"]
+    operator.is_told("move", str(moved), "--unpin")
+    group.produce(orders)
+    group.audit()

@@ -13,7 +13,7 @@ from restow.picture import retention
 from restow.picture.chronicle import Chronicle
 from restow.picture.drawing import Moment, draw
 from restow.picture.lag import Clock, LagTracker
-from restow.picture.picture import Picture
+from restow.picture.picture import Lag, Picture
 from restow.picture.questions import Answers, Inquiry, Questions
 
 
@@ -28,6 +28,8 @@ class Observer:
         self._inquiry = Inquiry(self._lags)
         self._margin_small_since: str | None = None
         self._questions = Questions()
+        self._whole: Picture | None = None
+        self._whole_lags: Mapping[TopicPartition, Lag] = {}
 
     def measured(self, now_s: float, ends: Mapping[TopicPartition, int], monitor_s: float) -> None:
         """The offsets up to which consumers can read, at `now_s` by a monotonic clock and at `monitor_s` by the
@@ -45,13 +47,23 @@ class Observer:
         self.chronicle = self.chronicle.followed(before, effects, after, time)
 
     def draw(self, state: State, now: Clock, time: str) -> Picture:
+        """A whole picture."""
         lags, kept = self._lags.lags(now), self._inquiry.retentions
         moment = Moment(self._group, self._controller, time, lags, kept, self._margin_small_since)
         picture = draw(state, self.chronicle, moment)
         flag = picture.overview.flags.get(retention.FLAG)
         self._margin_small_since = None if flag is None else flag.since
         self._questions = self._inquiry.questions(picture.partitions, lags, now)
+        self._whole, self._whole_lags = picture, lags
         return picture
+
+    def draw_change(self, state: State, now: Clock, time: str) -> Picture:
+        """The picture between two wholes: lags, and the rows of partitions that stay, are those of the last whole."""
+        if self._whole is None:
+            return self.draw(state, now, time)
+        self._questions = Questions()
+        moment = Moment(self._group, self._controller, time, self._whole_lags, self._inquiry.retentions)
+        return draw(state, self.chronicle, moment, self._whole)
 
     @property
     def questions(self) -> Questions:

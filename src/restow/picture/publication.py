@@ -1,6 +1,7 @@
 """When to publish what: the whole picture every ten seconds, a change at once but at most one record a second.
 
-A picture of a large group costs tens of milliseconds, so that none is drawn unless it is published.
+A whole picture of a large group costs hundreds of milliseconds (bench/picture.py), so that none is drawn unless it is
+published, and a change is drawn from the whole before it.
 """
 
 from collections.abc import Callable
@@ -31,7 +32,7 @@ class Publication:
     ) -> tuple[PictureRecord, ...]:
         """The records to publish now."""
         seen = (chronicle, state.target, state.desired)
-        if self._base is None or now_s - self._whole_s >= WHOLE_EVERY_S:
+        if self._base is None or self.is_whole_due(now_s):
             return self._whole(draw(), now_s, seen)
         is_same = all(old is new for old, new in zip(self._seen, seen, strict=True))
         if is_same or now_s - self._published_s < CHANGE_EVERY_S:
@@ -43,6 +44,10 @@ class Publication:
         self._changes += 1
         self._published_s, self._seen = now_s, seen
         return (record,)
+
+    def is_whole_due(self, now_s: float) -> bool:
+        """Whether a picture that is drawn now is published whole, unless its change is too large for one record."""
+        return self._base is None or now_s - self._whole_s >= WHOLE_EVERY_S
 
     def _whole(self, picture: Picture, now_s: float, seen: tuple[object, ...]) -> tuple[PictureRecord, ...]:
         self._number += 1

@@ -52,7 +52,8 @@ null for what is gone: the newest whole and the newest change of the same `epoch
 needs. Speeds, lags and ages are those of the whole. A record of an older epoch is of a controller that was replaced.
 
 The topic is compacted after a day: the newest picture is always there, and a day of history before it. A picture that
-is older than 30 s is an outage: no controller runs, or it does not reach Kafka.
+is older than 30 s is an outage: no controller runs, or it does not reach Kafka. `bench/picture.py` measures what the
+picture costs the controller.
 
 `restow status --json` prints the same as one object, with `age_s` and `outage` beside it; `restow status --from FILE`
 and `restow explain --from FILE` look at such an object in a file, also at one of `restow simulate --picture FILE`.

@@ -87,7 +87,9 @@ class GroupStatus:
             )
 
     def _drawn(self, state: State, now: Clock) -> Picture:
-        self._picture = picture = self._observer.draw(state, now, utc_now())
+        is_whole = self._publication.is_whole_due(now.monotonic_s)
+        drawing = self._observer.draw if is_whole else self._observer.draw_change
+        self._picture = picture = drawing(state, now, utc_now())
         self._note_margin(picture)
         if self._observer.questions and self._lookups.ask(self._observer.questions):
             self._observer.asked(now)

@@ -6,6 +6,7 @@ topic, and counts when one starts.
 
 import argparse
 import getpass
+import os
 import socket
 import time
 from collections.abc import Mapping
@@ -45,10 +46,17 @@ class Author:
 
     @classmethod
     def of(cls, args: argparse.Namespace) -> Self:
-        return cls(f"{getpass.getuser()}@{socket.gethostname()}", utc_now(), args.reason)
+        return cls(f"{_user()}@{socket.gethostname()}", utc_now(), args.reason)
 
     def fields(self) -> dict[str, Any]:
         return {"by": self.by, "at": self.at, "reason": self.reason}
+
+
+def _user() -> str:
+    try:
+        return getpass.getuser()
+    except (KeyError, OSError):  # a pod may run under a number that has no name
+        return f"uid-{os.getuid()}"
 
 
 class Desk:
@@ -94,9 +102,8 @@ class Desk:
         answer = self._answer_to(offset) if is_awaited else None
         if answer is not None:
             outcome = "taken" if answer.taken else "refused"
-            words = f"{outcome} by controller {self._name}" if answer.taken else answer.words
-            if answer.taken and answer.words != outcome:
-                words += f": {answer.words}"
+            said = answer.words.removeprefix(outcome).lstrip(":; ")
+            words = f"{outcome} by controller {self._name}{f': {said}' if said else ''}"
         elif is_awaited:
             outcome = "unknown"
             words = (
@@ -113,8 +120,7 @@ class Desk:
         if self._as_json:
             print_json({"group": group, "change": what, "outcome": outcome, "words": words, "offset": offset})
         else:
-            colon = "refused: " if outcome == "refused" else ""
-            print_line(f"group {group}: {what}: {colon}{words}")
+            print_line(f"group {group}: {what}: {words}")
 
     def _answer_to(self, offset: int) -> ServiceAnswer | None:
         deadline_s = time.monotonic() + ANSWER_WITHIN_S
