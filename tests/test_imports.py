@@ -51,6 +51,7 @@ LAYERS = (  # from the ground up: a module imports only from its own layer and f
             *("restow.platform.processes.*", "restow.platform.kubernetes.*"),
             *("restow.metrics.board", "restow.metrics.collector", "restow.metrics.server", "restow.metrics.targets"),
             *("restow.lifeline", "restow.health", "restow.logs", "restow.waiting", "restow.scratch", "restow.clock"),
+            "restow.loopback",
         ),
     ),
     Layer(

@@ -20,6 +20,7 @@ kafka/, java/           Kafka clients and the embedded broker; Java for it and f
 pipeline/               Spark, Delta tables, and the light pipeline
 durable.py, health.py   atomic files and locks; liveness and readiness
 lifeline.py, logs.py    child processes that end with their parent; logging
+loopback.py             which addresses mean this machine alone
 waiting.py, scratch.py  log lines on long waits; temporary files that don't outlive a killed process
 clock.py                the wall clock as text
 

@@ -196,6 +196,7 @@ def test_restow_down_leaves_nothing_running(group: LiveGroup) -> None:
     assert "consumer" in down.stdout
     assert controller.wait(10) == 0
     assert group.running() == {}
+    assert list((group.processes / f"{group.name}-metrics").iterdir()) == []
 
 
 @pytest.mark.parametrize("signal_number", [signal.SIGTERM, signal.SIGINT])

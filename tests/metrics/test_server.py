@@ -23,12 +23,12 @@ class Served:
     def __init__(self, health: Health, board: Board) -> None:
         self.health, self.board = health, board
         self.ports: list[int] = []
-        self.server = MetricsServer(LOOPBACK, 0, application(board, health, 60.0), self.ports.append)
+        self.server = MetricsServer(LOOPBACK, 0, application(board, health, 60.0, LOOPBACK), self.ports.append)
 
-    def get(self, path: str, method: str = "GET") -> tuple[int, str]:
+    def get(self, path: str, host: str = LOOPBACK) -> tuple[int, str]:
         connection = http.client.HTTPConnection(LOOPBACK, self.ports[0], timeout=60)
         try:
-            connection.request(method, path)
+            connection.request("GET", path, headers={"Host": host})
             answer = connection.getresponse()
             return answer.status, answer.read().decode()
         finally:
@@ -79,6 +79,17 @@ def test_other_paths_say_what_there_is(served: Served) -> None:
     assert (status, text.split()[0]) == (404, "/metrics")
 
 
+@pytest.mark.parametrize("host", ["evil.example", "127.0.0.1.evil.example", "10.0.0.1:80", ""])
+@pytest.mark.parametrize("path", ["/metrics", "/healthz"])
+def test_a_name_that_was_rebound_to_loopback_gets_nothing(served: Served, host: str, path: str) -> None:
+    status, text = served.get(path, host)
+    assert (status, text) == (421, "ask for it by a name of this machine, like 127.0.0.1\n")
+
+
+def test_a_loopback_name_with_or_without_a_port_is_answered(served: Served) -> None:
+    assert [served.get("/healthz", host)[0] for host in ("localhost", "127.0.0.1:9", "[::1]:9")] == [200, 200, 200]
+
+
 def test_idle_connections_take_no_more_than_their_share(served: Served, eventually: Eventually) -> None:
     """A client that says nothing is dropped; meanwhile further ones are closed, and afterwards all is well."""
     idle = [socket.create_connection((LOOPBACK, served.ports[0])) for _ in range(MOST_REQUESTS + 4)]
@@ -106,7 +117,9 @@ def test_a_port_in_use_is_said_once_and_retried(
         taken.bind((LOOPBACK, 0))
         taken.listen()
         port = taken.getsockname()[1]
-        server = MetricsServer(LOOPBACK, port, application(Board("monitor", "lake"), Health(), 60), bound.append)
+        server = MetricsServer(
+            LOOPBACK, port, application(Board("monitor", "lake"), Health(), 60, LOOPBACK), bound.append
+        )
         with server:
             eventually(lambda: _Soon.asked > 3)
             taken.close()

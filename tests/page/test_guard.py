@@ -8,7 +8,8 @@ from starlette.responses import Response
 from starlette.types import Receive, Scope, Send
 from tests.support.asgi import Answer, ask
 
-from restow.page.guard import HEADERS, Guard, is_loopback
+from restow.loopback import is_loopback
+from restow.page.guard import HEADERS, Guard
 
 TOKEN = "a-token-of-many-letters"
 PAUSE = "/api/actions/pause"

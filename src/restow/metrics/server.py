@@ -21,6 +21,7 @@ from prometheus_client import make_wsgi_app
 
 from restow.backoff import Backoff, News
 from restow.health import Health
+from restow.loopback import is_loopback, names_loopback
 from restow.metrics.board import Board
 from restow.metrics.collector import registry_of
 
@@ -35,16 +36,19 @@ BINDING: Final = "binding"
 INDEX: Final = "/metrics   for Prometheus\n/healthz   whether the loop turns\n/readyz    whether it does its work\n"
 
 Answer = tuple[str, str]
+WRONG_HOST: Final[Answer] = ("421 Misdirected Request", "ask for it by a name of this machine, like 127.0.0.1\n")
 
 
-def application(board: Board, health: Health, alive_within_s: float) -> WSGIApplication:
-    metrics = make_wsgi_app(registry_of(board, health))
+def application(board: Board, health: Health, alive_within_s: float, host: str) -> WSGIApplication:
+    """`host` is the address that the server listens on. On loopback, only loopback names are answered."""
+    metrics, is_local = make_wsgi_app(registry_of(board, health)), is_loopback(host)
 
     def answer(environ: WSGIEnvironment, start_response: StartResponse) -> Iterable[bytes]:
         path = environ.get("PATH_INFO", "")
-        if path == "/metrics":
+        is_meant = not is_local or names_loopback(environ.get("HTTP_HOST", ""))
+        if path == "/metrics" and is_meant:
             return metrics(environ, start_response)  # type: ignore[no-any-return]
-        status, text = _answer(path, health, alive_within_s)
+        status, text = _answer(path, health, alive_within_s) if is_meant else WRONG_HOST
         body = text.encode()
         start_response(status, [("Content-Type", "text/plain; charset=utf-8"), ("Content-Length", str(len(body)))])
         return [body]

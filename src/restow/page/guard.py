@@ -10,7 +10,6 @@ The answers allow no other site anything: there are no CORS headers, no frames, 
 """
 
 import hmac
-import ipaddress
 from typing import Final
 from urllib.parse import urlsplit
 
@@ -18,6 +17,7 @@ from starlette.datastructures import Headers, MutableHeaders
 from starlette.responses import Response
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
+from restow.loopback import is_loopback, names_loopback
 from restow.page.answers import refusal
 
 API: Final = "/api/"
@@ -41,16 +41,6 @@ HEADERS: Final = {
     "X-Frame-Options": "DENY",
 }
 NOT_KEPT: Final = "no-store"
-
-
-def is_loopback(host: str) -> bool:
-    """Whether this address, or name, can only be reached from the same machine."""
-    if host == "localhost":
-        return True
-    try:
-        return ipaddress.ip_address(host).is_loopback
-    except ValueError:
-        return False
 
 
 class Guard:
@@ -117,8 +107,4 @@ def _is_from_here(path: str, headers: Headers) -> bool:
 
 def _is_local_name(headers: Headers) -> bool:
     hosts = headers.getlist("host")
-    try:
-        name = urlsplit(f"//{hosts[0]}").hostname if len(hosts) == 1 else None
-    except ValueError:
-        return False
-    return name is not None and is_loopback(name)
+    return len(hosts) == 1 and names_loopback(hosts[0])

@@ -25,13 +25,14 @@ def serving(settings: Settings, board: Board, health: Health) -> Iterator[None]:
     from restow.metrics.server import MetricsServer, application
     from restow.metrics.targets import TargetFile, targets_directory
 
-    answer = application(board, health, settings.kubernetes.alive_within_s)
-    port = os.environ.get(METRICS_PORT)
-    if port is not None:
-        with MetricsServer(os.environ.get(METRICS_HOST) or "0.0.0.0", int(port), answer):
+    fixed, within_s = os.environ.get(METRICS_PORT), settings.kubernetes.alive_within_s
+    if fixed is not None:
+        host = os.environ.get(METRICS_HOST) or "0.0.0.0"
+        with MetricsServer(host, int(fixed), application(board, health, within_s, host)):
             yield
         return
     host, file = settings.metrics.host, TargetFile(targets_directory(settings), board)
+    answer = application(board, health, within_s, host)
     reached_at = socket.gethostname() if host in EVERYWHERE else host
     try:
         with MetricsServer(host, 0, answer, lambda port: file.write(reached_at, port)):
