@@ -6,10 +6,10 @@ from tests.support.controller_driver import A0, A1, A2, A3, A4, Driver, create, 
 from restow.controller.event_log import replay
 from restow.controller.transitions import Cause
 from restow.model import ConsumerId, TopicPartition
-from restow.protocol.desired import PartitionPin
+from restow.protocol.desired import GroupPause, PartitionPin, RecommendOnly
 
 NOON_FIVE, ONE_PM = "2026-03-01T12:05:00Z", "2026-03-01T13:00:00Z"
-UNTIL = "pinned until 2026-03-01 13:00:00 UTC by anna@host-a"
+UNTIL = "pinned until 2026-03-01 13:00:00 UTC, by anna@host-a"
 
 
 def pin(partition: TopicPartition, consumer: int | None, until: str = ONE_PM, reason: str = "") -> PartitionPin:
@@ -48,9 +48,9 @@ def moved(driver: Driver) -> Driver:
 def test_a_pinned_partition_moves_at_once_and_the_reason_is_the_pin(group: Driver) -> None:
     assert group.desires(pin(A0, 2, reason="its producer is loud")) == (group.stop(1, 1, A0),)
     assert group.causes == [Cause.PINNED, Cause.CHANGE]
-    assert answer(group) == (True, f"taken: it moves to consumer 2, {UNTIL}, because: its producer is loud")
+    assert answer(group) == (True, f"taken: it moves to consumer 2, {UNTIL}: its producer is loud")
     assert group.words[-1] == (
-        f"a-0: a-0 goes from consumer 1 to 2: {UNTIL}, because: its producer is loud; "
+        f"a-0: a-0 goes from consumer 1 to 2: {UNTIL}: its producer is loud; "
         "consumer 2 had room (60 % before, 80 % after)"
     )
     group.settles()
@@ -130,7 +130,7 @@ def test_a_clock_that_jumps_ends_a_pin_early_and_does_nothing_else(group: Driver
 def test_unpinning_ends_a_pin(group: Driver) -> None:
     moved(group)
     assert group.desires(pin(A0, None, reason="done")) == ()
-    assert group.words == ["a-0: not pinned any more by anna@host-a, because: done"]
+    assert group.words == ["a-0: not pinned any more, by anna@host-a: done"]
     assert answer(group) == (True, "taken")
 
 
@@ -167,7 +167,7 @@ def test_a_pin_given_in_the_middle_of_a_move_is_carried_out_after_it(group: Driv
 def test_a_pin_that_can_not_be_is_refused_in_words(group: Driver, record: PartitionPin, words: str) -> None:
     assert group.desires(record) == ()
     assert answer(group) == (False, words)
-    assert group.words == [f"{record.partition}: not pinned to consumer {record.consumer} by anna@host-a; {words}"]
+    assert group.words == [f"{record.partition}: not pinned to consumer {record.consumer}, by anna@host-a; {words}"]
     assert not group.state.desired.pins
     assert group.waits(120) == ()
 
@@ -315,3 +315,26 @@ def test_the_log_of_a_pin_is_replayed(group: Driver) -> None:
     moved(group)
     group.waits(20)
     assert sum(1 for _ in replay(group.log)) > 20
+
+
+# Pause and recommend only.
+
+
+@pytest.mark.parametrize("hold", [GroupPause(True), RecommendOnly(True)])
+def test_a_pin_is_carried_out_in_a_held_group_and_nothing_else(group: Driver, hold: GroupPause | RecommendOnly) -> None:
+    group.desires(hold)
+    assert group.desires(pin(A0, 2)) == (group.stop(1, 1, A0),)
+    group.settles()
+    assert group.held == {1: (A1,), 2: (A0, A2, A3)}
+    group.measures(a_0=60, a_1=20, a_2=30, a_3=30)
+    assert group.waits(120) == (), "overload is not relieved"
+
+
+def test_a_pin_holds_when_the_pause_ends(group: Driver) -> None:
+    group.desires(GroupPause(True))
+    group.desires(pin(A0, 2))
+    group.settles()
+    group.measures(a_0=60, a_1=20, a_2=30, a_3=30)
+    assert group.desires(GroupPause(False)) != (), "the overload is relieved"
+    group.settles()
+    assert group.held == {1: (A1, A2, A3), 2: (A0,)}

@@ -8,7 +8,7 @@ from tests.support.controller_driver import A0, A1, A2, A3, SETTINGS, Driver, Re
 from restow.controller.event_log import replay
 from restow.controller.transitions import Cause
 from restow.model import ConsumerId
-from restow.protocol.desired import ConsumerRestart
+from restow.protocol.desired import ConsumerRestart, GroupPause, RecommendOnly
 from restow.protocol.messages import ConsumerSettings
 
 CURRENT = SETTINGS.fingerprint
@@ -59,7 +59,7 @@ def test_a_consumer_is_restarted_once_and_continues_with_its_partitions(group: D
     assert answer(group) == (True, "taken: consumer 2 is restarted as soon as every consumer is healthy")
     assert group.measures() == (restart(2),)
     assert group.causes == [Cause.RESTART, Cause.NO_CHANGE]
-    assert group.words[-1] == "consumer 2: restarting it, asked for by anna@host-a, because: it leaks"
+    assert group.words[-1] == "consumer 2: restarting it on request, by anna@host-a: it leaks"
     assert ends(group, 2) == ()
     assert group.waits(20, silent=[2]) == (), "its partitions wait for it"
     assert "older settings" not in group.flags
@@ -87,9 +87,7 @@ def test_a_restart_and_a_roll_go_one_after_the_other(group: Driver) -> None:
     assert group.waits(10, silent=[1]) == ()
     comes_back(group, 1)
     assert group.measures() == (restart(2, NEWER),)
-    assert group.words[-1] == (
-        "consumer 2: restarting it, asked for by anna@host-a, because: it leaks; image none -> restow:2"
-    )
+    assert group.words[-1] == ("consumer 2: restarting it on request, by anna@host-a: it leaks; image none -> restow:2")
     comes_back(group, 2)
     assert group.waits(120) == (), "it has the new settings: the roll is done with it"
 
@@ -206,3 +204,17 @@ def test_a_halted_restart_waits_for_a_canary() -> None:
     driver.is_ready(3)
     driver.settles()
     assert driver.waits(10) == (delete(3), restart(2)), "it is not needed any more"
+
+
+@pytest.mark.parametrize("hold", [GroupPause(True), RecommendOnly(True)])
+def test_a_held_group_restarts_what_a_person_asks_for_and_nothing_else(
+    group: Driver, hold: GroupPause | RecommendOnly
+) -> None:
+    group.desires(hold)
+    group.changes_consumers(ConsumerSettings(image="restow:2"))
+    assert group.waits(60) == (), "new settings wait"
+    group.desires(asked(group, 2))
+    assert group.measures() == (restart(2, NEWER),)
+    comes_back(group, 2)
+    assert group.waits(120) == ()
+    assert group.held == {1: (A0, A1), 2: (A2, A3)}

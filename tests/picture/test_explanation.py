@@ -8,6 +8,7 @@ from restow.errors import InvalidInput
 from restow.model import ConsumerId, Retention
 from restow.picture.explanation import explain_consumer, explain_decision, explain_partition
 from restow.picture.picture import Lag
+from restow.protocol.desired import ConsumerRestart, PartitionPin
 
 
 @pytest.fixture
@@ -129,3 +130,34 @@ def test_what_the_group_does_not_have_is_an_error_that_says_what_it_has() -> Non
         list(explain_partition(picture, (), B0))
     with pytest.raises(InvalidInput, match="there is no consumer 9; the group has 1, 2"):
         list(explain_consumer(picture, (), ConsumerId(9)))
+
+
+def test_a_pin_is_shown_and_keeps_partition_and_consumer(moved: PictureDriver) -> None:
+    until, by = "2026-03-01T13:00:00Z", "anna@host-a"
+    moved.desires(PartitionPin(A1, ConsumerId(3), until, by, "2026-03-01T12:00:00Z", "its producer is loud"))
+    words = "pinned until 2026-03-01 13:00:00 UTC, by anna@host-a: its producer is loud"
+    lines = of_partition(moved)
+    assert lines[1] == f"  it is {words}; no plan moves it from consumer 3 before"
+    assert lines[-2:] == [
+        "what would move it next:",
+        "  nothing for load before its pin ends; recovery, if consumer 3 is lost",
+    ]
+    assert of_consumer(moved, 3)[-1] == f"  it is not closed: a-1 is {words}"
+
+
+def test_a_restart_that_waits_is_waited_for() -> None:
+    driver = pair()
+    driver.fails(1)
+    driver.desires(ConsumerRestart(ConsumerId(2), driver.fakes[2].incarnation, "anna@host-a"))
+    assert driver.picture().overview.waiting_for == (
+        "every consumer to be healthy, to restart consumer 2 on request, by anna@host-a",
+        "consumer 1 to be ready again after its restart (for 0 s)",
+    )
+
+
+def test_a_pin_that_waits_for_speeds_is_waited_for() -> None:
+    driver = pair()
+    driver.waits(31, measured=False)
+    driver.desires(PartitionPin(A1, ConsumerId(2), "2026-03-01T13:00:00Z"))
+    assert "speeds, to judge whether a-1 can move to consumer 2" in driver.picture().overview.waiting_for
+    assert not driver.picture().overview.pins, "it is not taken yet"

@@ -37,6 +37,11 @@ MUTANTS: list[Mutant] = [
     mutants.a_pause_holds_recovery_up_too,
     mutants.a_pause_does_not_expire,
     mutants.recommendations_are_carried_out,
+    mutants.plans_ignore_pins,
+    mutants.a_pin_outlives_its_time,
+    mutants.a_pin_ends_with_a_restart_of_its_consumer,
+    mutants.a_restart_is_an_act,
+    mutants.a_restart_is_never_carried_out,
 ]
 
 

@@ -22,7 +22,8 @@ NOT_READY: Final = {
 
 
 def refusal(state: State, pin: PartitionPin) -> str | None:
-    """Why the pin can't be taken, and what would help; None if it can."""
+    """Why the pin can't be taken, and what would help; None if it can, as far as is known: stale speeds don't say
+    whether the consumer has room."""
     consumer, partition = consumer_of(pin), pin.partition
     view = state.consumers.get(consumer)
     if is_over(state, pin):
@@ -39,7 +40,7 @@ def refusal(state: State, pin: PartitionPin) -> str | None:
         return None
     if view.phase is not Phase.READY:
         return f"consumer {consumer} {NOT_READY[view.phase]}; move the partition when it is ready"
-    return _overload(state, pin)
+    return None if state.is_scaling_frozen else _overload(state, pin)
 
 
 def no_such_consumer(state: State, consumer: ConsumerId) -> str:

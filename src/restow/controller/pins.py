@@ -20,7 +20,7 @@ from restow.controller.transitions import Cause, Phase, Stage
 from restow.model import ConsumerId, SortedMapping, TopicPartition
 from restow.packing.problem import PinnedTo
 from restow.protocol.desired import PartitionPin
-from restow.text import clock
+from restow.text import clock, said_by
 
 WAITS_FOR_SPEEDS: Final = "taken; it is judged when speeds arrive, which say whether the consumer has room"
 
@@ -34,7 +34,7 @@ def change(transition: Transition, pin: PartitionPin, offset: int | None) -> Non
         transition.set(tolerated=frozenset())  # another plan may be possible now
     if pin.consumer is None:
         if was_taken:
-            _note(transition, pin.partition, f"not pinned any more{_by(pin)}")
+            _note(transition, pin.partition, f"not pinned any more{said_by(pin.by, pin.reason)}")
     elif transition.state.epoch is not None or not is_over(transition.state, pin):  # else: it ended long ago
         transition.set(desired=transition.state.desired.with_pin(pin, offset))
 
@@ -87,7 +87,7 @@ def are_misplaced(state: State) -> bool:
 
 
 def words(pin: PartitionPin) -> str:
-    return f"pinned until {clock(until_of(pin))}{_by(pin)}"
+    return f"pinned until {clock(until_of(pin))}{said_by(pin.by, pin.reason)}"
 
 
 def _judge(transition: Transition, pin: PartitionPin) -> None:
@@ -96,7 +96,11 @@ def _judge(transition: Transition, pin: PartitionPin) -> None:
     why_not, stays = refusal(state, pin), is_there(state, pin)
     if why_not is not None:
         transition.set(desired=state.desired.without_pin(partition).answered(offset, False, f"refused: {why_not}"))
-        _note(transition, partition, f"not pinned to consumer {pin.consumer}{_by(pin)}; refused: {why_not}")
+        _note(
+            transition,
+            partition,
+            f"not pinned to consumer {pin.consumer}{said_by(pin.by, pin.reason)}; refused: {why_not}",
+        )
     elif state.is_scaling_frozen and not stays:
         _wait_for_speeds(transition, offset)
     else:
@@ -116,11 +120,6 @@ def _wait_for_speeds(transition: Transition, offset: int | None) -> None:
 def _drop(transition: Transition, partition: TopicPartition, why: str) -> None:
     transition.set(desired=transition.state.desired.without_pin(partition), tolerated=frozenset())
     _note(transition, partition, f"not pinned any more: {why}")
-
-
-def _by(pin: PartitionPin) -> str:
-    who = f" by {pin.by}" if pin.by else ""
-    return f"{who}, because: {pin.reason}" if pin.reason else who
 
 
 def _note(transition: Transition, partition: TopicPartition, text: str) -> None:

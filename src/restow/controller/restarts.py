@@ -18,6 +18,7 @@ from restow.controller.transition import Transition
 from restow.controller.transitions import Phase, Stage
 from restow.model import ConsumerId
 from restow.protocol.desired import ConsumerRestart
+from restow.text import said_by
 
 
 def change(transition: Transition, record: ConsumerRestart, offset: int | None) -> None:
@@ -26,7 +27,7 @@ def change(transition: Transition, record: ConsumerRestart, offset: int | None) 
     if record.up_to is not None and transition.state.stage is not Stage.SYNCHRONIZE:
         is_taken, words = _answer(transition.state, record, record.up_to)
         desired = (desired if is_taken else desired.without_restart(record.consumer)).answered(offset, is_taken, words)
-        transition.note(record.consumer, f"a restart is asked for{by(record)}; {words}")
+        transition.note(record.consumer, f"a restart is requested{said_by(record.by, record.reason)}; {words}")
     transition.set(desired=desired)
 
 
@@ -58,12 +59,9 @@ def begin(transition: Transition) -> None:
         return  # the plan should have created a canary, and could not
     record, settings = state.desired.restarts[consumer], state.consumers[consumer].settings
     change = "" if settings in (None, state.fingerprint) else f"; {roll.difference(settings, state.fingerprint)}"
-    roll.restart_one(transition, consumer, f"restarting it, asked for{by(record)}{change}", is_asked=True)
-
-
-def by(record: ConsumerRestart) -> str:
-    who = f" by {record.by}" if record.by else ""
-    return f"{who}, because: {record.reason}" if record.reason else who
+    roll.restart_one(
+        transition, consumer, f"restarting it on request{said_by(record.by, record.reason)}{change}", is_asked=True
+    )
 
 
 def _next(state: State) -> ConsumerId | None:

@@ -46,7 +46,10 @@ def explain_partition(picture: Picture, decisions: Sequence[Decision], partition
     yield from _moves(decisions, f"{partition}")
     if status.consumer is not None and status.consumer in picture.consumers:
         yield "what would move it next:"
-        yield from _next(picture, status.consumer, picture.consumers[status.consumer])
+        if pin is not None and pin.consumer == status.consumer:
+            yield f"  nothing for load before its pin ends; recovery, if consumer {pin.consumer} is lost"
+        else:
+            yield from _next(picture, status.consumer, picture.consumers[status.consumer])
 
 
 def _lag(status: PartitionStatus) -> Iterator[str]:
@@ -168,8 +171,7 @@ def _next(picture: Picture, consumer: ConsumerId, status: ConsumerStatus) -> Ite
 
 
 def _pinned(pin: Pin) -> str:
-    who = f" by {pin.by}" if pin.by else ""
-    return f"pinned until {clock(pin.until)}{who}" + (f", because: {pin.reason}" if pin.reason else "")
+    return f"pinned until {clock(pin.until)}{said_by(pin.by, pin.reason)}"
 
 
 def _waits(picture: Picture, consumer: ConsumerId) -> list[str]:

@@ -8,7 +8,7 @@ from restow.controller.holds import pause_words
 from restow.controller.state import State, View
 from restow.controller.transitions import Phase, Stage
 from restow.model import ConsumerId
-from restow.text import counted, listed
+from restow.text import counted, listed, said_by
 
 MOST_WAITS: Final = 20
 
@@ -38,8 +38,9 @@ def _of_the_group(state: State) -> Iterator[str]:
     elif state.speeds_are_stale:
         yield f"new speeds from the monitor: the last are {_seconds(state.time_s - state.measured_s)} old"
     for consumer in restarts.asked(state):
-        by = restarts.by(state.desired.restarts[consumer])
-        yield f"every consumer to be healthy, to restart consumer {consumer}: asked for{by}"
+        record = state.desired.restarts[consumer]
+        on_request = f"on request{said_by(record.by, record.reason)}"
+        yield f"every consumer to be healthy, to restart consumer {consumer} {on_request}"
     for partition in state.desired.unjudged:
         yield f"speeds, to judge whether {partition} can move to consumer {state.desired.pins[partition].consumer}"
     if not state.may_create:

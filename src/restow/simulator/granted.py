@@ -23,7 +23,7 @@ if TYPE_CHECKING:
 
 OVER_S: Final = 3.0
 """A controller ticks every second; a pin that is over for longer must be gone."""
-DONE_WITHIN_S: Final = 300.0
+DONE_WITHIN_S: Final = 400.0
 """Without faults, every restart that was asked for is done by then."""
 
 

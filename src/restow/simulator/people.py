@@ -43,7 +43,7 @@ class People:
         self._pinned: set[TopicPartition] = set()
 
     def plan(self) -> None:
-        """Every kind in turn, in a new order each time."""
+        """Every kind in turn, in a new order each time; and a restart at the end, which no fault does instead."""
         scenario = self.world.scenario
         if scenario.faults is Level.NONE:
             return
@@ -54,6 +54,7 @@ class People:
                 asks = list(Ask)
                 self.rng.shuffle(asks)
             self.world.agenda.at(time_s, partial(self._do, asks.pop()))
+        self.world.agenda.at(self._end_s - 1.0, partial(self._do, Ask.RESTART))
 
     def _do(self, ask: Ask) -> None:
         act: Callable[[], bool | None] = getattr(self, f"_{ask.name.lower()}")

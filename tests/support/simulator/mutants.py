@@ -10,7 +10,20 @@ from restow.consumer.answers import AppliedBatch
 from restow.consumer.commands import merge_commands
 from restow.consumer.events import CommandRead
 from restow.consumer.state import State as ConsumerState
-from restow.controller import broken_code, failures, foreign, holds, manage, roll, sentinel, starts, synchronize
+from restow.controller import (
+    broken_code,
+    failures,
+    foreign,
+    holds,
+    manage,
+    pin_checks,
+    pins,
+    restarts,
+    roll,
+    sentinel,
+    starts,
+    synchronize,
+)
 from restow.controller import machine as controller
 from restow.controller.effects import Effect, Send
 from restow.controller.events import Event, SpeedsMeasured
@@ -20,6 +33,7 @@ from restow.controller.transition import Transition
 from restow.controller.transitions import Phase
 from restow.model import ConsumerId, SortedMapping, TopicPartition
 from restow.protocol import channels, records
+from restow.protocol.desired import PartitionPin
 from restow.protocol.messages import Command, ConsumerReport, StartFrom
 
 Mutant = Callable[[pytest.MonkeyPatch], None]
@@ -208,3 +222,36 @@ def a_pause_does_not_expire(patch: pytest.MonkeyPatch) -> None:
 
 def recommendations_are_carried_out(patch: pytest.MonkeyPatch) -> None:
     patch.setattr(State, "only_recovers", property(lambda state: state.is_paused))
+
+
+def plans_ignore_pins(patch: pytest.MonkeyPatch) -> None:
+    patch.setattr(pins, "plannable", lambda *_: SortedMapping())
+
+
+def a_pin_outlives_its_time(patch: pytest.MonkeyPatch) -> None:
+    for module in (pins, pin_checks):
+        patch.setattr(module, "is_over", lambda *_: False)
+
+
+def a_pin_ends_with_a_restart_of_its_consumer(patch: pytest.MonkeyPatch) -> None:
+    end_of = pin_checks.end_of
+
+    def hasty(state: State, pin: PartitionPin) -> str | None:
+        view = state.consumers.get(pin_checks.consumer_of(pin))
+        return "it restarts" if view is not None and view.phase is Phase.RESTARTED else end_of(state, pin)
+
+    patch.setattr(pins, "end_of", hasty)
+
+
+def a_restart_is_an_act(patch: pytest.MonkeyPatch) -> None:
+    """Whatever incarnation runs, the record asks for its restart."""
+
+    def asked(state: State) -> tuple[ConsumerId, ...]:
+        ready = (number for number, view in state.consumers.items() if view.phase is Phase.READY)
+        return tuple(number for number in ready if number in state.desired.restarts)
+
+    patch.setattr(restarts, "asked", asked)
+
+
+def a_restart_is_never_carried_out(patch: pytest.MonkeyPatch) -> None:
+    patch.setattr(restarts, "is_due", lambda _: False)
