@@ -2,6 +2,8 @@
 nothing is lost."""
 
 import json
+import os
+import signal
 from typing import Any
 
 import pytest
@@ -62,6 +64,37 @@ def test_topics_are_added_and_removed_and_limits_are_set(group: LiveGroup, opera
     operator.is_told("consumers", "set", "capacity=250")
     group.settle(orders, consumers=1)  # 200 of 250, at most 85 % of which are filled
     assert operator.picture().overview.limits.capacity_bytes_per_s == 250
+    group.audit()
+
+
+def test_a_paused_group_is_not_scaled_and_its_partitions_are_recovered(group: LiveGroup, operator: Operator) -> None:
+    orders = group.topic("orders", 4)
+    group.produce(orders)
+    group.measure(dict.fromkeys(orders, 0.3))
+    group.start_controller()
+    group.settle(orders, consumers=2)
+    operator.is_told("pause", "--for", "1h")
+    paused = operator.picture().overview.paused
+    assert paused is not None
+    assert paused.reason == "a test"
+    group.measure(dict.fromkeys(orders, 0.6))
+    [first, *_] = group.running()
+    before = group.running()[first]
+    os.kill(before, signal.SIGKILL)
+    group.produce(orders)
+    group.eventually(lambda: group.running().get(first, before) != before)
+    group.eventually(lambda: None not in operator.readers().values())
+    group.eventually(lambda: len(group.stored()) == len(group.produced))
+    assert len(group.running()) == 2
+    operator.is_told("recommend", "on")
+    operator.is_told("resume")
+    group.eventually(lambda: any(each.recommended for each in operator.picture().overview.decisions))
+    assert len(group.running()) == 2
+    operator.is_told("consumers", "set", "most=3")
+    operator.is_told("recommend", "off")
+    group.settle(orders, consumers=3)
+    operator.is_told("consumers", "set", "most=default")
+    group.settle(orders, consumers=4)
     group.audit()
 
 

@@ -13,7 +13,7 @@ from restow.errors import RestowError
 from restow.model import ConsumerId, SortedMapping, TopicPartition
 from restow.packing import PackingPlan
 from restow.picture.forecast import caveats, forecast
-from restow.picture.picture import Lag
+from restow.picture.picture import Lag, Paused, Recommending
 from restow.protocol.measurement import Measurement, PartitionSpeed
 from restow.protocol.messages import ConsumerSettings
 
@@ -103,6 +103,20 @@ def test_without_a_fresh_measurement_nothing_is_scaled() -> None:
     assert plan.assignment.consumers == (ONE, TWO)
     assert "Does `restow monitor` run?" in next(caveats(driver.picture(), is_stale=True))
     assert len(forecast(driver.picture(), measurement(driver)).assignment.consumers) == 1
+
+
+def test_a_pause_and_recommend_only_are_said_and_the_plan_is_that_without_them() -> None:
+    driver = pair()
+    driver.ticks(5)
+    overview = replace(
+        driver.picture().overview, paused=Paused(until="2026-03-01T14:00:00Z"), recommend_only=Recommending()
+    )
+    paused = replace(driver.picture(), overview=overview)
+    driver.measures(a_0=60, a_1=40, a_2=40, a_3=40)
+    assert forecast(paused, measurement(driver)).assignment[A1] == THREE
+    first, second = caveats(paused, is_stale=False)
+    assert first.startswith("The group is paused until 2026-03-01T14:00:00Z; until then only partitions without")
+    assert second.startswith("The controller only recommends")
 
 
 def test_a_group_without_partitions_has_nothing_to_plan() -> None:

@@ -59,7 +59,7 @@ def caveats(picture: Picture, *, is_stale: bool) -> Iterator[str]:
         )
     if overview.paused is not None:
         until = "until it is resumed" if overview.paused.until is None else f"until {overview.paused.until}"
-        yield f"The group is paused {until}: of this plan only partitions without a consumer are placed."
+        yield f"The group is paused {until}; until then only partitions without a consumer are placed."
     if overview.recommend_only is not None:
         yield "The controller only recommends: of this plan only partitions without a consumer are placed."
     if overview.stage is Stage.MANAGE:
