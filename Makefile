@@ -15,7 +15,7 @@ JARS_READY := $(VENV)/.jars-ready
 PYTEST := $(BIN)/python -m pytest --numprocesses 3 --no-loadscope-reorder
 SOURCES := src tests bench scripts examples
 
-.PHONY: help demo quick test soak lint check kubernetes prometheus format docs bench lock clean
+.PHONY: help demo quick test soak lint check kubernetes prometheus chromium format docs bench lock clean
 
 help: ## List the targets
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / {printf "  make %-10s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
@@ -30,7 +30,7 @@ quick: lint $(PACKER_READY) ## Lint, types and every test that needs no broker, 
 	@$(PYTEST) -q -m 'not kafka and not spark and not kubernetes and not slow'
 	@echo "make quick took $$(($$(date +%s) - $(BEGUN))) s"
 
-test: check $(JARS_READY) $(PACKER_READY) kubernetes prometheus ## Set up and pass every test
+test: check $(JARS_READY) $(PACKER_READY) kubernetes prometheus chromium ## Set up and pass every test
 	$(PYTEST)
 
 soak: $(DEV_READY) $(JARS_READY) $(PACKER_READY) ## Kill consumers of a group on Spark fifteen times at random instants, and audit it (ten minutes; SEED=7)
@@ -48,6 +48,9 @@ check: lint ## Lint, types (the page's too, where node is at hand) and the impor
 # Looked for each time, which takes a moment: what could not be had yesterday may be in reach today.
 kubernetes: $(DEV_READY) ## Build and install the Kubernetes that tests run on, once (five minutes)
 	$(BIN)/python -m tests.support.kubernetes.cluster.tools
+
+chromium: ## Install the browser in which tests look at the page, where that is possible
+	scripts/need-chromium
 
 prometheus: $(DEV_READY) ## Fetch the Prometheus that tests scrape with, once
 	$(BIN)/python -m tests.support.prometheus

@@ -16,6 +16,8 @@ from typing import Any
 from unittest.mock import patch
 
 from restow.controller.transitions import Phase, Stage
+from restow.health import Health
+from restow.metrics.board import Board
 from restow.model import ConsumerId, SortedMapping, TopicPartition
 from restow.page.app import Page
 from restow.page.following import DayRead, Empty, Following, Heard, Remembered, Seen, Unreachable
@@ -186,7 +188,8 @@ class PageStage:
 def page_stage() -> Iterator[PageStage]:
     listening = bound("127.0.0.1", 0)
     stage, stop = PageStage(address_of(listening)), threading.Event()
-    thread = threading.Thread(target=serve, args=(stage.page, listening, stop.wait))
+    watch = Health(), Board("page", "shop-lake")
+    thread = threading.Thread(target=lambda: serve(stage.page, listening, stop.wait, *watch))
     thread.start()
     try:
         while stage.page._loop is None:  # the event loop has not begun
