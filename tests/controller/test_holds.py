@@ -95,8 +95,12 @@ def test_a_pause_whose_end_has_passed_is_refused_in_words(pair: Driver) -> None:
 
 def test_a_controller_that_starts_knows_of_the_pause_before_its_first_decision() -> None:
     driver = Driver()
-    driver.desires(WITHOUT_END)
+    for record in (FOR_AN_HOUR, RESUMED, WITHOUT_END):
+        driver.desires(record)
+        assert driver.notes == ()
     driver.takes_over({1: (A0, A1), 2: (A2, A3)})
+    [note] = notes_of(driver, "flag")
+    assert note.startswith("until it is resumed; nothing is scaled")
     assert overloads(driver) == ()
     assert driver.is_calm
 

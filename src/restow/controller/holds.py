@@ -27,8 +27,7 @@ def pause(transition: Transition, record: GroupPause, offset: int | None) -> Non
     wanted = record if record.paused and not has_passed(transition.state, record.until) else None
     _set(transition, pause=wanted)
     if wanted is not None:
-        transition.do(Noted("flag", PAUSED, f"{pause_words(wanted)}; {LEFT_ALONE}"))
-        _hold(transition)
+        _hold(transition, PAUSED)
         answer = f"paused {until_words(wanted.until)}"
     elif record.paused:
         answer = f"not paused: its end, {clock(record.until or '')}, has passed"
@@ -43,9 +42,7 @@ def recommend(transition: Transition, record: RecommendOnly, offset: int | None)
     before = transition.state.desired.recommend
     _set(transition, recommend=record if record.on else None)
     if record.on:
-        words = f"decisions are recommended and not carried out{said_by(record.by, record.reason)}"
-        transition.do(Noted("flag", RECOMMEND, f"{words}; {LEFT_ALONE}"))
-        _hold(transition)
+        _hold(transition, RECOMMEND)
         _answer(transition, offset, "decisions are recommended from now on, and not carried out")
         return
     was = "decisions are carried out from now on" if before is not None else "decisions were carried out already"
@@ -61,6 +58,15 @@ def tick(transition: Transition) -> None:
     if paused is not None and has_passed(transition.state, paused.until):
         _set(transition, pause=None)
         _release(transition, PAUSED, "the pause has ended, as it was set to")
+
+
+def announce(transition: Transition) -> None:
+    """Notes what holds the group when a starting controller has come to know it. The service topic may have many
+    pauses that are over, which no operator needs to read of again."""
+    desired = transition.state.desired
+    for name, held in ((PAUSED, desired.pause), (RECOMMEND, desired.recommend)):
+        if held is not None:
+            transition.do(Noted("flag", name, _begun(transition.state, name)))
 
 
 def look_again(transition: Transition, cause: Cause) -> None:
@@ -92,13 +98,25 @@ def _answer(transition: Transition, offset: int | None, words: str, taken: bool 
     transition.set(desired=transition.state.desired.answered(offset, taken, words))
 
 
-def _hold(transition: Transition) -> None:
+def _hold(transition: Transition, name: str) -> None:
     """A plan under way is cut down to what recovery needs."""
+    if transition.state.stage is not Stage.SYNCHRONIZE:
+        transition.do(Noted("flag", name, _begun(transition.state, name)))
     if transition.state.stage is Stage.MANAGE:
         transition.replan_cause = Cause.HELD
 
 
+def _begun(state: State, name: str) -> str:
+    paused, recommended = state.desired.pause, state.desired.recommend
+    if name == PAUSED and paused is not None:
+        return f"{pause_words(paused)}; {LEFT_ALONE}"
+    assert recommended is not None
+    by = said_by(recommended.by, recommended.reason)
+    return f"decisions are recommended and not carried out{by}; {LEFT_ALONE}"
+
+
 def _release(transition: Transition, name: str, words: str) -> None:
-    transition.do(Noted("cleared", name, words))
+    if transition.state.stage is not Stage.SYNCHRONIZE:
+        transition.do(Noted("cleared", name, words))
     transition.set(recommended=None)
     look_again(transition, Cause.RESUMED)

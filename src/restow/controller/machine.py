@@ -82,6 +82,7 @@ def _proceed(transition: Transition, event: Event) -> None:
     """Does what the present stage requires after an event."""
     if transition.state.stage is Stage.SYNCHRONIZE and synchronize.is_done(transition.state):
         transition.enter(Stage.SENTINEL, Cause.ALL_KNOWN)
+        holds.announce(transition)
     if transition.state.stage is not Stage.SYNCHRONIZE:
         pins.review(transition)
     if transition.state.stage is Stage.SENTINEL:

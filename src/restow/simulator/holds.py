@@ -53,9 +53,10 @@ class Held:
 
     def _is_over(self, state: State, offset: int, pause: GroupPause) -> bool:
         """A pause that has ended does not come back when the clock is set back, unless a new controller reads it."""
-        if pause.until is not None and state.utc_s is not None and state.utc_s >= utc_s(pause.until):
+        is_over = pause.until is not None and state.utc_s is not None and state.utc_s >= utc_s(pause.until)
+        if is_over and state.epoch is not None:
             self._ended.add((state.epoch, offset))
-        return (state.epoch, offset) in self._ended
+        return is_over or (state.epoch, offset) in self._ended
 
     def stepped(self, before: State, effects: Sequence[Effect], after: State) -> None:
         """One step of a controller's machine. Steps in which a hold begins or ends are not checked."""
