@@ -34,6 +34,10 @@ def test_offline_it_writes_a_template_that_is_valid_and_says_what_it_took_for_gr
     assert printed.err.splitlines() == [
         "restow: Kafka's brokers: 127.0.0.1:9092 (--bootstrap says otherwise)",
         "restow: The group's name: my-shop (--group says otherwise)",
+        (
+            "restow: Consumers, spark with Delta tables, or light with SQLite tables for a trial: spark (--light says "
+            "otherwise)"
+        ),
         "restow: 127.0.0.1:9092 is not looked at: correct the topics and transforms by hand",
     ]
     settings = read_settings((here / "restow.toml").read_text(), "restow.toml", {})
@@ -113,6 +117,7 @@ def test_on_a_terminal_it_asks_and_an_answer_that_can_not_be_used_is_asked_again
         for prompt, reply in (
             ("The group's name [my-shop]: ", "My Shop"),
             ("The group's name [my-shop]: ", "lake"),
+            ("for a trial [spark]: ", "light"),
             ("Write a template without looking? [y/N]: ", "y"),
         ):
             assert prompt in until(screen, prompt)
@@ -121,7 +126,7 @@ def test_on_a_terminal_it_asks_and_an_answer_that_can_not_be_used_is_asked_again
         assert asking.wait(60) == 0
     os.close(screen)
     assert "wrote restow.toml" in said
-    assert read_settings((here / "restow.toml").read_text(), "restow.toml", {}).group.name == "lake"
+    assert read_settings((here / "restow.toml").read_text(), "restow.toml", {}).consumer.pipeline == "light"
 
 
 def until(screen: int, words: str) -> str:

@@ -18,7 +18,7 @@ from restow.starter.transforms_text import transforms_text
 
 ODD = b'{"id": "a", "it\'s \\"odd\\"": 1, "a`b": {"c": 1}, "": 2, "\\ud800": 3, "x\\"\\"\\"": 4}'
 TOPICS = (
-    TopicFacts("a.b", 3, 1_000, 5_000_000.0, 125_000.0, shape_of([ODD, b"plain", *[ODD] * 4])),
+    TopicFacts("a.b", 3, 1_000, 5_000_000.0, 25.0, shape_of([ODD, b"plain", *[ODD] * 4])),
     TopicFacts("a-b", 1, shape=shape_of([b"\xff"])),
     TopicFacts("class", 1, shape=shape_of([b"text"])),
     TopicFacts("0rders", 1, 0, shape=shape_of([])),
@@ -120,7 +120,9 @@ def test_internal_topics_and_those_of_restow_s_groups_are_no_candidates() -> Non
 
 def test_the_number_of_consumers_follows_the_speeds() -> None:
     def topics(*speeds: float | None) -> tuple[TopicFacts, ...]:
-        return tuple(TopicFacts("t", 1, bytes_per_s=speed) for speed in speeds)
+        return tuple(
+            TopicFacts("t", 1, 10, None if speed is None else 10.0, 1.0 if speed is None else speed) for speed in speeds
+        )
 
     assert needed_consumers(topics(None, 0.0), 100.0, 0.85) == 1
     assert needed_consumers(topics(85.0, 85.0), 100.0, 0.85) == 2

@@ -26,6 +26,7 @@ READABLE: Final = 0o644
 LOCAL: Final = "127.0.0.1:9092"
 LOOK_S: Final = 5.0
 EXAMPLE: Final = "orders"
+PIPELINES: Final = "Consumers, spark with Delta tables, or light with SQLite tables for a trial"
 
 DESCRIPTION = """\
 Writes a commented restow.toml and a module of transforms to begin with. It looks at the broker to propose them: which
@@ -91,13 +92,14 @@ def run(args: argparse.Namespace) -> int:
     group = args.group or answer("The group's name", _proposed_group(args.dir), "--group", _group_error)
     if wrong := _group_error(group):
         raise InvalidInput(f"--group {wrong}")
+    light = args.light or answer(PIPELINES, "spark", "--light", _pipeline_error) == "light"
     properties = dict(args.property)
     kafka = _kafka(bootstrap, properties, group, args.dir)
     topics = _found(args, kafka, group)
     most, why = _most_consumers(topics)
     functions = function_names(topic.name for topic in topics)
-    start = Start(group, bootstrap, properties, args.light, topics, functions, MODULE, most, why)
-    texts = (settings_text(start), transforms_text(group, topics, functions, light=args.light))
+    start = Start(group, bootstrap, properties, light, topics, functions, MODULE, most, why)
+    texts = (settings_text(start), transforms_text(group, topics, functions, light=light))
     read_settings(texts[0], str(files[0]), os.environ)  # before anything is written
     _write({files[1]: texts[1], files[0]: texts[0]})  # restow.toml last: it names the module
     _say_next(args, start)
@@ -111,6 +113,10 @@ def _proposed_group(directory: Path) -> str:
 def _group_error(name: str) -> str | None:
     check = group_check()
     return None if check.holds(name) else f"'{name}' is no group's name; it must be {check.wanted}"
+
+
+def _pipeline_error(text: str) -> str | None:
+    return None if text in ("spark", "light") else f"'{text}' can't be used; it must be spark or light"
 
 
 def _bootstrap_error(text: str) -> str | None:
@@ -166,7 +172,8 @@ def _write(texts: Mapping[Path, str]) -> None:
 def _say_next(args: argparse.Namespace, start: Start) -> None:
     capacity, fill_to = Consumer().capacity_bytes_per_s, Controller().fill_to
     needed = needed_consumers(start.topics, capacity, fill_to)
-    speeds = [topic.bytes_per_s for topic in start.topics if topic.bytes_per_s is not None]
+    looked_at = [topic for topic in start.topics if topic.partitions]
+    speeds = [topic.bytes_per_s for topic in looked_at if topic.bytes_per_s is not None]
     if speeds:
         print_line(
             f"the topics are written at {sized(sum(speeds))}/s: about {counted(needed, 'consumer')}, if each sustains "

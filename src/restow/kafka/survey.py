@@ -36,11 +36,10 @@ def measured(
     ends, took_s = admin.end_offsets(partitions), time.monotonic() - began_s
     written = _by_topic({each: end - before[each] for each, end in ends.items() if each in before})
     records = _by_topic({each: end - starts[each] for each, end in ends.items() if each in starts})
-    found = []
-    for topic in topics:
-        facts = TopicFacts(topic, len(cluster.leaders[topic]), records[topic], sizes.get(topic))
-        found.append(_with_speed(facts, written[topic] / took_s))
-    return tuple(found)
+    return tuple(
+        TopicFacts(topic, len(cluster.leaders[topic]), records[topic], sizes.get(topic), written[topic] / took_s)
+        for topic in topics
+    )
 
 
 def sampled(kafka: Kafka, group: str, facts: TopicFacts) -> TopicFacts:
@@ -57,14 +56,6 @@ def sampled(kafka: Kafka, group: str, facts: TopicFacts) -> TopicFacts:
     if facts.size_bytes is None and records:
         facts = replace(facts, size_bytes=facts.records * fmean(record.size for record in records))
     return replace(facts, shape=shape)
-
-
-def _with_speed(facts: TopicFacts, records_per_s: float) -> TopicFacts:
-    """Bytes per second as records per second times a record's mean size: retention can't make it negative."""
-    if not records_per_s:
-        return replace(facts, bytes_per_s=0.0)
-    size = facts.record_bytes
-    return replace(facts, bytes_per_s=None if size is None else records_per_s * size)
 
 
 def _sizes(admin: Admin, cluster: Cluster, topics: tuple[str, ...]) -> Mapping[str, float]:

@@ -52,7 +52,7 @@ class Shape:
             case "json":
                 return f"JSON, {len(self.columns)} columns" if len(self.columns) != 1 else "JSON, 1 column"
             case "empty":
-                return "no records to look at"
+                return "no records"
             case "unknown":
                 return "not looked at"
             case kind:

@@ -16,13 +16,19 @@ class TopicFacts:
     records: int = 0
     size_bytes: float | None = None
     """Of the log, or estimated from a sample of records. None if neither could be read."""
-    bytes_per_s: float | None = None
-    """None if it is not known."""
+    records_per_s: float = 0.0
     shape: Shape = UNLOOKED
 
     @property
     def record_bytes(self) -> float | None:
         return self.size_bytes / self.records if self.size_bytes is not None and self.records else None
+
+    @property
+    def bytes_per_s(self) -> float | None:
+        """None if the size of its records is not known. Not from two sizes: retention would make it negative."""
+        if not self.records_per_s:
+            return 0.0
+        return None if self.record_bytes is None else self.records_per_s * self.record_bytes
 
 
 def consumable(leaders: Mapping[str, object]) -> tuple[str, ...]:

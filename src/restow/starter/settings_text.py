@@ -127,7 +127,7 @@ def _found(topic: TopicFacts) -> list[str]:
         return []
     facts = [counted(topic.partitions, "partition"), counted(topic.records, "record")]
     facts += [sized(topic.size_bytes)] if topic.size_bytes is not None else []
-    facts += [f"{sized(topic.bytes_per_s)}/s"] if topic.bytes_per_s is not None else []
+    facts += [f"{sized(topic.bytes_per_s)}/s written"] if topic.bytes_per_s is not None else []
     return [f"# when this was written: {', '.join(facts)}"]
 
 

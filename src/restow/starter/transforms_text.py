@@ -84,7 +84,7 @@ def _json(topic: str, function: str, shape: Shape) -> str:
     schema = "".join(f"        {_text(f'{quoted(each.key)} {each.type}')},\n" for each in shape.columns)
     columns = "".join(f"        {_selected(each)},\n" for each in shape.columns)
     return (
-        f'\n{fields} = ", ".join(\n    [\n{schema}    ]\n)\n\n\n'
+        f'\n\n{fields} = ", ".join(\n    [\n{schema}    ]\n)\n\n\n'
         f"def {function}(records: DataFrame) -> DataFrame:\n"
         f'    """One row per record of {topic}. A field that is missing, or has another type, is null.\n\n'
         f"{_comments(shape)}"

@@ -63,7 +63,7 @@ def _chosen(facts: Sequence[TopicFacts]) -> Sequence[TopicFacts]:
         return f"there is no {unknown} among them" if unknown else None
 
     fastest = sorted(facts, key=lambda topic: (-(topic.bytes_per_s or 0.0), -topic.records, topic.name))
-    _show(fastest[:MOST_TOPICS])
+    _show(fastest[:MOST_TOPICS], with_values=False)
     given = answer("Topics to consume, separated by commas", ALL, "--topics", wrong)
     return facts if given == ALL else [known[name] for name in dict.fromkeys(_split(given))]
 
@@ -72,15 +72,15 @@ def _split(text: str) -> list[str]:
     return [part.strip() for part in text.split(",") if part.strip()]
 
 
-def _show(facts: Sequence[TopicFacts]) -> None:
+def _show(facts: Sequence[TopicFacts], *, with_values: bool = True) -> None:
     shown = table(
         Column("topic"),
         right("partitions"),
         right("records"),
         right("size"),
-        right("a record"),
+        right("record"),
         right("written"),
-        Column("values"),
+        *([Column("values", no_wrap=True)] if with_values else []),
     )
     for topic in facts:
         shown.add_row(
@@ -90,7 +90,7 @@ def _show(facts: Sequence[TopicFacts]) -> None:
             _sized(topic.size_bytes),
             _sized(topic.record_bytes),
             "" if topic.bytes_per_s is None else f"{sized(topic.bytes_per_s)}/s",
-            topic.shape.words,
+            *([topic.shape.words] if with_values else []),
         )
     show(shown)
 
