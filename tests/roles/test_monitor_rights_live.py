@@ -1,9 +1,9 @@
-"""On a Kafka with authorization the monitor logs each right that is missing and measures the rest. Wrong credentials
-end a role at its start."""
+"""On a Kafka with authorization the monitor logs each right that is missing and measures the rest, and so do the
+controller's lookups for the picture. Wrong credentials end a role at its start."""
 
 import logging
 import time
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -23,13 +23,16 @@ from restow.controller.journal import Journal
 from restow.health import Health
 from restow.kafka import record_sizes
 from restow.kafka.admin import Admin
-from restow.kafka.clients import make_admin_client
+from restow.kafka.clients import make_admin_client, make_producer
 from restow.kafka.embedded.broker import EmbeddedKafka
 from restow.kafka.errors import NotAllowed
 from restow.kafka.sampler import Interest, Sampler
+from restow.model import Retention
 from restow.monitor.meter import Meter
+from restow.picture.questions import Answers, Questions
 from restow.platform.processes.platform import LocalProcesses
 from restow.roles.controller import ControllerProcess
+from restow.roles.lookups import Lookups
 from restow.roles.monitor import Monitor
 from restow.settings import ClientProperties, Group, Kafka, Settings
 
@@ -183,6 +186,55 @@ def test_a_cleanup_policy_that_may_not_be_read_is_logged_once_and_the_monitor_go
             )
         ]
         assert admin.cleanup_policies([f"{prefix}-a"]) == {f"{prefix}-a": "compact,delete"}
+
+
+def test_rights_that_only_the_picture_needs_are_logged_once_and_used_when_they_are_granted(
+    guarded: tuple[Kafka, Kafka],
+    prefix: str,
+    caplog: pytest.LogCaptureFixture,
+    eventually: Callable[..., None],
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.setattr("restow.roles.lookups.FORBIDDEN_FOR_S", 0.0)
+    owner, restow = guarded
+    rights = Rights(make_admin_client(owner))
+    with Admin(owner) as admin:
+        partition = created(admin, f"{prefix}-a")
+    producer = make_producer(owner)
+    producer.produce(partition.topic, b"an order", partition=0)
+    assert producer.flush(60) == 0
+    rights.grant(ResourceType.TOPIC, partition.topic, AclOperation.DESCRIBE)
+    questions = Questions({partition: 0}, (), (partition.topic,))
+    lookups = Lookups(Settings(restow, Group(prefix)))
+    lookups.start()
+    found: list[Answers] = []
+
+    def has_answered() -> bool:
+        answer = lookups.answers()
+        found.extend([] if answer is None else [answer])
+        return answer is not None
+
+    def answers() -> Answers:
+        eventually(has_answered)
+        return found[-1]
+
+    try:
+        assert answers() == Answers(), "no history may be read"
+        for _ in range(2):
+            assert lookups.ask(questions)
+            assert answers() == Answers(questions)
+        warned = [record.message for record in caplog.records if record.levelname == "WARNING"]
+        assert sorted(line.split("; until then ")[1] for line in warned) == [
+            "margins to retention are not known",
+            "seconds behind are not known where they exceed five minutes",
+        ]
+        rights.grant(ResourceType.TOPIC, partition.topic, AclOperation.READ)
+        rights.grant(ResourceType.TOPIC, partition.topic, AclOperation.DESCRIBE_CONFIGS)
+        eventually(lambda: lookups.ask(questions) and answers().records and found[-1].retentions)
+        assert found[-1].records[partition].offset == 0
+        assert found[-1].retentions == {partition.topic: Retention(7 * 86400.0)}
+    finally:
+        lookups.close()
 
 
 def never(seconds: float) -> bool:

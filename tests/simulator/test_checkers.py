@@ -13,6 +13,7 @@ from restow.controller.state import State, View
 from restow.controller.transitions import Phase
 from restow.model import ConsumerId, SortedMapping, Speeds, TopicPartition
 from restow.platform.interface import DeleteConsumer, RestartConsumer
+from restow.protocol.channels import MeasurementReader
 from restow.protocol.measurement import Measurement
 from restow.protocol.messages import (
     ConsumerSettings,
@@ -44,7 +45,7 @@ from restow.simulator.platform import BROKEN_IMAGE, Pod
 from restow.simulator.rolls import OneRolls
 from restow.simulator.scenario import scenario
 from restow.simulator.topics import Topic
-from restow.simulator.wire import AsBytes, AsValues, Intruder, Measured, Wire, open_measured
+from restow.simulator.wire import GROUP, AsBytes, AsValues, Intruder, Measured, Wire, open_measured, parts_of
 from restow.simulator.world import World
 
 P = TopicPartition("topic-0", 0)
@@ -287,6 +288,21 @@ def test_a_partition_that_was_not_measured_is_not_idle(controller: ControllerPro
     assert said == [5]
 
 
+def test_a_measurement_must_be_as_the_monitor_sent_it(controller: ControllerProcess) -> None:
+    said = Said()
+    checker, before = OnlyMeasured(said), State(controller.state.rules)
+    sent = SpeedsMeasured("2026-03-01T00:00:01Z", Speeds({TopicPartition("a", number): 1.0 for number in range(9)}))
+    parts, reader = parts_of(Measured(sent), "monitor/1"), MeasurementReader(GROUP)
+    assert len(parts) > 1
+    *early, whole = [open_measured(offset, part, reader) for offset, part in enumerate(parts)]
+    assert early == [None] * len(early)
+    assert whole is not None
+    checker.measured(whole, before, before)
+    assert said == []
+    checker.measured(replace(whole, event=replace(sent, speeds=Speeds())), before, before)
+    assert said == [5]
+
+
 def test_a_message_of_another_group_must_not_be_read() -> None:
     said = Said()
     checker = OnlyOurs(said)
@@ -303,7 +319,7 @@ def test_a_record_of_another_group_is_opened_as_nothing(wire: Wire) -> None:
     query, speeds = StateQuery(5, 1), Measurement("2026-03-01T00:00:01Z", 30.0, SortedMapping())
     assert wire.open(Topic.QUERY, 1, 0, wire.seal(query)) == query
     assert wire.open(Topic.QUERY, 1, 1, Intruder.saying(query)) is None
-    assert open_measured(2, Intruder.saying(speeds)) is None
+    assert open_measured(2, Intruder.saying(speeds), MeasurementReader(GROUP)) is None
 
 
 class TestOneRolls:

@@ -17,6 +17,7 @@ MUTANTS: list[Mutant] = [
     mutants.a_number_is_free_before_its_owner_is_gone,
     mutants.every_sink_is_believed_to_refuse_late_writes,
     mutants.nonsense_is_believed,
+    mutants.a_part_of_a_measurement_is_taken_for_the_whole,
     mutants.messages_of_another_group_are_obeyed,
     mutants.an_old_epoch_is_obeyed,
     mutants.commands_to_another_incarnation_are_obeyed,

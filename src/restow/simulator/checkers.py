@@ -239,6 +239,8 @@ class OnlyMeasured:
 
     def measured(self, record: Measured, before: State, after: State) -> None:
         known = before.measured
+        if record.sent is not None and record.event.speeds != record.sent.speeds:
+            self._report(5, f"the measurement of {record.sent.time} is not as the monitor sent it")
         if record.is_nonsense and after.measured is not known and not before.speeds_are_stale:
             self._report(5, f"a bad measurement of {record.event.time} is believed")
         fastest = after.rules.controller.fastest_partition_bytes_per_s

@@ -35,6 +35,7 @@ from restow.picture.lag import Clock
 from restow.picture.observer import Observer
 from restow.picture.picture import Picture
 from restow.platform.interface import CreateConsumer, DeleteConsumer, PlatformRequest, RestartConsumer
+from restow.protocol.channels import MeasurementReader
 from restow.protocol.messages import (
     ConsumerReady,
     ConsumerReport,
@@ -53,7 +54,7 @@ from restow.simulator.monitor import time_text
 from restow.simulator.platform import PlatformClient
 from restow.simulator.processes import SimulatedProcess
 from restow.simulator.topics import Fenced, Topic, TopicReader
-from restow.simulator.wire import Measured
+from restow.simulator.wire import GROUP, Measured
 
 if TYPE_CHECKING:
     from restow.simulator.world import World
@@ -152,6 +153,7 @@ class ControllerProcess(SimulatedProcess):
         self.commands = TopicReader(kafka, kafka.log(Topic.CONTROLLER, 0), self.epoch + 1, self._wake)
         self.services = TopicReader(kafka, kafka.log(Topic.SERVICE, 0), 0, self._wake)
         newest = kafka.log(Topic.MONITOR, 0)
+        self.measurements = MeasurementReader(GROUP)
         self.speeds = TopicReader(kafka, newest, max(0, newest.end - 1), self._wake)
         self.platform.changes()
         self._feed(ClockTicked(self.now_s, utc_s=self.world.utc_s))
@@ -234,7 +236,8 @@ class ControllerProcess(SimulatedProcess):
         if self.reload_requested:
             self.reload_requested = False
             self._feed(CodeChanged(self.world.code))
-        opened_speeds = (self.world.open_measured(offset, record) for offset, record in self.speeds.read(now_s))
+        arrived = self.speeds.read(now_s)
+        opened_speeds = (self.world.open_measured(offset, record, self.measurements) for offset, record in arrived)
         for measured in [each for each in opened_speeds if each is not None][-1:]:
             self._todo.append((False, partial(self._measured, measured)))
         for change in self.platform.changes():

@@ -33,6 +33,8 @@ class Coverage:
     faults: dict[str, int] = field(default_factory=dict)
     refusals: set[str] = field(default_factory=set)
     nonsense: set[str] = field(default_factory=set)
+    measurements: set[str] = field(default_factory=set)
+    """How measurements were sent: in parts, and incomplete because the monitor died."""
     failing_topics: set[str] = field(default_factory=set)
     """Whether a topic was flagged as failing, and cleared."""
     asks: dict[str, int] = field(default_factory=dict)
@@ -96,7 +98,7 @@ class Coverage:
     def add(self, other: "Coverage") -> None:
         for name in (
             *("controller_events", "controller_effects", "consumer_events", "consumer_effects"),
-            *("transitions", "phases", "refusals", "nonsense", "failing_topics", "answers", "holds"),
+            *("transitions", "phases", "refusals", "nonsense", "measurements", "failing_topics", "answers", "holds"),
         ):
             getattr(self, name).update(getattr(other, name))
         for name, count in other.faults.items():

@@ -1,15 +1,16 @@
 """A monitor process: publishes the speed of each partition, with the noise of a real measurement."""
 
 import random
+from collections.abc import Sequence
 from datetime import UTC, datetime, timedelta
 from typing import TYPE_CHECKING, Final
 
 from restow.controller.events import SpeedsMeasured
-from restow.model import SortedMapping, Speeds, TopicPartition
+from restow.model import SortedMapping, Speeds
 from restow.simulator.data import RECORD_BYTES
 from restow.simulator.processes import SimulatedProcess
 from restow.simulator.topics import Topic
-from restow.simulator.wire import Garbage, Measured
+from restow.simulator.wire import Garbage, Measured, parts_of
 
 if TYPE_CHECKING:
     from restow.simulator.world import World
@@ -30,7 +31,8 @@ class MonitorProcess(SimulatedProcess):
         super().__init__(world, rng)
         self.silent_until_s = 0.0
         self.nonsense_until_s = 0.0
-        self._names: tuple[TopicPartition, ...] = ()
+        self._name, self._published = f"monitor@{self.now_s}", 0
+        self._part_dice = world.scenario.random(f"{self._name}/parts")
 
     def begin(self) -> None:
         self.at(self.now_s, self._measure)
@@ -49,7 +51,22 @@ class MonitorProcess(SimulatedProcess):
     def _publish(self) -> None:
         measured = Measured(self._measurement())
         is_nonsense = self.now_s < self.nonsense_until_s
-        self.world.kafka.append(Topic.MONITOR, 0, self._nonsense(measured) if is_nonsense else measured)
+        for record in self._records(self._nonsense(measured) if is_nonsense else measured):
+            self.world.kafka.append(Topic.MONITOR, 0, record)
+
+    def _records(self, measured: object) -> Sequence[object]:
+        """As bytes a measurement goes out in parts, and a monitor that dies now has not sent all of them."""
+        if not isinstance(measured, Measured) or not self.world.scenario.encodes:
+            return [measured]
+        self._published += 1
+        parts = parts_of(measured, f"{self._name}/{self._published}")
+        if len(parts) == 1:
+            return parts
+        self.world.coverage.measurements.add("in parts")
+        if not self.is_about_to_fail:
+            return parts
+        self.world.coverage.measurements.add("incomplete")
+        return parts[: self._part_dice.randrange(1, len(parts))]
 
     def _measurement(self) -> SpeedsMeasured:
         data = self.world.data

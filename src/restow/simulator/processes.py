@@ -29,6 +29,11 @@ class SimulatedProcess:
         """Schedules a fault between two of its next steps."""
         self._fuse = (after_steps, what)
 
+    @property
+    def is_about_to_fail(self) -> bool:
+        """Whether the next `passes` injects a fault."""
+        return self._fuse is not None and self._fuse[0] <= 0
+
     def freeze(self, until_s: float) -> None:
         """Hangs as after SIGSTOP: it neither reads nor writes nor notices."""
         self.frozen_until_s = max(self.frozen_until_s, until_s)

@@ -4,19 +4,23 @@ Encoding would take most of a simulated process's time, so only some seeds do it
 records of another group.
 """
 
+from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import NamedTuple, Protocol
+from typing import Final, NamedTuple, Protocol
 
 from restow.controller.events import SpeedsMeasured
+from restow.model import SortedMapping
 from restow.protocol import measurement
-from restow.protocol.channels import CONTROLLER, MONITOR, QUERY, SERVICE, Channel, decode_measurement, decode_on
-from restow.protocol.measurement import Measurement
+from restow.protocol.channels import CONTROLLER, MONITOR, QUERY, SERVICE, Channel, MeasurementReader, decode_on
+from restow.protocol.measurement import Measurement, PartitionSpeed
+from restow.protocol.measurement_parts import records_of
 from restow.protocol.messages import Message
 from restow.protocol.records import Undecodable, encode, key_of
 from restow.simulator.topics import Topic
 
 GROUP = "simulated"
 OTHER_GROUP = "another"
+LARGEST_PART_BYTES: Final = 1500
 CHANNELS: dict[Topic, Channel] = {Topic.CONTROLLER: CONTROLLER, Topic.QUERY: QUERY, Topic.SERVICE: SERVICE}
 
 
@@ -43,9 +47,8 @@ class Intruder:
     def saying(cls, message: Message | Measurement) -> "Intruder":
         if not isinstance(message, Measurement):
             return cls(Sealed(*encode(message, "intruder", OTHER_GROUP), key_of(message)))
-        headers = measurement.headers_of("intruder", OTHER_GROUP).items()
-        named = tuple((name, text.encode()) for name, text in headers)
-        return cls(Sealed(named, measurement.encode(message), None))
+        headers = _as_bytes(measurement.headers_of("intruder", OTHER_GROUP))
+        return cls(Sealed(headers, measurement.encode(message), None))
 
 
 class Wire(Protocol):
@@ -85,16 +88,52 @@ class AsBytes:
 
 @dataclass(frozen=True, slots=True)
 class Measured:
-    """A record of the monitor topic, and whether it is nonsense, which only the simulator knows."""
+    """A measurement as a controller reads it, and what only the simulator knows of it."""
 
     event: SpeedsMeasured
     is_nonsense: bool = False
+    sent: SpeedsMeasured | None = None
+    """What the monitor measured, if it was sent in parts."""
 
 
-def open_measured(offset: int, record: object) -> Measured | None:
-    """A record of the monitor topic. Returns None if it can't be decoded, or is of another group."""
-    if not isinstance(record, Intruder):
-        return record if isinstance(record, Measured) else None
-    headers, value, _ = record.sealed
-    read = decode_measurement(MONITOR.topic(GROUP), 0, offset, headers, value, group=GROUP)
-    return Measured(SpeedsMeasured.from_measurement(read), is_nonsense=True) if isinstance(read, Measurement) else None
+@dataclass(frozen=True, slots=True)
+class MeasuredPart:
+    """A record of the monitor topic as the monitor sends it: one of the parts of a measurement."""
+
+    sealed: Sealed
+    of: Measured
+
+
+def parts_of(measured: Measured, name: str) -> list[MeasuredPart]:
+    """Parts that are far smaller than real ones, so that a small group's measurement has several."""
+    event = measured.event
+    rows = {
+        partition: PartitionSpeed(speed, speed, event.records_per_s.get(partition, 0.0), 0, None, False)
+        for partition, speed in event.speeds.items()
+    }
+    whole = Measurement(event.time, 30.0, SortedMapping(rows))
+    records = records_of(whole, name, measurement.headers_of(name, GROUP), LARGEST_PART_BYTES)
+    return [MeasuredPart(Sealed(_as_bytes(headers), value, None), measured) for headers, value in records]
+
+
+def open_measured(offset: int, record: object, reader: MeasurementReader) -> Measured | None:
+    """A record of the monitor topic. Returns None if it can't be decoded, is of another group, or is a part that does
+    not complete a measurement."""
+    match record:
+        case Measured():
+            return record
+        case Intruder(sealed) | MeasuredPart(sealed):
+            headers, value, _ = sealed
+            read = reader.read(MONITOR.topic(GROUP), 0, offset, headers, value)
+            if not isinstance(read, Measurement):
+                return None
+            event = SpeedsMeasured.from_measurement(read)
+            if isinstance(record, Intruder):
+                return Measured(event, is_nonsense=True)
+            return Measured(event, record.of.is_nonsense, record.of.event)
+        case _:
+            return None
+
+
+def _as_bytes(headers: Mapping[str, str]) -> tuple[tuple[str, bytes], ...]:
+    return tuple((name, text.encode()) for name, text in headers.items())

@@ -14,6 +14,7 @@ from restow.model import ConsumerId, TopicPartition
 from restow.picture.observer import Observer
 from restow.picture.picture import Picture
 from restow.picture.publication import WHOLE_EVERY_S
+from restow.protocol.channels import MeasurementReader
 from restow.protocol.desired import ConsumerRestart, DesiredState
 from restow.protocol.messages import ConsumerSettings, Message, PlatformIdentity, ServiceUpdate, TopicService
 from restow.simulator.agenda import Agenda
@@ -239,8 +240,8 @@ class World:
         self.watch.opened(record, message)
         return message
 
-    def open_measured(self, offset: int, record: object) -> Measured | None:
-        measured = open_measured(offset, record)
+    def open_measured(self, offset: int, record: object, reader: MeasurementReader) -> Measured | None:
+        measured = open_measured(offset, record, reader)
         self.watch.opened(record, measured)
         return measured
 

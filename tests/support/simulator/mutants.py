@@ -34,6 +34,7 @@ from restow.controller.transitions import Phase
 from restow.model import ConsumerId, SortedMapping, TopicPartition
 from restow.protocol import channels, records
 from restow.protocol.desired import PartitionPin
+from restow.protocol.measurement_parts import Assembly
 from restow.protocol.messages import Command, ConsumerReport, StartFrom
 
 Mutant = Callable[[pytest.MonkeyPatch], None]
@@ -84,6 +85,10 @@ def nonsense_is_believed(patch: pytest.MonkeyPatch) -> None:
         transition.set(measured=event, measured_s=transition.state.time_s)
 
     patch.setattr(sentinel, "measure", measure)
+
+
+def a_part_of_a_measurement_is_taken_for_the_whole(patch: pytest.MonkeyPatch) -> None:
+    patch.setattr(Assembly, "take", lambda _, part: part.content)
 
 
 def messages_of_another_group_are_obeyed(patch: pytest.MonkeyPatch) -> None:

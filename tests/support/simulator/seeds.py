@@ -46,6 +46,7 @@ def assert_everything_occurred(occurred: Coverage) -> None:
     assert set(occurred.faults) == {each.name for each in (*Fault, *Order)}
     assert occurred.refusals == set(get_args(Refusal))
     assert occurred.nonsense == set(NONSENSE)
+    assert occurred.measurements == {"in parts", "incomplete"}
     assert occurred.failing_topics == {"flag", "cleared"}
     assert set(occurred.asks) == {ask.name for ask in Ask}
     assert occurred.answers >= {
