@@ -78,6 +78,8 @@ def test_before_the_first_controller_it_makes_the_topics_and_says_when_it_counts
     tmp_path: Path, kafka: Kafka, prefix: str, capsys: pytest.CaptureFixture[str]
 ) -> None:
     group = Group(config(tmp_path, kafka, prefix), capsys)
+    assert json.loads(group.runs("topics", "list", "--json"))["topics"] == {}
+    assert json.loads(group.runs("consumers", "list", "--json"))["consumers"] == {}
     said = group.runs("recommend", "on", "--reason", "first week")
     assert said == (
         f"group {prefix}: only recommend decisions: recorded; no controller has run yet, and it counts when one does\n"

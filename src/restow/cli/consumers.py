@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Final
 
 from rich.table import Column
 
-from restow.cli.support.config import CHANGE, add_change, add_config, settings_of
+from restow.cli.support.config import CHANGE, add_change, add_config
 from restow.cli.support.options import Subparsers
 from restow.cli.support.output import print_json, right, show, table
 from restow.errors import InvalidInput
@@ -140,25 +140,21 @@ def _present(services: Mapping[str, OnService]) -> ConsumerSettings:
 
 
 def list_(args: argparse.Namespace) -> int:
-    settings = settings_of(args)
-    from restow.cli.support.group_picture import newest_picture
-    from restow.kafka.channels.services import read_services
+    from restow.cli.support.desired import Desk
 
-    update = _present(read_services(settings))
-    rows = list(_settings(update, settings))
-    picture = newest_picture(settings)
+    with Desk(args) as desk:
+        settings, running = desk.settings, {} if desk.picture is None else desk.picture.consumers
+        rows = list(_settings(_present(desk.services), settings))
     if args.json:
         names = {name: {"value": value, "from": source} for name, value, source in rows}
-        consumers = {
-            str(number): {"state": each.phase, "outdated": each.outdated} for number, each in picture.consumers.items()
-        }
+        consumers = {str(number): {"state": each.phase, "outdated": each.outdated} for number, each in running.items()}
         print_json({"group": settings.group.name, "settings": names, "consumers": consumers})
         return 0
     listing = table(Column("setting"), right("value"), Column("from"), caption=f"group {settings.group.name}")
     for name, value, source in rows:
         listing.add_row(name, _text(NAMES[name][0], value), source)
     consumers_table = table(right("consumer"), Column("state"), right("partitions"), right("load"), Column("settings"))
-    for number, status in picture.consumers.items():
+    for number, status in running.items():
         older = "older ones" if status.outdated else "current"
         load = f"{sized(status.load_bytes_per_s)}/s"
         consumers_table.add_row(str(number), status.phase, str(status.partitions), load, older)

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any, Final
 
 from rich.table import Column
 
-from restow.cli.support.config import CHANGE, add_change, add_config, settings_of
+from restow.cli.support.config import CHANGE, add_change, add_config
 from restow.cli.support.options import Subparsers
 from restow.cli.support.output import print_json, right, show, table
 from restow.errors import InvalidInput
@@ -198,12 +198,11 @@ def reset_topic(args: argparse.Namespace) -> int:
 
 
 def list_(args: argparse.Namespace) -> int:
-    settings = settings_of(args)
-    from restow.cli.support.group_picture import newest_picture
-    from restow.kafka.channels.services import read_services
+    from restow.cli.support.desired import Desk
 
-    definitions, picture = Definitions(settings, read_services(settings)), newest_picture(settings)
-    rows = list(_rows(definitions, picture))
+    with Desk(args) as desk:
+        settings = desk.settings
+        rows = list(_rows(Definitions(settings, desk.services), desk.picture))
     if args.json:
         print_json({"group": settings.group.name, "topics": {row.pop("topic"): row for row in rows}})
         return 0
@@ -230,10 +229,11 @@ def list_(args: argparse.Namespace) -> int:
     return 0
 
 
-def _rows(definitions: Definitions, picture: "Picture") -> Iterator[dict[str, Any]]:
+def _rows(definitions: Definitions, picture: "Picture | None") -> Iterator[dict[str, Any]]:
+    partitions = {} if picture is None else picture.partitions
     for topic in definitions.known(picture):
         found = definitions.of(topic)
-        statuses = [status for partition, status in picture.partitions.items() if partition.topic == topic]
+        statuses = [status for partition, status in partitions.items() if partition.topic == topic]
         lags = [status.lag.records for status in statuses if status.lag is not None]
         yield {
             "topic": topic,

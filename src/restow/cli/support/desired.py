@@ -15,7 +15,7 @@ from dataclasses import dataclass
 from typing import Any, Final, Self
 
 from restow.cli.support.config import settings_of
-from restow.cli.support.group_picture import age_s
+from restow.cli.support.group_picture import age_s, picture_if_any
 from restow.cli.support.output import print_json, print_line
 from restow.clock import utc_now
 from restow.errors import RestowError
@@ -46,7 +46,7 @@ class Author:
 
     @classmethod
     def of(cls, args: argparse.Namespace) -> Self:
-        return cls(f"{_user()}@{socket.gethostname()}", utc_now(), args.reason)
+        return cls(f"{_user()}@{socket.gethostname()}", utc_now(), getattr(args, "reason", ""))
 
     def fields(self) -> dict[str, Any]:
         return {"by": self.by, "at": self.at, "reason": self.reason}
@@ -60,23 +60,34 @@ def _user() -> str:
 
 
 class Desk:
-    """The group's service topic and picture, as one command uses them."""
+    """The group's service topic and picture, as one command uses them. A listing, which has no --reason, makes no
+    topics."""
+
+    services: Mapping[str, OnService]
+    picture: Picture | None
+    """None before the first controller of the group."""
 
     def __init__(self, args: argparse.Namespace) -> None:
         self.settings: Settings = settings_of(args)
+        self._is_changing = hasattr(args, "reason")
         self.author = Author.of(args)
         self._as_json: bool = args.json
         self._ending = ExitStack()
 
     def __enter__(self) -> Self:
-        try:
-            self.services: Mapping[str, OnService] = read_services(self.settings)
-        except NoSuchTopic:
-            ensure_topics(Admin(self.settings.kafka), self.settings.topics)  # the group has not run yet
-            self.services = {}
+        self.services, self.picture = self._services(), None
         self._reader = self._ending.enter_context(StatusReader(self.settings, Assembler))
-        self.picture: Picture | None = self._reader.newest()
+        self.picture = picture_if_any(self._reader)
         return self
+
+    def _services(self) -> Mapping[str, OnService]:
+        try:
+            return read_services(self.settings)
+        except NoSuchTopic:  # the group has not run yet
+            if not self._is_changing:
+                return {}
+            ensure_topics(Admin(self.settings.kafka), self.settings.topics)
+            return {}
 
     def __exit__(self, *_: object) -> None:
         self._ending.close()

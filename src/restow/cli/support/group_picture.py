@@ -2,11 +2,15 @@
 
 from datetime import UTC, datetime
 from difflib import get_close_matches
+from typing import TYPE_CHECKING
 
 from restow.errors import InvalidInput, RestowError
 from restow.model import ConsumerId, TopicPartition
 from restow.picture.picture import ConsumerStatus, Picture
 from restow.settings import Settings
+
+if TYPE_CHECKING:
+    from restow.kafka.channels.status import StatusReader
 
 
 def age_s(picture: Picture, now: datetime | None = None) -> float:
@@ -27,6 +31,16 @@ def newest_picture(settings: Settings) -> Picture:
             f"{settings.topics.status} has no picture yet; does `restow controller` of group {settings.group.name} run?"
         )
     return picture
+
+
+def picture_if_any(reader: "StatusReader[Picture]") -> Picture | None:
+    """Returns None before the first controller of the group. Raises RestowError if it can't be read."""
+    from restow.kafka.errors import NoSuchTopic
+
+    try:
+        return reader.newest()
+    except NoSuchTopic:
+        return None
 
 
 def consumer_in(picture: Picture, consumer: ConsumerId) -> ConsumerStatus:

@@ -17,7 +17,7 @@ from confluent_kafka import TopicPartition as Place
 from restow.backoff import News
 from restow.errors import InvalidInput, RestowError
 from restow.kafka.clients import make_consumer, make_producer
-from restow.kafka.errors import UNKNOWN_TOPIC, NoAnswer, cause, ends_reading, explained
+from restow.kafka.errors import UNKNOWN_TOPIC, NoAnswer, NoSuchTopic, cause, ends_reading, explained
 from restow.settings import Settings
 
 log = logging.getLogger(__name__)
@@ -206,7 +206,7 @@ class StatusReader(Generic[P_co]):
 
     def _explained(self, error: KafkaError) -> RestowError:
         if error.code() in UNKNOWN_TOPIC:
-            return RestowError(
+            return NoSuchTopic(
                 f"there is no topic {self._topic}: no controller of group {self._group} has run on "
                 f"{self._bootstrap} yet; start one with `restow controller`"
             )
