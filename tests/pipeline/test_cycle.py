@@ -135,6 +135,13 @@ def test_a_cycle_is_one_job_per_table_and_has_a_plan_until_it_ends(bench: Bench)
     assert bench.plans.now == ()
 
 
+def test_rows_and_durations_of_all_tables_are_added_up(bench: Bench) -> None:
+    bench.engine.outcomes["lake/orders"] = StoreResult((), {}, rows=4, write_s=0.5, commit_s=0.02)
+    bench.engine.outcomes["lake/clicks"] = StoreResult((), {}, rows=2, write_s=0.25, commit_s=0.01)
+    result = bench.store()
+    assert (result.rows, result.write_s, result.commits_s) == (6, 0.75, [0.01, 0.02])
+
+
 def test_the_size_of_records_is_learned_by_topic(bench: Bench) -> None:
     assert bench.runner.record_bytes("orders") == 1000.0
     bench.store()

@@ -126,10 +126,13 @@ def test_a_partition_starts_at_its_tables_offset_else_the_commands_else_the_grou
     bench.write({0: 20, 1: 20, 2: 20})
     first = bench.pipeline()
     assert bench.opened(first, {0: 4, 1: RECOVER}) == {0: 4, 1: 0}
-    at = {0: 4, 1: 0}
+    at, rows = {0: 4, 1: 0}, 0
     while at != {0: 20, 1: 20}:
-        at = by_number(bench.cycle(first, at))
-
+        ended = bench.cycle(first, at)
+        assert set(ended.steps_s) == ({"read", "write", "commit", "offsets"} if ended.records else set())
+        assert (len(ended.commits_s), ended.rows) == (1 if ended.records else 0, ended.records)
+        at, rows = by_number(ended), rows + ended.rows
+    assert rows == 36
     second = bench.pipeline()
     assert bench.opened(second, {0: 7, 1: RECOVER}) == {0: 20, 1: 20}, "the table knows better"
     elsewhere = TopicService(table=str(bench.directory / "other.db"))

@@ -103,7 +103,12 @@ def test_a_cycle_that_stores_something_has_a_plan_while_it_runs(lake: Lake) -> N
     assert plans.written == [], "nothing was there"
     lake.write(stored, {0: 3})
     lake.write(counted, {0: 4})
-    reader.until(3, 0, 4)
+    cycles = reader.until(3, 0, 4)
+    steps = [ended for ended in cycles if ended.steps_s]
+    assert {tuple(ended.steps_s) for ended in steps} == {("commit", "offsets", "rest", "write")}
+    assert sum(ended.rows for ended in cycles) == 3, "those in the table; records without one are only counted"
+    assert min(ended.steps_s["write"] for ended in steps) > 0
+    assert max(second for ended in steps for second in ended.commits_s) > 0
     stages = [stage for plan in plans.written for stage in plan]
     [directory] = lake.staged()
     assert sorted(stages, key=lambda stage: stage.table) == [
