@@ -210,6 +210,19 @@ def test_new_settings_wait_while_paused_and_are_rolled_afterwards(pair: Driver) 
     assert sorted(pair.phases.values()) == ["ready", "rolling"]
 
 
+def test_new_settings_do_not_wait_while_a_partition_is_refused_because_they_may_be_the_remedy(pair: Driver) -> None:
+    pair.lists(1, 2, settings=SETTINGS.fingerprint)
+    pair.measures(a_0=10, a_1=10, a_2=10, a_3=10)
+    pair.desires(WITHOUT_END)
+    pair.fakes[2].held.pop(A2)
+    pair.hears(pair.refused(2, None, A2, kind="transform"))
+    pair.changes_consumers(ConsumerSettings(memory_mb=2048))
+    for consumer in (1, 2):
+        pair.reports(consumer)
+    pair.measures()
+    assert pair.phases == {1: "ready", 2: "rolling"}  # it holds less than consumer 1
+
+
 # Recommend only.
 
 
@@ -217,6 +230,7 @@ def test_a_decision_is_recommended_once_and_not_carried_out(pair: Driver) -> Non
     pair.desires(RECOMMEND)
     assert overloads(pair) == ()
     assert pair.causes == [Cause.OVERLOAD, Cause.RECOMMENDED]
+    assert waits(pair.state) == ("`restow recommend off`: the last decision is recommended, and not carried out",)
     summary, *reasons = notes_of(pair, "decision")
     assert summary.startswith("recommended, not carried out: 2 -> 3 consumers, 1 move")
     assert any(reason.startswith("a-1") for reason in reasons)

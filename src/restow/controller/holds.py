@@ -3,7 +3,8 @@
 While the group is paused nothing is scaled, moved for load or restarted with new settings. In *recommend only* every
 decision is made, explained and published, and not carried out. Both leave recovery alone: partitions that no consumer
 reads are given to consumers, created if need be; failed consumers are restarted; topics that are added, removed or
-changed are followed. A partition whose Stop was sent is started again where the plan wanted it.
+changed are followed; and while partitions are refused, consumers are restarted with new settings and code, which may be
+the remedy. A partition whose Stop was sent is started again where the plan wanted it.
 
 A pause ends by the wall clock, or by `restow resume`. A clock that jumps ends it early or late, and does no other harm.
 """

@@ -74,6 +74,12 @@ def are_settled(state: State) -> bool:
     return all(_is_healthy(view) and view.is_replaced(grace_s) for view in state.consumers.values())
 
 
+def waits(state: State) -> bool:
+    """Whether a person holds the roll up (holds.py). Not while partitions are refused: new settings or code may be what
+    makes them readable."""
+    return state.only_recovers and not state.refused
+
+
 def wants_canary(state: State) -> bool:
     """Whether the roll is halted and a new consumer should try the settings, at no risk to the healthy ones."""
     return state.roll_halted and is_due(state)
@@ -84,7 +90,8 @@ def begin(transition: Transition) -> None:
     if state.roll_halted:
         return  # the plan should have created a canary, and could not
     older, wanted = outdated(state), state.fingerprint
-    consumer = older[0]
+    # In a group that is held, the fewest partitions pause for those that are refused.
+    consumer = min(older, key=lambda each: len(state.consumers[each].held)) if state.only_recovers else older[0]
     view = state.consumers[consumer]
     present = _present(state)
     change = difference(view.settings, wanted)
@@ -109,7 +116,7 @@ def flag_progress(transition: Transition) -> None:
         transition.clear(OUTDATED, "every consumer runs with the current settings")
         return
     words = f"{left} of {counted(_present(state), 'consumer')} still to be restarted with new settings"
-    if state.only_recovers:
+    if waits(state):
         why = "the group is paused" if state.is_paused else "decisions are only recommended"
         words += f"; they wait, because {why}"
     elif state.roll_halted:

@@ -130,7 +130,7 @@ def _wanted(state: State) -> Cause | None:
 
 
 def _outdated(state: State) -> Cause | None:
-    if state.only_recovers or state.is_scaling_frozen:
+    if roll.waits(state) or state.is_scaling_frozen:
         return None
     return Cause.OUTDATED if roll.is_due(state) else None
 

@@ -31,6 +31,8 @@ def waits(state: State) -> tuple[str, ...]:
 def _of_the_group(state: State) -> Iterator[str]:
     if (paused := state.desired.pause) is not None:
         yield f"the end of the pause: paused {pause_words(paused)}"
+    elif state.recommended is not None:
+        yield "`restow recommend off`: the last decision is recommended, and not carried out"
     if state.stage is Stage.SYNCHRONIZE and not state.listed:
         yield "the platform to list its consumers"
     if state.measured is None:

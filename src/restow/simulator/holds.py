@@ -5,6 +5,7 @@ allowed; it is
 
 - a new consumer, if a partition of a consumed topic has none that may read it;
 - the deletion or restart of a consumer that failed, or whose restart a person asked for;
+- a restart with new settings or code while partitions are refused, which may be the remedy;
 - a Stop for a partition that is no longer consumed, is read by an old definition, is pinned, or that two consumers may
   hold; and every Start, which only follows a Stop or a loss.
 """
@@ -77,7 +78,8 @@ class Held:
                     view = before.consumers.get(consumer)
                     is_healthy = view is not None and view.phase is Phase.READY
                     is_asked = consumer in after.consumers and after.consumers[consumer].is_asked
-                    if is_healthy and not is_asked and f"consumer {consumer}" not in failed:
+                    is_remedy = isinstance(effect, RestartConsumer) and bool(after.refused)
+                    if is_healthy and not is_asked and not is_remedy and f"consumer {consumer}" not in failed:
                         self._report(4, f"{effect.action} of the healthy consumer {consumer} while {how}")
                 case Send(consumer, StopConsumingCommand(partitions=partitions)):
                     for partition in partitions:

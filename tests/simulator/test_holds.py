@@ -1,0 +1,77 @@
+"""The checker of holds reports what a controller that knows nothing of a pause would do for load, and no recovery."""
+
+import pytest
+from tests.support.controller_driver import A0, A1, A2, A3, ELSEWHERE, SETTINGS, Driver, Requests
+
+from restow.controller.events import Event
+from restow.controller.machine import step
+from restow.packing import warm_up
+from restow.protocol.desired import GroupPause, RecommendOnly
+from restow.protocol.messages import ConsumerSettings, ServiceUpdate
+from restow.simulator.holds import Held
+
+
+@pytest.fixture(scope="module", autouse=True)
+def _ready() -> None:
+    warm_up()
+
+
+class Watched(Driver):
+    """A controller that gets other records than people wrote: it has read as far as they, and is not held."""
+
+    def __init__(self, *, written: GroupPause | RecommendOnly) -> None:
+        super().__init__()
+        self.reported: list[str] = []
+        self.checker = Held(lambda _, words: self.reported.append(words))
+        self.checker.written(0, written)
+
+    def happens(self, *events: Event) -> Requests:
+        requests: Requests = ()
+        for event in events:
+            before = self.state
+            after, effects = step(before, event)
+            self.checker.stepped(before, effects, after)
+            requests += super().happens(event)
+        return requests
+
+
+@pytest.fixture(params=[GroupPause(True), RecommendOnly(True)], ids=["paused", "only recommending"])
+def watched(request: pytest.FixtureRequest) -> Watched:
+    driver = Watched(written=request.param)
+    driver.takes_over({1: (A0, A1), 2: (A2, A3)}, settings=SETTINGS.fingerprint)
+    driver.measures(a_0=40, a_1=40, a_2=40, a_3=40)
+    driver.desires(ServiceUpdate("add", "z", ELSEWHERE))
+    assert driver.reported == []
+    return driver
+
+
+def test_a_consumer_that_is_created_for_load_and_the_move_to_it(watched: Watched) -> None:
+    watched.measures(a_0=60, a_1=40, a_2=40, a_3=40)
+    watched.is_ready(3)
+    created, stopped = watched.reported
+    assert created.startswith("consumer 3 is created while")
+    assert stopped.startswith("consumer 1 is to stop a-1 for load while")
+
+
+def test_a_consumer_that_is_closed(watched: Watched) -> None:
+    watched.measures(a_0=4, a_1=4, a_2=4, a_3=4)
+    watched.waits(65)
+    watched.settles()
+    assert any(words.startswith("delete of the healthy consumer") for words in watched.reported)
+
+
+def test_a_roll(watched: Watched) -> None:
+    watched.changes_consumers(ConsumerSettings(memory_mb=2048))
+    watched.waits(20)
+    assert [words.split(" while")[0] for words in watched.reported] == ["restart of the healthy consumer 1"]
+
+
+def test_recovery_is_not_reported(watched: Watched) -> None:
+    watched.goes(2)
+    watched.is_ready(2)
+    watched.settles()
+    watched.changes("a", ELSEWHERE)
+    watched.settles()
+    watched.waits(60, silent=[1])
+    watched.is_ready(1, *watched.fakes[1].held)
+    assert watched.reported == []
