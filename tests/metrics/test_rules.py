@@ -51,6 +51,16 @@ def test_an_expression_is_about_metrics_that_exist(expression: str) -> None:
     assert named <= NAMES
 
 
+def test_the_alerts_are_about_flags_that_exist() -> None:
+    """docs/operations.md has every flag; another test keeps it complete."""
+    known = re.findall(r"^\| `([^`]+)` \|", (ROOT / "docs" / "operations.md").read_text(), re.MULTILINE)
+    named = [
+        name for rule in RULES for names in re.findall(r'flag=~?"([^"]+)"', rule["expr"]) for name in names.split("|")
+    ]
+    assert len(named) > 4
+    assert set(named) <= {name.removesuffix(" TOPIC") for name in known}
+
+
 def test_the_dashboard_chooses_the_data_source_the_namespace_and_the_group() -> None:
     assert [each["name"] for each in DASHBOARD["templating"]["list"]] == ["datasource", "namespace", "group"]
     for panel in DASHBOARD["panels"]:
