@@ -103,6 +103,10 @@ def test_it_says_whether_the_controller_took_it_refused_it_or_is_away(group: Gro
     said = json.loads(group.runs("move", "a-0", "2", "--json", code=1))
     assert (said["group"], said["outcome"]) == (group.settings.group.name, "refused")
     assert (said["words"], said["offset"]) == ("refused by controller host-7: a-0 would overload consumer 2", 1)
+    withdrawn = group.has(":pin:a-0")
+    assert isinstance(withdrawn, PartitionPin)
+    assert withdrawn.consumer is None, "no later controller carries it out"
+    group.records += 1
     group.draws(seconds_ago=90)
     assert "recorded; no controller runs (the last picture is 9" in group.runs("resume")
     assert group.has(":pause") == replace(pause, paused=False, until=None, at=group.has(":pause").at)
@@ -133,6 +137,10 @@ def test_a_restart_names_the_present_process_and_a_move_is_a_pin(group: Group) -
     pin = group.has(":pin:a-0")
     assert isinstance(pin, PartitionPin)
     assert (pin.partition, pin.consumer) == (TopicPartition("a", 0), 2)
+    group.draws(taken=False, words="refused: there is no consumer 1")
+    group.runs("move", "a-0", "1", code=1)
+    assert group.has(":pin:a-0") == pin, "the pin before stays"
+    group.records += 1
     assert "a has no partition 9; group" in group.runs("move", "a-9", "2", code=2)
     assert "does not consume zebra; it consumes a" in group.runs("move", "zebra-0", "2", code=2)
     assert "name the consumer's number" in group.runs("move", "a-0", code=2)

@@ -15,7 +15,8 @@ PINNED_FOR: Final = timedelta(hours=1)
 
 DESCRIPTION = f"""\
 Moves a partition to a consumer and pins it there: until the pin ends no plan moves it for load. It is refused where it
-would overload the consumer. If the consumer is lost, its partitions are recovered elsewhere, this one too.
+would overload the consumer; a pin that it had before stays then. A pause does not hold it up. If the consumer is lost,
+its partitions are recovered elsewhere, this one too.
 
 {CHANGE}"""
 
@@ -49,7 +50,7 @@ def run(args: argparse.Namespace) -> int:
     partition = TopicPartition.parse(args.partition)
     until = None if args.unpin else end_of(args) or as_iso((datetime.now(UTC) + PINNED_FOR).timestamp())
     # Kafka's client takes longer to load than most commands take to run, so only this command loads it.
-    from restow.cli.support.desired import Desk
+    from restow.cli.support.desired import REFUSED, Desk
     from restow.cli.support.group_picture import check_partition, consumer_in
     from restow.protocol.desired import PartitionPin
 
@@ -61,4 +62,7 @@ def run(args: argparse.Namespace) -> int:
         check_partition(picture, partition)
         consumer_in(picture, consumer)
         pin = PartitionPin(partition, consumer, until, **desk.author.fields())
-        return desk.write(pin, f"move {partition} to consumer {consumer}, pinned until {until}")
+        code = desk.write(pin, f"move {partition} to consumer {consumer}, pinned until {until}")
+        if code == REFUSED:
+            desk.withdraw(pin)
+        return code

@@ -11,7 +11,7 @@ import socket
 import time
 from collections.abc import Mapping
 from contextlib import ExitStack
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any, Final, Self
 
 from restow.cli.support.config import settings_of
@@ -27,6 +27,7 @@ from restow.kafka.topics import ensure_topics
 from restow.picture.parts import Assembler
 from restow.picture.picture import Picture, ServiceAnswer
 from restow.picture.publication import OUTAGE_AFTER_S
+from restow.protocol.desired import PartitionPin
 from restow.protocol.messages import OnService
 from restow.settings import Settings
 
@@ -125,6 +126,13 @@ class Desk:
             outcome, words = "recorded", f"recorded; {self._why_no_answer()}, and it counts when one does"
         self.tell(what, outcome, words, offset)
         return {"taken": TAKEN, "recorded": TAKEN, "refused": REFUSED}.get(outcome, UNKNOWN)
+
+    def withdraw(self, refused: PartitionPin) -> None:
+        """Writes what stood before a refused pin, so that no later controller finds it and carries it out."""
+        before = self.services.get(refused.key)
+        holds = isinstance(before, PartitionPin) and before.until is not None and before.until > self.author.at
+        written = before if holds and before is not None else replace(refused, consumer=None, until=None)
+        write_service(self.settings, written, f"restow of {self.author.by}")
 
     def tell(self, what: str, outcome: str, words: str, offset: int | None = None) -> None:
         group = self.settings.group.name
