@@ -46,8 +46,12 @@ MUTANTS: list[Mutant] = [
 ]
 
 
-OTHER_SEEDS: dict[Mutant, range] = {mutants.an_old_epoch_is_obeyed: range(20, 30)}
-"""Ten others. A second controller waits for the first, so that commands of a replaced one are rare."""
+OTHER_SEEDS: dict[Mutant, range] = {
+    mutants.an_old_epoch_is_obeyed: range(20, 30),
+    mutants.a_standby_counts_the_time_in_which_it_could_hear_nothing: range(14, 24),
+}
+"""Ten others. A second controller waits for the first, so that commands of a replaced one are rare, and so are
+standbys that hear nothing for long."""
 
 QUICK: list[Mutant] = MUTANTS[:2]
 """A sample for `make quick`."""
@@ -70,4 +74,4 @@ def test_a_bug_is_caught_within_ten_seeds(mutant: Mutant, monkeypatch: pytest.Mo
 
 @pytest.mark.slow
 def test_without_a_bug_these_seeds_are_well() -> None:
-    assert [first_violation(seeds) for seeds in (SEEDS, *OTHER_SEEDS.values())] == [None, None]
+    assert {first_violation(seeds) for seeds in (SEEDS, *OTHER_SEEDS.values())} == {None}
