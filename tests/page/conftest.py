@@ -1,10 +1,11 @@
 """One Chromium and one page without Kafka for all tests of this folder that ask for them."""
 
 from collections.abc import Callable, Iterator
+from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass, field
 
 import pytest
-from playwright.sync_api import Browser, BrowserContext, Page, sync_playwright
+from playwright.sync_api import Browser, Page, sync_playwright
 from tests.support.chromium import chromium, chromium_path
 from tests.support.page_stage import PageStage, page_stage
 
@@ -50,26 +51,26 @@ def stage() -> Iterator[PageStage]:
 Opened = Callable[..., Window]
 
 
-@pytest.fixture
-def opened(browser: Browser, stage: PageStage) -> Iterator[Opened]:
-    """Opens the stage's page. At the end, nothing was complained about, and no request has left the host."""
-    contexts: list[BrowserContext] = []
-    windows: list[Window] = []
-
-    def open_page(path: str = "", width: int = 1280, **options: object) -> Window:
-        context = browser.new_context(viewport={"width": width, "height": 900}, **options)  # type: ignore[arg-type]
-        contexts.append(context)
+@contextmanager
+def watched(browser: Browser, address: str, path: str = "", width: int = 1280, **options: object) -> Iterator[Window]:
+    """Opens a page. At the end, nothing was complained about, and no request has left its host."""
+    with browser.new_context(viewport={"width": width, "height": 900}, **options) as context:  # type: ignore[arg-type]
         window = Window(context.new_page())
-        windows.append(window)
         window.page.on("console", lambda line: window.complaints.append(line.text))
         window.page.on("pageerror", lambda error: window.complaints.append(str(error)))
         window.page.on("request", lambda request: window.addresses.append(request.url))
-        window.page.goto(stage.address + path)
-        return window
+        window.page.goto(address + path)
+        yield window
+    assert window.complaints == []
+    assert [each for each in window.addresses if not each.startswith(address)] == []
 
-    yield open_page
-    for context in contexts:
-        context.close()
-    for window in windows:
-        assert window.complaints == []
-        assert [address for address in window.addresses if not address.startswith(stage.address)] == []
+
+@pytest.fixture
+def opened(browser: Browser, stage: PageStage) -> Iterator[Opened]:
+    """Opens the stage's page, as `watched` does."""
+    with ExitStack() as ending:
+
+        def open_page(path: str = "", width: int = 1280, **options: object) -> Window:
+            return ending.enter_context(watched(browser, stage.address, path, width, **options))
+
+        yield open_page
