@@ -107,7 +107,7 @@ def test_it_says_whether_the_controller_took_it_refused_it_or_is_away(group: Gro
     assert isinstance(withdrawn, PartitionPin)
     assert withdrawn.consumer is None, "no later controller carries it out"
     group.records += 1
-    group.draws(seconds_ago=90)
+    group.draws(seconds_ago=90, answers=False)
     assert "recorded; no controller runs (the last picture is 9" in group.runs("resume")
     assert group.has(":pause") == replace(pause, paused=False, until=None, at=group.has(":pause").at)
     group.draws(answers=False)

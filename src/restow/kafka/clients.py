@@ -40,6 +40,13 @@ def make_consumer(kafka: Kafka, own: Own | None = None) -> Consumer:
     return _make(Consumer, kafka, own)
 
 
+def make_reader(kafka: Kafka, name: str, own: Own | None = None) -> Consumer:
+    """A consumer that is assigned its partitions, from offsets of its choice, and joins no group: the name is there
+    because librdkafka demands one, and looks for its coordinator."""
+    mine = {"enable.auto.commit": False, "auto.offset.reset": "earliest", "allow.auto.create.topics": False}
+    return make_consumer(kafka, {"group.id": name, **mine, **(own or {})})
+
+
 def make_admin_client(kafka: Kafka, on_error: Callable[[KafkaError], None] | None = None) -> AdminClient:
     return _make(AdminClient, kafka, {"error_cb": on_error} if on_error else None)
 

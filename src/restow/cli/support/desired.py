@@ -33,6 +33,8 @@ from restow.settings import Settings
 
 ANSWER_WITHIN_S: Final = 5.0
 LOOK_EVERY_S: Final = 0.2
+MAYBE_WITHIN_S: Final = 600.0
+"""With a picture that is not older, an answer is awaited: an outage may be over, or this machine's clock be off."""
 TAKEN, REFUSED, UNKNOWN = 0, 1, 3
 """Exit codes. 2 is wrong input, as of every command."""
 
@@ -109,14 +111,15 @@ class Desk:
 
     def write(self, message: OnService, what: str) -> int:
         """Writes the record, waits for the controller's answer and prints it. Returns the exit code."""
-        is_awaited = self.has_controller
+        is_awaited = self.picture is not None and age_s(self.picture) <= MAYBE_WITHIN_S
         offset = write_service(self.settings, message, f"restow of {self.author.by}")
         answer = self._answer_to(offset) if is_awaited else None
+        self.picture = self._reader.picture
         if answer is not None:
             outcome = "taken" if answer.taken else "refused"
             said = answer.words.removeprefix(outcome).lstrip(":; ")
             words = f"{outcome} by controller {self._name}{f': {said}' if said else ''}"
-        elif is_awaited:
+        elif self.has_controller:
             outcome = "unknown"
             words = (
                 f"recorded; controller {self._name} has not answered within {ANSWER_WITHIN_S:.0f} s, and `restow "

@@ -11,7 +11,7 @@ from typing import Any, Final
 from confluent_kafka import OFFSET_END, Consumer, KafkaException
 from confluent_kafka import TopicPartition as Place
 
-from restow.kafka.clients import make_consumer
+from restow.kafka.clients import make_reader
 from restow.kafka.errors import NoAnswer, cause, ends_reading, explained
 from restow.protocol.channels import MeasurementReader
 from restow.protocol.measurement import Measurement
@@ -35,15 +35,8 @@ def read_history(
     published, in seconds since 1970; those that are not due are passed over without decoding them. Raises
     RestowError."""
     topic, bootstrap = settings.topics.monitor, settings.kafka.bootstrap
-    own = {
-        "group.id": settings.group.name
-        if client is None
-        else f"{settings.group.name}-{client}",  # never joined: librdkafka wants a name
-        "enable.auto.commit": False,
-        "auto.offset.reset": "earliest",
-        "allow.auto.create.topics": False,
-    }
-    with closing(make_consumer(settings.kafka, own)) as reader:
+    name = settings.group.name if client is None else f"{settings.group.name}-{client}"
+    with closing(make_reader(settings.kafka, name)) as reader:
         try:
             yield from _read(reader, settings, since_ms, is_due)
         except KafkaException as exception:

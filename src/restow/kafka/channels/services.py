@@ -14,7 +14,7 @@ from confluent_kafka import OFFSET_BEGINNING, Consumer, KafkaException
 from confluent_kafka import TopicPartition as KafkaTopicPartition
 
 from restow.kafka.channels.publisher import Publisher
-from restow.kafka.clients import make_consumer
+from restow.kafka.clients import make_consumer, make_reader
 from restow.kafka.errors import NoAnswer, cause, ends_reading, explained
 from restow.protocol.channels import SERVICE, decode_on
 from restow.protocol.messages import OnService, ServiceUpdate
@@ -66,14 +66,8 @@ def read_services(settings: Settings) -> dict[str, OnService]:
     """The newest record of each key, up to the topic's present end. Raises one of the errors in kafka/errors.py:
     NoSuchTopic before a monitor or a controller of the group has run."""
     topic, group = settings.topics.service, settings.group.name
-    own = {
-        "group.id": group,  # never joined: librdkafka wants a name
-        "enable.auto.commit": False,
-        "auto.offset.reset": "earliest",
-        "allow.auto.create.topics": False,
-    }
     found: dict[str, OnService] = {}
-    with closing(make_consumer(settings.kafka, own)) as client:
+    with closing(make_reader(settings.kafka, group)) as client:
         try:
             for record in _up_to_the_end(client, KafkaTopicPartition(topic, 0), settings.kafka.bootstrap):
                 offset, headers, key = record.offset(), record.headers(), record.key()

@@ -16,7 +16,7 @@ from confluent_kafka import TopicPartition as Place
 
 from restow.backoff import News
 from restow.errors import InvalidInput, RestowError
-from restow.kafka.clients import make_consumer, make_producer
+from restow.kafka.clients import make_producer, make_reader
 from restow.kafka.errors import UNKNOWN_TOPIC, NoAnswer, NoSuchTopic, cause, ends_reading, explained
 from restow.settings import Settings
 
@@ -104,15 +104,7 @@ class StatusReader(Generic[P_co]):
         self._place = Place(self._topic, 0)
         self._group = settings.group.name
         self._new_assembler, self._assembler = assembler, assembler()
-        self._client: Consumer = make_consumer(
-            settings.kafka,
-            {
-                "group.id": settings.group.name,  # never joined: librdkafka wants a name
-                "enable.auto.commit": False,
-                "auto.offset.reset": "earliest",
-                "allow.auto.create.topics": False,
-            },
-        )
+        self._client: Consumer = make_reader(settings.kafka, settings.group.name)
 
     def __enter__(self) -> Self:
         return self

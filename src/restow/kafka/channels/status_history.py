@@ -8,7 +8,7 @@ from confluent_kafka import OFFSET_END, Consumer, KafkaException
 from confluent_kafka import TopicPartition as Place
 
 from restow.kafka.channels.status import is_of_group
-from restow.kafka.clients import make_consumer
+from restow.kafka.clients import make_reader
 from restow.kafka.errors import cause, explained
 from restow.settings import Settings
 
@@ -30,14 +30,8 @@ def read_status(settings: Settings, since_ms: int) -> Iterator[list[StatusRecord
     """Yields the group's records since then, up to the topic's present end; an empty list while none has arrived.
     Raises RestowError."""
     topic = settings.topics.status
-    own = {
-        "group.id": settings.group.name,  # never joined: librdkafka wants a name
-        "enable.auto.commit": False,
-        "auto.offset.reset": "earliest",
-        "allow.auto.create.topics": False,
-        "queued.max.messages.kbytes": AHEAD_KB,
-    }
-    with closing(make_consumer(settings.kafka, own)) as client:
+    own = {"queued.max.messages.kbytes": AHEAD_KB}
+    with closing(make_reader(settings.kafka, settings.group.name, own)) as client:
         try:
             yield from _read(client, settings, since_ms)
         except KafkaException as exception:
