@@ -15,7 +15,7 @@ from functools import partial
 
 from playwright.sync_api import Browser, CDPSession, Page, sync_playwright
 from tests.support.chromium import chromium
-from tests.support.page_stage import PageStage, group_of, moved, page_stage
+from tests.support.page_stage import PageStage, faster, group_of, moved, page_stage
 
 from restow.picture.picture import Picture
 
@@ -108,10 +108,10 @@ def updates(
     page: Page, session: CDPSession, stage: PageStage, picture: Picture, count: int
 ) -> tuple[list[float], list[float]]:
     """The scripting of whole pictures in which every speed differs, and of changes in which one partition moves."""
-    consumers, partitions = len(picture.consumers), len(picture.partitions)
+    consumers = len(picture.consumers)
     wholes, moves = [], []
     for number in range(count):
-        whole = group_of(consumers, partitions, load=0.6 + 0.02 * (number % 5))
+        whole = faster(picture, 0.9 + 0.02 * number)
         wholes.append(scripting_ms(page, session, partial(stage.shows, whole)))
         name = next(iter(whole.partitions))
         holder = whole.partitions[name].consumer or 1

@@ -62,7 +62,9 @@ export class Bins {
     Object.assign(this, { picture, places, group });
     this.#colour(Object.keys(picture.topics).sort());
     this.#place();
-    const holders = new Map(this.places.map((place) => [place.key, place.status.consumer]));
+    /** @type {Map<string, number | null>} */
+    const holders = new Map();
+    for (const place of places) holders.set(place.key, place.status.consumer);
     const isCalm = this.calm.matches || !isMotion || !previous;
     this.before = previous && !isCalm ? previous.rects : new Map();
     this.flying = isCalm ? [] : this.#flights(holders);

@@ -144,14 +144,14 @@ function stacked(places, pixels, inner, base, rects, size) {
     const h = Math.max(exact, least);
     speeds += exact;
     y -= h;
-    rects.set(place.key, { ...inner, y, h });
+    rects.set(place.key, { x: inner.x, y, w: inner.w, h });
     if (thin && h < THIN && thin.topic === place.topic) {
       thin.places.push(place);
       thin.y = y;
       thin.h += h;
       continue;
     }
-    const slice = { ...inner, y, h, places: [place], topic: place.topic };
+    const slice = { x: inner.x, y, w: inner.w, h, places: [place], topic: place.topic };
     slices.push(slice);
     thin = h < THIN && !least ? slice : null;
   }
