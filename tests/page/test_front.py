@@ -7,18 +7,14 @@ from dataclasses import replace
 import pytest
 from tests.page.conftest import Opened, Window
 from tests.support.page_stage import CAPACITY, TOKEN, PageStage, day_of, group_at, group_of, moved, with_overview
-from tests.support.paths import ROOT
-from tests.test_docs import FLAGS
 
 from restow.controller.transitions import Phase
 from restow.model import ConsumerId, SortedMapping, TopicPartition
 from restow.page.times import as_iso
-from restow.picture.picture import Paused, Picture, RaisedFlag
+from restow.picture.picture import Paused, Picture, Pin, RaisedFlag
 from restow.text import percent, sized
 
 pytestmark = pytest.mark.slow
-
-STATIC = ROOT / "src/restow/page/static"
 
 
 def shown(window: Window) -> None:
@@ -50,7 +46,11 @@ def test_it_shows_a_group_and_follows_a_move(stage: PageStage, opened: Opened) -
 
 def test_what_can_be_clicked_can_be_reached_with_keys(stage: PageStage, opened: Opened) -> None:
     group = group_of(3, 8)
-    stage.shows(group)
+    [first] = [place for place, status in group.partitions.items() if status.consumer == 2][:1]
+    pins = SortedMapping[TopicPartition, Pin](
+        {first: Pin(ConsumerId(2), as_iso(time.time() + 600), "ada@lake-1", None, "a trial")}
+    )
+    stage.shows(with_overview(group, pins=pins))
     window = opened()
     shown(window)
     page = window.page
@@ -64,11 +64,11 @@ def test_what_can_be_clicked_can_be_reached_with_keys(stage: PageStage, opened: 
     assert not page.locator("#panel").is_visible()
     assert page.evaluate("document.activeElement.id") == "frame"
     page.keyboard.press("ArrowUp")
-    [first] = [place for place, status in group.partitions.items() if status.consumer == 2][:1]
     window.until(lambda: str(first) in page.locator("#spoken").inner_text())
     page.keyboard.press("Enter")
     window.until(lambda: window.text("#panel-title") == str(first))
     window.until(lambda: f"{first} is read by consumer 2" in window.text("#panel-body"))
+    assert re.search(r"to consumer 2 until [\d: -]+ by ada@lake-1: a trial", window.text("#panel-body"))
     page.keyboard.press("Escape")
     frame = page.locator("#frame").bounding_box()
     assert frame is not None
@@ -249,20 +249,3 @@ def test_there_are_landmarks_names_and_alternatives(stage: PageStage, opened: Op
     summary = page.locator("#frame-summary").text_content() or ""
     assert summary.startswith("3 consumers, at 72 % of their capacity together; 2.8 s behind")
     assert page.locator("#flags").get_attribute("aria-live") == "polite"
-
-
-def test_every_flag_has_advice() -> None:
-    advice = (STATIC / "flags.js").read_text().partition("WHAT_TO_DO = {")[2].partition("};")[0]
-    named = {one or two for one, two in re.findall(r'^  (?:"([^"]+)"|(\w+)):', advice, re.MULTILINE)}
-    assert named == {flag.removesuffix(" TOPIC") for flag in FLAGS}
-
-
-def test_every_module_is_loaded_at_once() -> None:
-    """One after the other, as imports name them, they would take as many round trips as the imports are deep."""
-    preloaded = re.findall(r'rel="modulepreload" href="/static/(\w+\.js)"', (STATIC / "index.html").read_text())
-    modules = {file.name for file in STATIC.glob("*.js")} - {"main.js", "types.js"}
-    assert sorted(preloaded) == sorted(modules)
-
-
-def test_every_module_has_checked_types() -> None:
-    assert [file.name for file in STATIC.glob("*.js") if not file.read_text().startswith("// @ts-check\n")] == []

@@ -94,8 +94,8 @@ export class Bins {
     if (!this.picture) return;
     const width = this.frame.clientWidth - 2 * MARGIN;
     const { group } = this;
-    const share = group.consumers.length > MANY ? 0.95 : 0.66;
-    const height = Math.max(330, Math.min(1000 * share, window.innerHeight * share));
+    const share = group.consumers.length > MANY ? 1.05 : 0.66;
+    const height = Math.max(330, Math.min(1000, window.innerHeight * share));
     this.layout = layoutOf(group, this.picture.overview.limits, Math.max(40, width), height);
     sized(this.canvas, this.frame.clientWidth, this.layout.height + 2 * MARGIN);
     sized(this.overlay, this.frame.clientWidth, this.layout.height + 2 * MARGIN);

@@ -14,6 +14,8 @@ export const WHAT_TO_DO = {
   "consumers elsewhere": "End them there with `restow down`; or end this controller, if it is the one too many.",
   "older settings": "Nothing, unless it says halted or held: then the last consumer's log says why.",
   "broken code": "Correct the module, then `restow check` and `restow reload`.",
+  "retention margin": "See why they are behind; if that takes longer than they have, raise the topic's retention.ms or retention.bytes first.",
+  "too much pinned": "Unpin a partition, or move it to another consumer.",
   failing: "Correct the transform and roll it out, or free the table; `restow check` tries both.",
   refused: "`restow check` shows the error; partitions are tried again by themselves.",
 };

@@ -31,6 +31,7 @@
  * @property {number | null} [moving_to]
  * @property {number | null} [refused_for_s]
  * @property {number | null} [retention_margin_s]
+ * @property {number | null} [waits_for]
  *
  * @typedef {object} Decision
  * @property {string} time
@@ -66,6 +67,7 @@
  * @property {Decision[]} [decisions]
  * @property {Request | null} [paused]
  * @property {Request | null} [recommend_only]
+ * @property {Object<string, Object<string, Request & {consumer: number}>>} [pins]  by topic and partition
  *
  * @typedef {object} Picture
  * @property {Overview} overview

@@ -60,7 +60,8 @@ export function roughly(seconds) {
 export function lagWords(lag) {
   if (!lag) return "unknown";
   if (!lag.records) return "caught up";
-  const age = lag.seconds === null || lag.seconds === undefined ? "age unknown" : `${span(lag.seconds)} behind`;
+  const source = lag.source === "record timestamp" ? " by its timestamp" : "";
+  const age = lag.seconds === null || lag.seconds === undefined ? "age unknown" : `${span(lag.seconds)} behind${source}`;
   return `${age}, ${counted(lag.records, "record")}`;
 }
 
