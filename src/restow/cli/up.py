@@ -4,7 +4,6 @@ import argparse
 import logging
 import os
 import sys
-from collections.abc import Callable
 from contextlib import ExitStack
 from typing import TYPE_CHECKING
 
@@ -12,9 +11,10 @@ from restow.cli.support.config import add_config, settings_of
 from restow.cli.support.options import Subparsers
 from restow.cli.support.output import print_line
 from restow.cli.support.stopping import Stop
+from restow.durable import LineWriter
 from restow.errors import InvalidInput
 from restow.logs import configure, painted
-from restow.text import listed
+from restow.text import counted, listed
 
 if TYPE_CHECKING:
     from restow.cli.support.local_group import LocalGroup
@@ -83,8 +83,9 @@ def _run(group: "LocalGroup", *, is_detached: bool) -> int:
         sole = group.alone(ending)
         configure(UP, settings.log, in_colour=in_colour)
         running = ending.enter_context(RunningRole(group.name, group.directory, UP))
+        shown = Shown(sys.stderr.fileno(), in_colour=in_colour)
         log.info("starting the %s of group %s", listed(group.roles), group.name)
-        with Together(group.commands, _shown(in_colour), sole.remember, settings.consumer.grace_s) as together:
+        with Together(group.commands, shown, sole.remember, settings.consumer.grace_s) as together:
             should_stop = running.while_recorded(stop.wait)
             code = together.run(should_stop, group.rotate_log if is_detached else lambda: None)
             log.info("ending the %s", listed(group.roles[::-1]))
@@ -92,12 +93,24 @@ def _run(group: "LocalGroup", *, is_detached: bool) -> int:
     return code
 
 
-def _shown(in_colour: bool) -> Callable[[str], None]:
-    def show(line: str) -> None:
-        sys.stderr.write(f"{painted(line) if in_colour else line}\n")
-        sys.stderr.flush()
+class Shown:
+    """Shows the lines of roles. A full disk under a log file ends nothing: lines that it doesn't take are counted."""
 
-    return show
+    def __init__(self, descriptor: int, *, in_colour: bool) -> None:
+        self._descriptor, self._in_colour = descriptor, in_colour
+        self._lines, self._lost = LineWriter(), 0
+
+    def __call__(self, line: str) -> None:
+        try:
+            self._lines.append(self._descriptor, painted(line) if self._in_colour else line)
+        except BrokenPipeError:  # nothing reads any more, and the command ends
+            raise
+        except OSError:
+            self._lost += 1
+            return
+        if self._lost:
+            log.warning("%s before this one could not be written; was the disk full?", counted(self._lost, "log line"))
+            self._lost = 0
 
 
 def _detach(group: "LocalGroup") -> int:
