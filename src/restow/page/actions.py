@@ -19,7 +19,7 @@ from restow.kafka.channels.services import write_service
 from restow.page.answers import json_answer, refusal
 from restow.page.board import Board
 from restow.page.times import as_iso, utc_s
-from restow.picture.answers import ANSWER_WITHIN_S, NO_ANSWER, NO_CONTROLLER, Outcome, outcome
+from restow.picture.answers import ANSWER_WITHIN_S, NO_ANSWER, NO_CONTROLLER, Outcome, answer_to
 from restow.protocol.desired import GroupPause, RecommendOnly
 from restow.protocol.json_text import as_json
 from restow.settings import Settings
@@ -56,7 +56,7 @@ class Actions:
             newest = self._board.newest
             if newest is None or self._board.outage is not None:
                 return NO_CONTROLLER
-            found = outcome(newest.picture.overview, offset)
+            found = answer_to(newest.picture.overview, offset)
             if found is not None:
                 return found
             await self._board.news(left_s)

@@ -22,7 +22,7 @@ NO_ANSWER: Final = Outcome(
 )
 
 
-def outcome(overview: Overview, offset: int) -> Outcome | None:
+def answer_to(overview: Overview, offset: int) -> Outcome | None:
     """Returns None if the controller has not applied the record with this offset yet."""
     for answer in overview.answers:
         if answer.offset == offset:

@@ -24,14 +24,14 @@ from restow.kafka.channels.services import read_services, write_service
 from restow.kafka.channels.status import StatusReader
 from restow.kafka.errors import NoSuchTopic
 from restow.kafka.topics import ensure_topics
+from restow.picture.answers import ANSWER_WITHIN_S, Outcome, answer_to
 from restow.picture.parts import Assembler
-from restow.picture.picture import Picture, ServiceAnswer
+from restow.picture.picture import Picture
 from restow.picture.publication import OUTAGE_AFTER_S
 from restow.protocol.desired import PartitionPin
 from restow.protocol.messages import OnService
 from restow.settings import Settings
 
-ANSWER_WITHIN_S: Final = 5.0
 LOOK_EVERY_S: Final = 0.2
 MAYBE_WITHIN_S: Final = 600.0
 """With a picture that is not older, an answer is awaited: an outage may be over, or this machine's clock be off."""
@@ -144,15 +144,14 @@ class Desk:
         else:
             print_line(f"group {group}: {what}: {words}")
 
-    def _answer_to(self, offset: int) -> ServiceAnswer | None:
+    def _answer_to(self, offset: int) -> Outcome | None:
         deadline_s = time.monotonic() + ANSWER_WITHIN_S
         while True:
             self._reader.follow(LOOK_EVERY_S)
             picture = self._reader.picture
-            answers = () if picture is None else picture.overview.answers
-            found = [answer for answer in answers if answer.offset == offset]
-            if found or time.monotonic() > deadline_s:
-                return found[0] if found else None
+            found = None if picture is None else answer_to(picture.overview, offset)
+            if found is not None or time.monotonic() > deadline_s:
+                return found
 
     @property
     def _name(self) -> str:
