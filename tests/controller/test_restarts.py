@@ -56,7 +56,7 @@ def comes_back(driver: Driver, consumer: int) -> None:
 
 def test_a_consumer_is_restarted_once_and_continues_with_its_partitions(group: Driver) -> None:
     group.desires(asked(group, 2))
-    assert answer(group) == (True, "taken: consumer 2 is restarted as soon as every consumer is healthy")
+    assert answer(group) == (True, "taken: consumer 2 is restarted after this: every consumer is healthy")
     assert group.measures() == (restart(2),)
     assert group.causes == [Cause.RESTART, Cause.NO_CHANGE]
     assert group.words[-1] == "consumer 2: restarting it on request, by anna@host-a: it leaks"
@@ -200,6 +200,10 @@ def test_a_halted_restart_waits_for_a_canary() -> None:
     driver.settles()
     driver.desires(asked(driver, 2))
     assert driver.state.roll_halted
+    assert answer(driver) == (
+        True,
+        "taken: consumer 2 is restarted after this: a new consumer is ready, because the last one that started was not",
+    )
     assert driver.waits(40) == (create(3),)
     driver.is_ready(3)
     driver.settles()

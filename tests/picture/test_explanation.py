@@ -150,7 +150,7 @@ def test_a_restart_that_waits_is_waited_for() -> None:
     driver.fails(1)
     driver.desires(ConsumerRestart(ConsumerId(2), driver.fakes[2].incarnation, "anna@host-a"))
     assert driver.picture().overview.waiting_for == (
-        "every consumer to be healthy, to restart consumer 2 on request, by anna@host-a",
+        "the moment to restart consumer 2 on request, by anna@host-a; before it: every consumer is healthy",
         "consumer 1 to be ready again after its restart (for 0 s)",
     )
 

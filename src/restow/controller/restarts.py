@@ -51,6 +51,14 @@ def wants_canary(state: State) -> bool:
     return state.roll_halted and is_due(state)
 
 
+def waits_for(state: State) -> str:
+    """What comes before the next restart, in words."""
+    if not state.roll_halted:
+        return "every consumer is healthy"
+    held = "; none is created while the group is paused or only recommends" if state.only_recovers else ""
+    return f"a new consumer is ready, because the last one that started was not{held}"
+
+
 def begin(transition: Transition) -> None:
     """After a plan that changes nothing."""
     state = transition.state
@@ -86,4 +94,4 @@ def _answer(state: State, record: ConsumerRestart, up_to: int) -> tuple[bool, st
         return True, f"taken: consumer {consumer} has restarted since, and nothing is left to do"
     if view.phase is not Phase.READY:
         return True, f"taken: consumer {consumer} is restarting already"
-    return True, f"taken: consumer {consumer} is restarted as soon as every consumer is healthy"
+    return True, f"taken: consumer {consumer} is restarted after this: {waits_for(state)}"

@@ -34,7 +34,7 @@ def explain_partition(picture: Picture, decisions: Sequence[Decision], partition
     if pin is not None:
         yield f"  it is {_pinned(pin)}; no plan moves it from consumer {pin.consumer} before"
     if status.waits_for is not None:
-        yield f"  it waits for consumer {status.waits_for}, which restarts with new settings and reads it again"
+        yield f"  it waits for consumer {status.waits_for}, which restarts and reads it again"
     if status.refused_for_s is not None:
         yield f"  a consumer refused it; the next attempt is in {status.refused_for_s:.0f} s"
     if status.bytes_per_s is None:

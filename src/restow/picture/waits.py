@@ -41,8 +41,8 @@ def _of_the_group(state: State) -> Iterator[str]:
         yield f"new speeds from the monitor: the last are {_seconds(state.time_s - state.measured_s)} old"
     for consumer in restarts.asked(state):
         record = state.desired.restarts[consumer]
-        on_request = f"on request{said_by(record.by, record.reason)}"
-        yield f"every consumer to be healthy, to restart consumer {consumer} {on_request}"
+        who = said_by(record.by, record.reason)
+        yield f"the moment to restart consumer {consumer} on request{who}; before it: {restarts.waits_for(state)}"
     for partition in state.desired.unjudged:
         yield f"speeds, to judge whether {partition} can move to consumer {state.desired.pins[partition].consumer}"
     if not state.may_create:

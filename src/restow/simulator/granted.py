@@ -101,6 +101,10 @@ class RestartedOnce:
             self._report(4, f"consumer {request.consumer} is restarted again, although none up to {up_to} runs")
 
     def end(self, world: "World") -> None:
+        """A held group creates no consumer, which a halted roll waits for, and so does a restart."""
+        controller = world.controller_in_charge()
+        if controller is not None and controller.state.only_recovers and controller.state.roll_halted:
+            return
         for process in world.processes:
             record, asked_s = self._asked.get(process.number, (None, 0.0))
             if record is None or record.up_to is None or process.incarnation is None:
