@@ -49,9 +49,10 @@ MUTANTS: list[Mutant] = [
 OTHER_SEEDS: dict[Mutant, range] = {
     mutants.an_old_epoch_is_obeyed: range(20, 30),
     mutants.a_standby_counts_the_time_in_which_it_could_hear_nothing: range(14, 24),
+    mutants.recommendations_are_carried_out: range(14, 24),
 }
 """Ten others. A second controller waits for the first, so that commands of a replaced one are rare, and so are
-standbys that hear nothing for long."""
+standbys that hear nothing for long. The load seldom asks for a change just while decisions are only recommended."""
 
 QUICK: list[Mutant] = MUTANTS[:2]
 """A sample for `make quick`."""

@@ -84,7 +84,8 @@ class OneReader:
             if command.topics[partition.topic].refuses_late_writes:
                 self._given_up.update((number, partition) for number in lost)
             for other in self.readers.get(partition, ()):
-                is_meant = other.number == consumer and other.incarnation == command.incarnation
+                # A command that is sent again may be older than the consumer's process, which then ignores it.
+                is_meant = other.number == consumer and (other.incarnation or 0) >= command.incarnation
                 if not is_meant and not self._is_excused(other, partition):
                     self._report(
                         1, f"consumer {consumer} is commanded to start {partition}, which consumer {other.number} reads"
