@@ -145,6 +145,30 @@ class TestOneReader:
         checker.held(process(world, TWO, 20), P)
         assert said == []
 
+    @pytest.mark.parametrize(("is_saved", "lines"), [(False, []), (True, [1])])
+    def test_a_lost_consumer_comes_back_with_what_its_checkpoint_has(
+        self,
+        checker: OneReader,
+        said: Said,
+        world: World,
+        controller: ControllerProcess,
+        is_saved: bool,
+        lines: list[int],
+    ) -> None:
+        one = process(world, ONE, 10, Checkpoint(ONE, positions=SortedMapping({P: 7})))
+        checker.held(one, P)
+        lost(controller, ONE)
+        checker.started(controller, TWO, start())
+        checker.held(process(world, TWO, 20), P)
+        checker.released(one, P)
+        if is_saved:
+            one.volume.saved = Checkpoint(ONE)
+            checker.saved(one)
+        again = process(world, ONE, 30, one.volume.saved)
+        checker.ready(again)
+        checker.held(again, P)
+        assert said == lines
+
     def test_but_not_where_the_sink_takes_everything(
         self, checker: OneReader, said: Said, world: World, controller: ControllerProcess
     ) -> None:
@@ -454,7 +478,7 @@ def test_a_late_consumer_that_is_needed_may_not_be_deleted(
     world.agenda.run_until(waited_s)
     world.platform.pods[TWO] = Pod(TWO, ConsumerSettings(), "", failures=failures)
     views = {ONE: View(Phase.READY, 0.0, 0.0, incarnation=1), TWO: View(Phase.LEAVING, 0.0, 0.0)}
-    controller.state = replace(controller.state, consumers=views)
+    controller.state = replace(controller.state, rules=world.rules, consumers=views)
     found = Said()
     LeastKept(found).requested(controller, DeleteConsumer(TWO))
     assert found == said

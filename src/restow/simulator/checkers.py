@@ -19,7 +19,7 @@ OnlyOurs           5     another group's message is read as this group's
 `Watch` is what the processes call; it passes each call on to the checkers concerned.
 """
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Collection, Sequence
 from typing import TYPE_CHECKING, Final
 
 from restow.consumer.effects import ChangeAssignment, RunCycle
@@ -70,11 +70,20 @@ class OneReader:
         self._report = report
         self.readers: dict[TopicPartition, list[ConsumerProcess]] = {}
         self._given_up: set[tuple[ConsumerId, TopicPartition]] = set()
+        self._unsaved: set[tuple[ConsumerId, TopicPartition]] = set()
+        """Marks of partitions that their process released, while its checkpoint still has them: a crash before the
+        next one is written brings them back."""
 
     def ready(self, process: "ConsumerProcess") -> None:
-        saved = process.volume.saved
-        kept = saved.positions if saved is not None else {}
+        kept = _saved(process)
         self._given_up = {mark for mark in self._given_up if mark[0] != process.number or mark[1] in kept}
+        self._unsaved = {mark for mark in self._unsaved if mark[0] != process.number}
+
+    def saved(self, process: "ConsumerProcess") -> None:
+        kept = _saved(process)
+        gone = {mark for mark in self._unsaved if mark[0] == process.number and mark[1] not in kept}
+        self._given_up -= gone
+        self._unsaved -= gone
 
     def started(self, controller: "ControllerProcess", consumer: ConsumerId, command: StartConsumingCommand) -> None:
         lost = [number for number, view in controller.state.consumers.items() if view.phase is Phase.LOST]
@@ -101,12 +110,18 @@ class OneReader:
     def released(self, process: "ConsumerProcess", partition: TopicPartition) -> None:
         self.readers[partition].remove(process)
         if process.is_alive and not process.is_disowned:  # another consumer has its number now
-            self._given_up.discard((process.number, partition))
+            self._unsaved.add((process.number, partition))
+            self.saved(process)
 
     def _is_excused(self, process: "ConsumerProcess", partition: TopicPartition) -> bool:
         if process.is_foreign and process.has_seemed_ended:
             return True
         return process.is_disowned or (process.number, partition) in self._given_up
+
+
+def _saved(process: "ConsumerProcess") -> Collection[TopicPartition]:
+    """The partitions of its checkpoint."""
+    return () if process.volume.saved is None else process.volume.saved.positions
 
 
 def _mistaken_for(controller: "ControllerProcess") -> list[ConsumerId]:
@@ -416,6 +431,9 @@ class Watch:
         self.nothing_lost.begun(partition, service, position)
         world.measures.begun(world.data.index[partition], position, world.agenda.now_s)
         world.measures.held(partition, process.number, world.agenda.now_s)
+
+    def saved(self, process: "ConsumerProcess") -> None:
+        self.one_reader.saved(process)
 
     def released(self, process: "ConsumerProcess", partition: TopicPartition) -> None:
         self.one_reader.released(process, partition)

@@ -201,6 +201,7 @@ class ConsumerProcess(SimulatedProcess):
                     self._step(ReadySent(offset))
             case Save(checkpoint):
                 self.volume.saved = checkpoint
+                self.world.watch.saved(self)
             case ChangeAssignment():
                 self.world.watch.changing(self, effect)
                 self.at(self.now_s + 0.05 + 0.4 * self.rng.random(), lambda: self._change(effect))
