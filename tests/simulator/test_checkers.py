@@ -14,6 +14,7 @@ from restow.controller.transitions import Phase
 from restow.model import ConsumerId, SortedMapping, Speeds, TopicPartition
 from restow.platform.interface import DeleteConsumer, RestartConsumer
 from restow.protocol.channels import MeasurementReader
+from restow.protocol.desired import ConsumerRestart
 from restow.protocol.measurement import Measurement
 from restow.protocol.messages import (
     ConsumerSettings,
@@ -40,6 +41,7 @@ from restow.simulator.checkers import (
 )
 from restow.simulator.consumer import BROKEN_CODE, ConsumerProcess, Volume
 from restow.simulator.controller import ControllerProcess
+from restow.simulator.granted import RestartedOnce
 from restow.simulator.group_size import LeastKept
 from restow.simulator.platform import BROKEN_IMAGE, Pod
 from restow.simulator.rolls import OneRolls
@@ -530,3 +532,24 @@ class TestOneInCharge:
         world.agenda.run_until(world.agenda.now_s + 2)
         checker.taking_over(controller)
         assert said == [4]
+
+
+@pytest.mark.parametrize(
+    ("runs", "known", "said"),
+    [
+        pytest.param(10, 10, [], id="the-process-that-people-want-replaced"),
+        pytest.param(30, 30, [4], id="it-was-replaced"),
+        pytest.param(30, 10, [], id="it-was-replaced-and-the-message-is-on-its-way"),
+    ],
+)
+def test_a_consumer_is_restarted_once_for_one_record(
+    world: World, controller: ControllerProcess, runs: int, known: int, said: list[int]
+) -> None:
+    world.kafka.take_over(controller)
+    process(world, ONE, runs)
+    view = View(Phase.ROLLING, 0.0, 0.0, incarnation=known, is_asked=True)
+    desired = controller.state.desired.with_restart(ConsumerRestart(ONE, up_to=10))
+    controller.state = replace(controller.state, consumers={ONE: view}, desired=desired)
+    found = Said()
+    RestartedOnce(found).requested(controller, RestartConsumer(ONE, ConsumerSettings()))
+    assert found == said

@@ -87,7 +87,8 @@ class RestartedOnce:
         self._asked[record.consumer] = (record, now_s)
 
     def requested(self, controller: "ControllerProcess", request: PlatformRequest) -> None:
-        """A controller that hung since its decision, and was replaced in the meantime, is not checked."""
+        """A controller that hung since its decision, and was replaced in the meantime, is not checked. Neither is a
+        process whose ConsumerReady is still on its way: its controller can't know that it has replaced the other."""
         world = controller.world
         view = controller.state.consumers.get(request.consumer)
         is_asked = isinstance(request, RestartConsumer) and view is not None and view.phase is Phase.ROLLING
@@ -96,8 +97,8 @@ class RestartedOnce:
         record = controller.state.desired.restarts.get(request.consumer)
         up_to = None if record is None else record.up_to
         runs = [each for each in world.processes if each.number == request.consumer and each.is_alive]
-        newer = [each.incarnation for each in runs if not each.is_disowned and not each.is_foreign]
-        if up_to is None or any(number is not None and number > up_to for number in newer):
+        ours = [each.incarnation or 0 for each in runs if not each.is_disowned and not each.is_foreign]
+        if up_to is None or any(up_to < number <= (view.incarnation or 0) for number in ours):
             self._report(4, f"consumer {request.consumer} is restarted again, although none up to {up_to} runs")
 
     def end(self, world: "World") -> None:
