@@ -11,14 +11,14 @@ DEV_READY := $(VENV)/.dev-ready
 PACKER_READY := $(VENV)/.packer-ready
 JAVA_READY := $(VENV)/.java-ready
 JARS_READY := $(VENV)/.jars-ready
-# Three workers for two cores: live tests wait most of their time. tests/conftest.py says which tests stay together.
-PYTEST := $(BIN)/python -m pytest --numprocesses 3 --no-loadscope-reorder
+# Four workers for two cores: live tests wait most of their time. tests/conftest.py says which tests stay together.
+PYTEST := $(BIN)/python -m pytest --numprocesses 4 --no-loadscope-reorder
 SOURCES := src tests bench scripts examples
 
-.PHONY: help demo quick test soak lint check kubernetes prometheus chromium format docs bench lock clean
+.PHONY: help demo quick test soak lint check kubernetes prometheus chromium format docs bench screenshots lock clean
 
 help: ## List the targets
-	@awk -F ':.*## ' '/^[a-z-]+:.*## / {printf "  make %-10s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
+	@awk -F ':.*## ' '/^[a-z-]+:.*## / {printf "  make %-11s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
 
 demo: $(JARS_READY) $(PACKER_READY) ## Set up and run the main job: a whole group on Spark under a changing load, audited
 	$(BIN)/restow demo --for 4m
@@ -71,6 +71,9 @@ bench: $(JARS_READY) $(PACKER_READY) ## Measure decisions, a large group's simul
 	$(BIN)/python bench/picture.py
 	$(BIN)/python bench/cycle.py
 	$(BIN)/python -m bench.page
+
+screenshots: $(DEV_READY) $(JARS_READY) $(PACKER_READY) chromium ## Run the demo and photograph its page for the README (five minutes)
+	$(BIN)/python -m scripts.screenshots
 
 lock: $(DEV_READY) ## Resolve pyproject.toml anew into requirements/*.txt
 	$(BIN)/python scripts/lock.py

@@ -34,8 +34,10 @@ class Window:
         raise AssertionError(f"not within {within_ms:g} ms")
 
 
-@pytest.fixture(scope="session")
+@pytest.fixture(scope="module")
 def browser() -> Iterator[Browser]:
+    """Not for the whole session: as long as playwright runs, this thread has an event loop, and no test here could run
+    one of its own."""
     if chromium_path() is None:
         pytest.skip("there is no chromium on this machine; on Debian: apt-get install chromium")
     with sync_playwright() as playwright, chromium(playwright) as started:

@@ -93,7 +93,7 @@ def test_partitions_that_wait_for_a_restarting_consumer_are_left_out() -> None:
     }
     assert set(planned(driver).problem.speeds) == {A2, A3}
     [words] = caveats(picture, is_stale=False)
-    assert words == "Consumer 1 restarts with new settings; 2 partitions that wait for it are left out."
+    assert words == "Consumer 1 restarts; 2 partitions that wait for it are left out."
 
 
 def test_without_a_fresh_measurement_nothing_is_scaled() -> None:

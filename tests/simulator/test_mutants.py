@@ -1,5 +1,7 @@
 """Bugs that are put into the machines are caught within ten seeds; without them, the same seeds are well."""
 
+from collections.abc import Iterable
+
 import pytest
 from tests.support.simulator import mutants
 from tests.support.simulator.mutants import Mutant
@@ -58,7 +60,7 @@ QUICK: list[Mutant] = MUTANTS[:2]
 """A sample for `make quick`."""
 
 
-def first_violation(seeds: range) -> str | None:
+def first_violation(seeds: Iterable[int]) -> str | None:
     warm_up()
     outcomes = (run(scenario(seed, faults=Level.MANY)) for seed in seeds)
     return next((outcome.violations[0] for outcome in outcomes if outcome.violations), None)
@@ -75,4 +77,4 @@ def test_a_bug_is_caught_within_ten_seeds(mutant: Mutant, monkeypatch: pytest.Mo
 
 @pytest.mark.slow
 def test_without_a_bug_these_seeds_are_well() -> None:
-    assert {first_violation(seeds) for seeds in (SEEDS, *OTHER_SEEDS.values())} == {None}
+    assert first_violation(sorted({*SEEDS, *(seed for seeds in OTHER_SEEDS.values() for seed in seeds)})) is None

@@ -14,8 +14,8 @@ from restow.picture.parts import CHANGE_KEY, Assembler
 from restow.picture.publication import WHOLE_EVERY_S
 
 APART_S_PER_BYTE: Final = 30.0 / 100_000
-"""A picture of 100 kB is read for every 30 s of the past, a larger one more rarely. To take one apart costs about 13 ms
-for each 100 kB, so that the day of any group costs about 40 s of a core at most."""
+"""A picture of 100 kB is read for every 30 s of the past, a larger one more rarely: to take one apart costs time by its
+size, and the day of a large group must not cost more than that of a small one."""
 MOST_APART_S: Final = 900.0
 
 

@@ -71,10 +71,8 @@ def caveats(picture: Picture, *, is_stale: bool) -> Iterator[str]:
     rolling = [number for number, status in picture.consumers.items() if status.phase is Phase.ROLLING]
     if rolling:
         waiting = sum(status.waits_for is not None for status in picture.partitions.values())
-        yield (
-            f"Consumer {listed(rolling, 'consumer')} restarts with new settings; {counted(waiting, 'partition')} "
-            "that wait for it are left out."
-        )
+        names, left_out = listed(rolling, "consumer"), counted(waiting, "partition")
+        yield f"Consumer {names} restarts; {left_out} that wait for it are left out."
     refused = [partition for partition, status in picture.partitions.items() if status.refused_for_s is not None]
     if refused:
         yield f"Refused lately, and tried again after a pause: {listed(refused)}."

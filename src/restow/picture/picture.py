@@ -194,7 +194,7 @@ class PartitionStatus:
     refused_for_s: float | None = field(default=None, metadata=OPTIONAL)
     """Seconds until a consumer is asked to start it again, after a refusal."""
     waits_for: ConsumerId | None = field(default=None, metadata=OPTIONAL)
-    """The consumer that read it and restarts with new settings: it starts there again."""
+    """The consumer that read it and restarts: it starts there again."""
     retention_margin_s: float | None = field(default=None, metadata=OPTIONAL)
     """Seconds until Kafka may delete the oldest unread record; null if nothing is unread, if the topic keeps its
     records for ever or is only compacted, or if the record's age or the topic's configuration is not known."""

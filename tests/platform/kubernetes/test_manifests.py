@@ -305,9 +305,10 @@ def test_a_real_api_server_accepts_it(client: Client, namespace: str, write: Wri
     # From here on the namespace takes no pod that asks for more than it needs.
     restricted = {"metadata": {"labels": {"pod-security.kubernetes.io/enforce": "restricted"}}}
     client.patch(Namespace, namespace, restricted)
-    for role in ("controller", "monitor"):
-        client.patch(Deployment, f"lake-{role}", {"spec": {"template": {"metadata": {"labels": {"again": "yes"}}}}})
-    eventually(lambda: restarted(client) == {"lake-controller", "lake-monitor"})
+    components = {"lake-controller", "lake-monitor", "lake-page"}
+    for name in sorted(components):
+        client.patch(Deployment, name, {"spec": {"template": {"metadata": {"labels": {"again": "yes"}}}}})
+    eventually(lambda: restarted(client) == components)
     # Applied once more, it changes nothing.
     assert generations(applied(client, manifests)) == {name: number + 1 for name, number in before.items()}
 

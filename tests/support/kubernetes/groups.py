@@ -8,13 +8,15 @@ import os
 import random
 import signal
 import urllib.request
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Iterator
+from contextlib import contextmanager
 from functools import partial
 from pathlib import Path
 from typing import Any, NamedTuple
 
 from lightkube import Client
 from lightkube.codecs import load_all_yaml
+from lightkube.core.exceptions import ApiError
 from lightkube.models.core_v1 import ContainerStatus
 from lightkube.resources.apps_v1 import Deployment
 from lightkube.resources.core_v1 import PersistentVolumeClaim, Pod
@@ -220,7 +222,8 @@ class PodGroup(Group):
         self.release_pods()
         for component in ("controller", "monitor", "consumer"):
             for deployment in self._client.list(Deployment, labels=self._labels(component)):
-                self.delete(name_of(deployment))
+                with not_found_is_well():  # the test has deleted it, and it was still listed
+                    self.delete(name_of(deployment))
             self.wait_until(partial(self.is_gone, component))
 
     def is_gone(self, component: str) -> bool:
@@ -228,6 +231,15 @@ class PodGroup(Group):
 
     def _labels(self, component: str) -> Labels:
         return {"restow/group": self.name, "app.kubernetes.io/component": component}
+
+
+@contextmanager
+def not_found_is_well() -> Iterator[None]:
+    try:
+        yield
+    except ApiError as error:
+        if error.status.code != 404:
+            raise
 
 
 def container(pod: Pod) -> ContainerStatus:

@@ -158,7 +158,7 @@ function partitionFacts(picture, { topic, number }) {
   if (typeof status.catch_up_s === "number") facts.push(["caught up in", span(status.catch_up_s)]);
   if (typeof status.retention_margin_s === "number") facts.push(["deleted unread in", span(status.retention_margin_s)]);
   if (typeof status.moving_to === "number") facts.push(["moves to", `consumer ${status.moving_to}`]);
-  if (typeof status.waits_for === "number") facts.push(["waits for", `consumer ${status.waits_for}, which restarts with new settings`]);
+  if (typeof status.waits_for === "number") facts.push(["waits for", `consumer ${status.waits_for}, which restarts`]);
   const pin = picture.overview.pins?.[topic]?.[number];
   if (pin) facts.push(["pinned", pinWords(pin), pin.until ? utc(pin.until) : undefined]);
   if (typeof status.refused_for_s === "number") facts.push(["refused", `tried again in ${counted(Math.round(status.refused_for_s), "second")}`]);
