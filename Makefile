@@ -11,8 +11,8 @@ DEV_READY := $(VENV)/.dev-ready
 PACKER_READY := $(VENV)/.packer-ready
 JAVA_READY := $(VENV)/.java-ready
 JARS_READY := $(VENV)/.jars-ready
-# Four workers for two cores: live tests wait most of their time. tests/conftest.py says which tests stay together.
-PYTEST := $(BIN)/python -m pytest --numprocesses 4 --no-loadscope-reorder
+# Three workers for two cores: live tests wait most of their time. tests/conftest.py says which tests stay together.
+PYTEST := $(BIN)/python -m pytest --numprocesses 3 --no-loadscope-reorder
 SOURCES := src tests bench scripts examples
 
 .PHONY: help demo quick test soak lint check kubernetes prometheus chromium format docs bench screenshots lock clean

@@ -30,7 +30,7 @@ EAGER = {  # Kafka tidies up every few minutes by default; a test that waits for
 MARKERS = {"broker": "kafka", "kafka": "kafka", "session": "spark", "control_plane": "kubernetes"}
 """By fixture: what a test that uses it needs."""
 
-LONGEST_FIRST = ("kubernetes", "without a node", "spark", "kafka", "slow")
+LONGEST_FIRST = ("kubernetes", "without a node", "spark", "slow", "kafka")
 """Tests of the control plane alone come before those that start a node, which would run their pods."""
 
 ONE_WORKER = "tests/platform/kubernetes"
