@@ -52,8 +52,16 @@ null for what is gone: the newest whole and the newest change of the same `epoch
 needs. Speeds, lags and ages are those of the whole. A record of an older epoch is of a controller that was replaced.
 
 The topic is compacted after a day: the newest picture is always there, and a day of history before it. A picture that
-is older than 30 s is an outage: no controller runs, or it does not reach Kafka. `bench/picture.py` measures what the
-picture costs the controller.
+is older than 30 s is an outage: no controller runs, or it does not reach Kafka.
+
+What the controller pays for its picture, as `bench/picture.py` measured it on an idle machine with two cores (busy:
+something changes every second; compression is not counted):
+
+| partitions | a whole picture | a measurement | of a core, quiet | of a core, busy |
+|---|---|---|---|---|
+| 1,000 | 21 ms, 101 kB | 0.3 ms | 0.2 % | 0.5 % |
+| 10,000 | 229 ms, 1,018 kB | 2.7 ms | 2.6 % | 4.8 % |
+| 50,000 | 1327 ms, 5,127 kB | 15.2 ms | 14.8 % | 30.1 % |
 
 `restow status --json` prints the same as one object, with `age_s` and `outage` beside it; `restow status --from FILE`
 and `restow explain --from FILE` look at such an object in a file, also at one of `restow simulate --picture FILE`.
