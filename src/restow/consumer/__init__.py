@@ -12,6 +12,7 @@ outgoing.py       all other messages to the controller
 report_window.py  throughput and cycle times since the last report
 progress.py       the log line on what was stored, lag and tables
 planning.py       which offsets the next cycle reads
+warmth.py         which cycles are cold, so that nothing is learned from their length
 pipeline.py       the protocol of a pipeline, which reads, transforms and stores
 Edge:
 volume.py         the consumer's directory

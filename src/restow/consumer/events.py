@@ -88,6 +88,18 @@ class CycleEnded:
     """Seconds of each step of a cycle that stored something."""
     commits_s: tuple[float, ...] = ()
     """Seconds of each commit to a table."""
+    busy_s: float = 0.0
+    """Seconds of work, without the wait for records: 0 if the cycle found none. `bytes / busy_s` over cycles that are
+    neither cold nor disturbed is the consumer's capacity, whether a backlog was there or not, less what short cycles
+    lose to fixed costs."""
+    bytes_by_topic: SortedMapping[str, int] = field(default_factory=SortedMapping)
+    """`bytes`, by topic."""
+    is_cold: bool = False
+    """It took longer than later cycles will: the JVM had not compiled its code yet, or a partition was read for the
+    first time by this process."""
+    is_disturbed: bool = False
+    """A table in it failed, was cancelled or refused, or was settled from an earlier cycle: time was spent on records
+    that `bytes` does not count, or the other way round."""
 
 
 @dataclass(frozen=True, slots=True)

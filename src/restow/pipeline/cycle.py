@@ -46,13 +46,19 @@ class CycleResult:
     stored: dict[TopicPartition, int] = field(default_factory=dict)
     """The same, for the partitions of which the cycle stored something."""
     records: int = 0
-    bytes: int = 0
+    bytes_by_topic: dict[str, int] = field(default_factory=dict)
     rows: int = 0
+    is_disturbed: bool = False
+    """A target failed, was cancelled or refused, or was settled from an earlier cycle."""
     write_s: float = 0.0
     """Spark's jobs: reading, transforms, and files written."""
     commits_s: list[float] = field(default_factory=list)
     dropped: list[RefusedPartitions] = field(default_factory=list)
     gaps: list[Gap] = field(default_factory=list)
+
+    @property
+    def bytes(self) -> int:
+        return sum(self.bytes_by_topic.values())
 
 
 class CycleRunner:
@@ -127,6 +133,7 @@ class CycleRunner:
         for cycle in self._in_flight.uncertain():
             if self._is_waiting(cycle.target):
                 continue
+            result.is_disturbed = True
             try:
                 is_stored = self._engine.aside(partial(self._in_flight.settle, cycle), should_end)
             except RestowError as error:
@@ -157,10 +164,12 @@ class CycleRunner:
         except SparkEnded:
             raise
         except RestowError as error:
+            result.is_disturbed = True
             self._failed(cycle, error, should_end)
             self._in_flight.mark_uncertain(cycle)
             return
         if done is None:
+            result.is_disturbed = True
             log.info("cancelled a cycle for %s before its commit: a command or the shutdown waits", cycle.sink.name)
             self._in_flight.mark_uncertain(cycle)
             return
@@ -171,6 +180,7 @@ class CycleRunner:
         if self._retries.succeeded(cycle.target):
             log.info("%s is written again", cycle.sink.name)
         if done.replaced:
+            result.is_disturbed = True
             result.dropped += [_replaced(cycle.sink.name, p, cycle.ranges[p].position) for p in done.replaced]
             self._in_flight.mark_uncertain(cycle)
             return
@@ -197,7 +207,7 @@ class CycleRunner:
     def _count(self, done: StoreResult, result: CycleResult) -> None:
         for topic, read in done.read.items():
             result.records += read.records
-            result.bytes += read.bytes
+            result.bytes_by_topic[topic] = result.bytes_by_topic.get(topic, 0) + read.bytes
             if read.records:
                 self._record_bytes[topic] = max(1.0, read.bytes / read.records)
 

@@ -9,6 +9,7 @@ import logging
 import os
 import time
 from collections.abc import Iterable, Mapping
+from dataclasses import replace
 from typing import Final
 
 from restow.backoff import News
@@ -16,6 +17,7 @@ from restow.consumer.effects import ChangeAssignment, RunCycle
 from restow.consumer.events import AssignmentChanged, CycleEnded, RefusedPartitions
 from restow.consumer.pipeline import Plans, ShouldEnd
 from restow.consumer.planning import Backlog, Pace, ReadPlan, plan_reads
+from restow.consumer.warmth import Warmth
 from restow.errors import RestowError
 from restow.kafka.offsets import GroupOffsets, LogOffsets
 from restow.model import ConsumerId, SortedMapping, TopicPartition
@@ -83,6 +85,7 @@ class SparkPipeline:
         self._runner = CycleRunner(engine, open_sink, plans or NoPlans(), patience_s, self._secrets.redact)
         self._news = News()
         self._pace = Pace.at_first(self._limits.cycle_s, self._limits.cycle_bytes)
+        self._warmth = Warmth()
         self._at: dict[TopicPartition, int] = {}
         self._ends: dict[TopicPartition, int] = {}
         """The log ends as last seen."""
@@ -131,16 +134,16 @@ class SparkPipeline:
         waited_s = time.monotonic()
         planned = self._wait_for_data(result.at, cycle.topics, should_end)
         if not planned.ranges:
-            return self._ended(result, cycle.topics, is_cut=False, took_s=time.monotonic() - waited_s)
+            return self._ended(result, cycle.topics, took_s=time.monotonic() - waited_s)
         self._begun_s = begun_s = time.monotonic()
         self._runner.store(planned.ranges, cycle.topics, result, should_end)
         took_s = time.monotonic() - begun_s
         self._pace = self._pace.after(result.bytes, took_s)
-        return self._ended(result, cycle.topics, planned.is_cut, took_s)
+        is_cold, self._warmth = self._warmth.is_cold(planned.ranges), self._warmth.after(planned.ranges, took_s)
+        ended = self._ended(result, cycle.topics, took_s)
+        return replace(ended, saturated=planned.is_cut, busy_s=took_s, is_cold=is_cold)
 
-    def _ended(
-        self, result: CycleResult, topics: Mapping[str, TopicService], is_cut: bool, took_s: float
-    ) -> CycleEnded:
+    def _ended(self, result: CycleResult, topics: Mapping[str, TopicService], took_s: float) -> CycleEnded:
         begun_s = time.monotonic()
         self._group.commit(result.stored)
         offsets_s = time.monotonic() - begun_s
@@ -154,13 +157,14 @@ class SparkPipeline:
             records=result.records,
             bytes=result.bytes,
             took_s=took_s,
-            saturated=is_cut,
             dropped=tuple(result.dropped),
             gaps=tuple(result.gaps),
             failures=self._runner.failures(topics),
             rows=result.rows,
             steps_s=_steps_s(result, took_s, offsets_s),
             commits_s=tuple(result.commits_s),
+            bytes_by_topic=SortedMapping(result.bytes_by_topic),
+            is_disturbed=result.is_disturbed,
         )
 
     def _open(

@@ -6,6 +6,7 @@ commits of two tables, between a table's commit and the end of the cycle. The pl
 
 import random
 from collections import deque
+from collections.abc import Iterable
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Final
 
@@ -328,6 +329,9 @@ class ConsumerProcess(SimulatedProcess):
             records * RECORD_BYTES,
             self.now_s - self._cycle_began_s,
             saturated=left > 0,
+            busy_s=self.now_s - self._cycle_began_s if self._ranges else 0.0,
+            bytes_by_topic=_bytes_by_topic(taken),
+            is_disturbed=bool(replaced),
             failures=self._failures,
             dropped=(
                 *([RefusedPartitions(tuple(replaced), "replaced", REPLACED)] if replaced else []),
@@ -395,3 +399,11 @@ class ConsumerProcess(SimulatedProcess):
             if isinstance(query, StateQuery):
                 self.world.watch.queried(self, query)
                 self._step(QueryRead(query, self.commands.log.end))
+
+
+def _bytes_by_topic(taken: Iterable[PendingRange]) -> SortedMapping[str, int]:
+    found: dict[str, int] = {}
+    for each in taken:
+        topic = each.partition.topic
+        found[topic] = found.get(topic, 0) + RECORD_BYTES * (each.following - each.first)
+    return SortedMapping(found)

@@ -38,6 +38,8 @@ class Taken:
     records: Records
     bytes: int
     hit_a_limit: bool
+    waited_s: float
+    """For the first record."""
 
 
 class LightPipeline:
@@ -96,14 +98,15 @@ class LightPipeline:
         offsets_s = time.monotonic() - begun_s - stored_s
         commits_s = tuple(each.commit_s for each in written if each.commit_s)
         steps_s = {"read": read_s, "write": stored_s - read_s - sum(commits_s), "commit": sum(commits_s)}
-        records = [record for partition in stored for record in taken.records[partition]]
+        by_topic = _bytes_by_topic(stored, taken.records)
+        took_s = time.monotonic() - begun_s
         lag_records = {p: self._reader.lag(p, at) for p, at in self._at.items()}
         return CycleEnded(
             positions=SortedMapping(self._at),
             lag_records=SortedMapping(lag_records),
-            records=len(records),
-            bytes=taken.bytes if len(stored) == len(taken.records) else total_size(records),
-            took_s=time.monotonic() - begun_s,
+            records=sum(len(taken.records[partition]) for partition in stored),
+            bytes=sum(by_topic.values()),
+            took_s=took_s,
             saturated=taken.hit_a_limit and any(lag_records.values()),
             dropped=dropped,
             gaps=self._reader.gaps(),
@@ -115,6 +118,9 @@ class LightPipeline:
             rows=sum(each.rows for each in written),
             steps_s=SortedMapping({**steps_s, "offsets": offsets_s} if stored else {}),
             commits_s=commits_s,
+            busy_s=took_s - taken.waited_s if taken.records else 0.0,
+            bytes_by_topic=by_topic,
+            is_disturbed=len(stored) < len(taken.records),
         )
 
     def _open(self, wanted: Mapping[TopicPartition, StartFrom], service: TopicService) -> dict[TopicPartition, int]:
@@ -135,15 +141,18 @@ class LightPipeline:
         """Reads up to the limits of a cycle. Without data it waits until the time limit or until `should_end`."""
         records: dict[TopicPartition, list[Record]] = {}
         self._throttle(should_end)
-        size, limit, deadline_s = 0, self._limit_bytes(), time.monotonic() + self._limits.cycle_s
+        begun_s = time.monotonic()
+        size, limit, deadline_s, waited_s = 0, self._limit_bytes(), begun_s + self._limits.cycle_s, 0.0
         while True:
             most = min(max(1, round((limit - size) / self._record_bytes)), MOST_AT_ONCE)
             some, is_full = self._reader.take(most, SLICE_S)
+            if not records and not some:
+                waited_s = time.monotonic() - begun_s
             for record in some:
                 records.setdefault(TopicPartition(record.topic, record.partition), []).append(record)
             size += self._count(some)
             if should_end() or size >= limit or time.monotonic() >= deadline_s or (records and not is_full):
-                return Taken(records, size, hit_a_limit=is_full)
+                return Taken(records, size, is_full, waited_s)
 
     def _store(
         self, cycle: RunCycle, records: Records
@@ -201,6 +210,13 @@ def _by_table(
 
 def _rows(first: int, records: list[Record], transform: str | None) -> PartitionRows:
     return PartitionRows(first, records[-1].offset + 1, rows_of(transform, records))
+
+
+def _bytes_by_topic(stored: Iterable[TopicPartition], records: Records) -> SortedMapping[str, int]:
+    found: dict[str, int] = {}
+    for partition in stored:
+        found[partition.topic] = found.get(partition.topic, 0) + total_size(records[partition])
+    return SortedMapping(found)
 
 
 def _replaced(file: str | None, partition: TopicPartition, wanted: int, found: int | None) -> RefusedPartitions:
