@@ -115,6 +115,18 @@ class TestOneReader:
         checker.held(process(world, TWO, 20), P)
         assert said == [1, 1]
 
+    @pytest.mark.parametrize(("silent_s", "lines"), [(60.0, []), (5.0, [1])], ids=["silent-long-enough", "not-silent"])
+    def test_a_process_that_starts_where_the_group_was_is_excused_after_a_silence(
+        self, checker: OneReader, said: Said, world: World, silent_s: float, lines: list[int]
+    ) -> None:
+        former = world.move()
+        former.sent_s[ONE] = 0.0
+        world.agenda.run_until(silent_s)
+        checker.held(process(world, ONE, 20), P)
+        again = ConsumerProcess(world, ONE, Volume(), ConsumerSettings(), random.Random(1), former)
+        checker.held(again, P)
+        assert said == lines
+
     def test_a_start_after_the_stop_is_well(
         self, checker: OneReader, said: Said, world: World, controller: ControllerProcess
     ) -> None:
@@ -535,21 +547,22 @@ class TestOneInCharge:
 
 
 @pytest.mark.parametrize(
-    ("runs", "known", "said"),
+    ("known", "said"),
     [
-        pytest.param(10, 10, [], id="the-process-that-people-want-replaced"),
-        pytest.param(30, 30, [4], id="it-was-replaced"),
-        pytest.param(30, 10, [], id="it-was-replaced-and-the-message-is-on-its-way"),
+        pytest.param(10, [], id="the-process-that-people-want-replaced"),
+        pytest.param(30, [4], id="it-was-replaced"),
     ],
 )
+@pytest.mark.parametrize("later", [None, 10**9], ids=["as-asked", "a-later-record-is-refused"])
 def test_a_consumer_is_restarted_once_for_one_record(
-    world: World, controller: ControllerProcess, runs: int, known: int, said: list[int]
+    controller: ControllerProcess, known: int, later: int | None, said: list[int]
 ) -> None:
-    world.kafka.take_over(controller)
-    process(world, ONE, runs)
+    controller.world.kafka.take_over(controller)
     view = View(Phase.ROLLING, 0.0, 0.0, incarnation=known, is_asked=True)
-    desired = controller.state.desired.with_restart(ConsumerRestart(ONE, up_to=10))
-    controller.state = replace(controller.state, consumers={ONE: view}, desired=desired)
+    controller.state = replace(controller.state, consumers={ONE: view})
     found = Said()
-    RestartedOnce(found).requested(controller, RestartConsumer(ONE, ConsumerSettings()))
+    checker = RestartedOnce(found)
+    for up_to in (10, later):
+        checker.asked(ConsumerRestart(ONE, up_to), 0.0)
+    checker.requested(controller, RestartConsumer(ONE, ConsumerSettings()))
     assert found == said

@@ -1,13 +1,18 @@
 """The checker of holds reports what a controller that knows nothing of a pause would do for load, and no recovery."""
 
+from dataclasses import replace
+
 import pytest
 from tests.support.controller_driver import A0, A1, A2, A3, ELSEWHERE, SETTINGS, Driver, Requests
 
+from restow.controller.effects import Send
 from restow.controller.events import Event
 from restow.controller.machine import step
+from restow.controller.state import Sent
+from restow.model import ConsumerId, SortedMapping
 from restow.packing import warm_up
 from restow.protocol.desired import GroupPause, RecommendOnly
-from restow.protocol.messages import ConsumerSettings, ServiceUpdate
+from restow.protocol.messages import ConsumerSettings, ServiceUpdate, StartConsumingCommand, StopConsumingCommand
 from restow.simulator.holds import Held
 
 
@@ -75,3 +80,19 @@ def test_recovery_is_not_reported(watched: Watched) -> None:
     watched.waits(60, silent=[1])
     watched.is_ready(1, *watched.fakes[1].held)
     assert watched.reported == []
+
+
+def test_a_repeated_stop_is_not_reported(watched: Watched) -> None:
+    """It was sent for a definition that changed. A Start with a later number follows it: the consumer refused an
+    earlier one, so that it holds nothing."""
+    view = watched.state.consumers[ConsumerId(1)]
+    assert view.incarnation is not None
+    stop = StopConsumingCommand(5, 3, view.incarnation, (A1,))
+    services = watched.services_of((A1,))
+    start = StartConsumingCommand(5, 4, view.incarnation, services, SortedMapping({A1: "recover"}))
+    sent = (Sent(stop, 0.0, frozenset((A1,))), Sent(start, 0.0, frozenset((A1,))))
+    before = replace(watched.state, consumers=watched.state.consumers | {ConsumerId(1): replace(view, sent=sent)})
+    watched.checker.stepped(before, (Send(ConsumerId(1), stop),), before)
+    assert watched.reported == []
+    watched.checker.stepped(before, (Send(ConsumerId(1), replace(stop, sequence=5)),), before)
+    assert len(watched.reported) == 1

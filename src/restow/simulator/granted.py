@@ -82,24 +82,24 @@ class RestartedOnce:
         self._report = report
         self._asked: dict[ConsumerId, tuple[ConsumerRestart, float]] = {}
         """The newest of each consumer, and when it was written."""
+        self._named: set[tuple[ConsumerId, int | None]] = set()
+        """Each consumer and incarnation of which a record has asked for a restart."""
 
     def asked(self, record: ConsumerRestart, now_s: float) -> None:
         self._asked[record.consumer] = (record, now_s)
+        self._named.add((record.consumer, record.up_to))
 
     def requested(self, controller: "ControllerProcess", request: PlatformRequest) -> None:
-        """A controller that hung since its decision, and was replaced in the meantime, is not checked. Neither is a
-        process whose ConsumerReady is still on its way: its controller can't know that it has replaced the other."""
-        world = controller.world
+        """The process that the controller knows must be one that a record names; a later record may replace that one
+        before the platform is asked. A controller that hung since its decision and was replaced is not checked."""
         view = controller.state.consumers.get(request.consumer)
         is_asked = isinstance(request, RestartConsumer) and view is not None and view.phase is Phase.ROLLING
-        if view is None or not is_asked or not view.is_asked or controller is not world.controller_in_charge():
+        is_in_charge = controller is controller.world.controller_in_charge()
+        if view is None or not is_asked or not view.is_asked or not is_in_charge:
             return
-        record = controller.state.desired.restarts.get(request.consumer)
-        up_to = None if record is None else record.up_to
-        runs = [each for each in world.processes if each.number == request.consumer and each.is_alive]
-        ours = [each.incarnation or 0 for each in runs if not each.is_disowned and not each.is_foreign]
-        if up_to is None or any(up_to < number <= (view.incarnation or 0) for number in ours):
-            self._report(4, f"consumer {request.consumer} is restarted again, although none up to {up_to} runs")
+        if (request.consumer, view.incarnation) not in self._named:
+            words = f"consumer {request.consumer} is restarted at incarnation {view.incarnation}, which no record names"
+            self._report(4, words)
 
     def end(self, world: "World") -> None:
         """A held group creates no consumer, which a halted roll waits for, and so does a restart."""

@@ -81,8 +81,8 @@ class Held:
                     is_remedy = isinstance(effect, RestartConsumer) and bool(after.refused)
                     if is_healthy and not is_asked and not is_remedy and f"consumer {consumer}" not in failed:
                         self._report(4, f"{effect.action} of the healthy consumer {consumer} while {how}")
-                case Send(consumer, StopConsumingCommand(partitions=partitions)):
-                    for partition in partitions:
+                case Send(consumer, StopConsumingCommand() as command) if not _was_sent(before, consumer, command):
+                    for partition in command.partitions:
                         if not _is_stopping(before, consumer, partition) and _is_for_load(after, consumer, partition):
                             self._report(4, f"consumer {consumer} is to stop {partition} for load while {how}")
                 case _:
@@ -112,6 +112,12 @@ def _is_for_load(state: State, consumer: ConsumerId, partition: TopicPartition) 
         return False
     others = (each for number, each in state.consumers.items() if number != consumer)
     return partition not in state.desired.pins and not any(partition in each.may_hold for each in others)
+
+
+def _was_sent(state: State, consumer: ConsumerId, command: StopConsumingCommand) -> bool:
+    """Whether it is repeated because it has no answer. Consumers ignore it if they have a later command."""
+    view = state.consumers.get(consumer)
+    return view is not None and any(sent.command.sequence == command.sequence for sent in view.sent)
 
 
 def _is_stopping(state: State, consumer: ConsumerId, partition: TopicPartition) -> bool:

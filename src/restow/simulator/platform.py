@@ -86,6 +86,8 @@ class SimulatedPlatform:
         self.pods: dict[ConsumerId, Pod] = {}
         self.reported: list[PlatformChange] = []
         """All changes so far; each client remembers how many it has seen."""
+        self.sent_s: dict[ConsumerId, float] = {}
+        """When a process of each consumer last sent something."""
         self.refuses_until_s = 0.0
         self.slow_until_s = 0.0
         self.fails_until_s = 0.0
