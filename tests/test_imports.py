@@ -39,7 +39,7 @@ LAYERS = (  # from the ground up: a module imports only from its own layer and f
             *("restow.packing.*", "restow.protocol.*", "restow.settings.*", "restow.platform.*"),
             *("restow.monitor.*", "restow.controller.*", "restow.consumer.*", "restow.picture.*"),
             "restow.metrics.*",
-            "restow.starter.*",
+            *("restow.starter.*", "restow.rivals.*", "restow.advice.*"),
         ),
         pure=True,
     ),

@@ -9,6 +9,7 @@ monitor/                measures how fast partitions are written
 controller/, consumer/  the state machines of these two roles
 picture/                what the controller knows and does, for every display
 metrics/                what processes tell Prometheus and probes
+rivals/, advice/        how others size a group; advice about any group that was watched
 starter/                a first restow.toml and transforms, from what a broker has
 platform/               where consumers run: the interface, local processes, Kubernetes
 

@@ -1,9 +1,12 @@
 """On a Kafka with authorization the monitor logs each right that is missing and measures the rest, and so do the
 controller's lookups for the picture. Wrong credentials end a role at its start."""
 
+import json
 import logging
+import threading
 import time
 from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -19,13 +22,17 @@ from confluent_kafka.admin import (
 )
 from tests.support.monitor_watching import LOOKS, Watch, created
 
+from restow.cli.main import main
+from restow.cli.support.group_watch import watched
 from restow.controller.journal import Journal
+from restow.errors import InvalidInput
 from restow.health import Health
 from restow.kafka import record_sizes
 from restow.kafka.admin import Admin
-from restow.kafka.clients import make_admin_client, make_producer
+from restow.kafka.clients import make_admin_client, make_consumer, make_producer
 from restow.kafka.embedded.broker import EmbeddedKafka
 from restow.kafka.errors import NotAllowed
+from restow.kafka.groups import Groups
 from restow.kafka.sampler import Interest, Sampler
 from restow.model import Retention
 from restow.monitor.meter import Meter
@@ -235,6 +242,70 @@ def test_rights_that_only_the_picture_needs_are_logged_once_and_used_when_they_a
         assert found[-1].retentions == {partition.topic: Retention(7 * 86400.0)}
     finally:
         lookups.close()
+
+
+@contextmanager
+def being_written(kafka: Kafka, topic: str) -> Iterator[None]:
+    """Another thread writes to both partitions of the topic, again and again."""
+    is_over = threading.Event()
+
+    def write() -> None:
+        producer = make_producer(kafka)
+        while not is_over.wait(0.02):
+            for partition in (0, 0, 0, 1):
+                producer.produce(topic, b"o" * 1000, partition=partition)
+            assert producer.flush(60) == 0
+
+    thread = threading.Thread(target=write)
+    thread.start()
+    try:
+        yield
+    finally:
+        is_over.set()
+        thread.join()
+
+
+def test_who_may_only_describe_and_read_gets_advice_about_any_group_and_changes_nothing(
+    guarded: tuple[Kafka, Kafka],
+    prefix: str,
+    eventually: Callable[..., None],
+    monkeypatch: pytest.MonkeyPatch,
+    capsys: pytest.CaptureFixture[str],
+) -> None:
+    owner, restow = guarded
+    rights, group = Rights(make_admin_client(owner)), f"{prefix}-plain"
+    with Admin(owner) as admin:
+        created(admin, prefix, 2)
+    own = {"group.id": group, "auto.offset.reset": "earliest", "auto.commit.interval.ms": 100, "client.id": "billing"}
+    member = make_consumer(owner, own)
+    monkeypatch.setenv("KAFKA_PASSWORD", "read-only")
+    properties = {
+        **{name: value for name, value in restow.properties.items() if name != "sasl.password"},
+        "sasl.password": "${KAFKA_PASSWORD}",
+    }
+    given = [word for name, value in properties.items() for word in ("--property", f"{name}={value}")]
+    command = ["advise", "--group", group, "--bootstrap", restow.bootstrap, *given, "--for", "1s", "--json"]
+    member.subscribe([prefix])
+    with being_written(owner, prefix):
+        eventually(lambda: member.poll(0.1) is not None and len(Groups(owner).committed(group)) == 2)
+        assert main(command) == 1
+        assert f"the right Describe on the group {group} is missing; grant it" in capsys.readouterr().err
+        rights.grant(ResourceType.GROUP, group, AclOperation.DESCRIBE)
+        rights.grant(ResourceType.TOPIC, prefix, AclOperation.DESCRIBE)
+        rights.grant(ResourceType.TOPIC, prefix, AclOperation.READ)
+        before = Groups(owner).describe(group)
+        assert main(command) == 0, capsys.readouterr().err
+    found = json.loads(capsys.readouterr().out)
+    assert Groups(owner).describe(group) == before
+    member.close()
+    assert (found["group"], found["state"], found["protocol"]) == (group, "stable", "classic")
+    [only] = found["members"]
+    assert (only["client"], only["partitions"]) == ("billing", [f"{prefix}-0", f"{prefix}-1"])
+    assert found["totals"]["records_per_s"] > 0
+    assert found["skew"]["fastest_partition"] == f"{prefix}-0"
+    assert [each["way"] for each in found["ways"]][-1] == "restow"
+    with pytest.raises(InvalidInput, match=f"there is no consumer group {prefix}-plan on .*; did you mean {group}"):
+        watched(owner, f"{prefix}-plan", (), seconds=1.0)
 
 
 def never(seconds: float) -> bool:

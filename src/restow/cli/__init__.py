@@ -5,6 +5,7 @@ demo.py        `restow demo`: a whole group on this machine, audited
 init.py        `restow init`: a restow.toml and transforms to begin with
 check.py       `restow check`: settings, brokers, topics, transforms and tables
 consume.py     `restow consume --once`: the pipeline over what is on the topics now
+advise.py      `restow advise`: how large any consumer group should be
 up.py          `restow up`: monitor, controller and page together
 monitor.py     `restow monitor`: write speeds of partitions
 controller.py  `restow controller`: the group's size and assignment

@@ -8,16 +8,16 @@ from pathlib import Path
 from typing import Final
 
 from restow.cli.support.config import DEFAULT
+from restow.cli.support.kafka_options import add_properties, kafka_given
 from restow.cli.support.options import Subparsers, duration, list_of
 from restow.cli.support.output import note, print_line
 from restow.cli.support.questions import answer, confirmed
 from restow.durable import write_atomically
 from restow.errors import InvalidInput, RestowError
 from restow.settings import Consumer, Controller, Kafka, read_settings
-from restow.settings.exposure import as_variable, is_written_out
 from restow.starter.facts import TopicFacts, needed_consumers
 from restow.starter.names import function_names, group_check, group_from
-from restow.starter.settings_text import Start, kafka_text, settings_text
+from restow.starter.settings_text import Start, settings_text
 from restow.starter.transforms_text import transforms_text
 from restow.text import counted, sized
 
@@ -62,14 +62,7 @@ def add(commands: "Subparsers[argparse.ArgumentParser]") -> None:
     parser.add_argument("--topics", type=list_of(str), metavar="A,B", help="topics to consume (default: all)")
     parser.add_argument("--dir", type=Path, default=Path(), metavar="DIR", help="where to write (default: here)")
     parser.add_argument("--light", action="store_true", help="consumers without Spark, and SQLite tables: for a trial")
-    parser.add_argument(
-        "--property",
-        type=_property,
-        action="append",
-        default=[],
-        metavar="NAME=VALUE",
-        help="a property for Kafka's clients, such as security.protocol=SSL; may be repeated",
-    )
+    add_properties(parser)
     parser.add_argument(
         "--for",
         dest="seconds",
@@ -94,7 +87,7 @@ def run(args: argparse.Namespace) -> int:
         raise InvalidInput(f"--group {wrong}")
     light = args.light or answer(PIPELINES, "spark", "--light", _pipeline_error) == "light"
     properties = dict(args.property)
-    kafka = _kafka(bootstrap, properties, group, args.dir)
+    kafka = kafka_given(bootstrap, properties, args.dir, "restow init")
     topics = _found(args, kafka, group)
     most, why = _most_consumers(topics)
     functions = function_names(topic.name for topic in topics)
@@ -121,18 +114,6 @@ def _pipeline_error(text: str) -> str | None:
 
 def _bootstrap_error(text: str) -> str | None:
     return None if ":" in text else f"'{text}' can't be used; it must be host:port, or several separated by commas"
-
-
-def _kafka(bootstrap: str, properties: dict[str, str], group: str, directory: Path) -> Kafka:
-    """As restow.toml will have it. Raises InvalidInput, also for a secret that is written out."""
-    for name, value in properties.items():
-        if is_written_out(name, value):
-            raise InvalidInput(
-                f"--property {name}: a secret doesn't belong into a file; write '{name}=${{{as_variable(name)}}}', in "
-                "single quotes, and set that variable, here and for every process of the group"
-            )
-    head = f'{kafka_text(bootstrap, properties)}[group]\nname = "{group}"\n'
-    return read_settings(head, "restow init", os.environ).in_directory(str(directory.absolute())).kafka
 
 
 def _found(args: argparse.Namespace, kafka: Kafka, group: str) -> tuple[TopicFacts, ...]:
@@ -184,10 +165,3 @@ def _say_next(args: argparse.Namespace, start: Start) -> None:
     config = [] if args.dir == Path() else ["--config", str(args.dir / DEFAULT)]
     steps = (shlex.join(["restow", command, *config]) for command in ("check", "up", "status"))
     print_line(f"next: {', '.join(steps)}")
-
-
-def _property(text: str) -> tuple[str, str]:
-    name, equals, value = text.partition("=")
-    if not equals or not name.strip():
-        raise argparse.ArgumentTypeError(f"'{text}' is no property; write NAME=VALUE, like security.protocol=SSL")
-    return name.strip(), value

@@ -10,6 +10,7 @@ from typing import Final
 
 from restow import __version__
 from restow.cli import (
+    advise,
     bench,
     broker,
     check,
@@ -53,7 +54,7 @@ EPILOG = """\
 `restow COMMAND --help` explains each command. `restow demo` shows all of it in four minutes.
 """
 COMMANDS: Final[Mapping[str, tuple[ModuleType, ...]]] = {
-    "begin": (demo, init, check, consume),
+    "begin": (demo, advise, init, check, consume),
     "run a group": (up, down, monitor, controller, consumer, reload, manifests),
     "look at a group": (status, top, explain, plan, page, replay, record),
     "change a running group": (pause, recommend, topics, consumers, restart, move),

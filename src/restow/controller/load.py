@@ -23,7 +23,12 @@ def effective_speed(state: State, partition: TopicPartition, backlog: float) -> 
     if not backlog:
         return speed
     rules = state.rules.controller
-    return max(speed, min(speed + backlog / rules.catch_up_s, state.capacity_bytes_per_s * rules.fill_to))
+    return with_catch_up(speed, backlog, rules.catch_up_s, state.capacity_bytes_per_s * rules.fill_to)
+
+
+def with_catch_up(speed: float, backlog: float, catch_up_s: float, most: float) -> float:
+    """A speed in bytes/s with its backlog in bytes spread over the catch-up time, up to `most`."""
+    return max(speed, min(speed + backlog / catch_up_s, most))
 
 
 def loads(state: State) -> dict[ConsumerId, float]:

@@ -14,6 +14,7 @@ first_unread.py  the first record at a position and its timestamp, for the lag i
 retentions.py    how long topics keep their records
 reading.py       records, for the light pipeline
 newest.py        the newest records of topics, for `restow check`
+groups.py        describes consumer groups: members, assignments, committed offsets
 survey.py        looks at topics for `restow init`: sizes, speeds, a sample of records
 acls.py          the rights that each role needs
 channels/        how each role uses restow's topics

@@ -1,5 +1,6 @@
 """The monitor's measurement of how fast each partition is written: samples of the cluster in, readings out. Pure.
 
+group_look.py  a look at any consumer group: members, offsets, lag
 sample.py      one sample of the cluster: offsets, leaders and log sizes of every partition
 increments.py  what was written between two samples
 compaction.py  the part of a compacted log's growth that compaction hid

@@ -15,6 +15,7 @@ monitor_simulation.py   runs them in simulated time
 monitor_live.py         runs them against a broker
 monitor_plot.py         its plot
 simulation_plot.py      the plot of `restow simulate`
+advice_plot.py          the plot of `restow advise`
 plots.py                colours, and writing a plot to a file
 plot_file.py            checks a plot's file name before a long run
 labels.py               places labels beside points without overlaps

@@ -4,6 +4,8 @@ options.py           option types, and a parser that answers a mistake with one 
 moments.py           times in options, in UTC
 output.py            JSON and tables on stdout, notes and progress on stderr
 config.py            finds and reads restow.toml
+kafka_options.py     the brokers on the command line, without restow.toml
+group_watch.py       watches any consumer group, for `restow advise`
 group_picture.py     the newest picture of a group, its age, and what is in it
 desired.py           writes desired state, and says what became of it
 picture_file.py      a picture in a file

@@ -1,0 +1,6 @@
+"""The rules by which others size and assign a consumer group. Pure; `restow advise` and `restow simulate --compare` ask
+them.
+
+assignors.py  Kafka's assignors: range, round robin, sticky
+keda.py       KEDA's Kafka scaler: how many replicas it wants for a lag
+"""
