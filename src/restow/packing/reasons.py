@@ -297,23 +297,27 @@ class Change:
             return LeftAlone(source, share, staying[0])
         return PlacedAnew(source, own)
 
-    def _above_trigger(self, partition: TopicPartition, source: ConsumerId, share: float) -> WasAboveTrigger:
-        speeds, left = self.problem.speeds, self.left[source]
+    def _is_lightest_sufficient(self, partition: TopicPartition, source: ConsumerId) -> bool:
+        """Whether the consumer is relieved without this partition, and not without a lighter one."""
+        speeds, before = self.problem.speeds, self.before[source]
         limit = self.problem.capacities[source] * self.problem.margins.evict_to * SLACK
         held = (
             speeds.get(other, 0.0)
             for other in self.problem.current.by_consumer[source]
             if other not in self.problem.pins
         )
-        none_lighter = all(self.before[source] - speed > limit for speed in held if speed < speeds[partition])
-        sufficed = self.before[source] - speeds[partition] <= limit
+        none_lighter = all(before - speed > limit for speed in held if speed < speeds[partition])
+        return before - speeds[partition] <= limit and none_lighter
+
+    def _above_trigger(self, partition: TopicPartition, source: ConsumerId, share: float) -> WasAboveTrigger:
+        speeds, left = self.problem.speeds, self.left[source]
         return WasAboveTrigger(
             consumer=source,
             share=share,
             trigger=self.problem.margins.trigger,
             partition=partition,
             partition_share=self.share(source, speeds[partition]),
-            lightest=len(left) == 1 and sufficed and none_lighter,
+            lightest=len(left) == 1 and self._is_lightest_sufficient(partition, source),
             others=len(left) - 1,
             pinned=self._pinned(self.following.by_consumer.get(source, ()), "; ", " stays: "),
         )
