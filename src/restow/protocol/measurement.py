@@ -11,15 +11,19 @@ that is too large for one record; channels.py reads it for the controller.
 """
 
 import json
-import math
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
+from math import inf, isfinite
+from operator import itemgetter
 from typing import Any, Final, NamedTuple
 
 from restow.errors import InvalidInput
 from restow.model import SortedMapping, Speeds, TopicPartition
+from restow.protocol.forms import CANONICAL_NUMBER
 
 VERSION: Final = 1
+ESTIMATED: Final = ',"estimated":true'
+STABLE: Final = '"stable_offset"'
 
 
 class PartitionSpeed(NamedTuple):
@@ -37,6 +41,11 @@ class PartitionSpeed(NamedTuple):
     def readable_end(self) -> int:
         """The offset up to which consumers can read: they skip what is not committed."""
         return self.end_offset if self.stable_offset is None else self.stable_offset
+
+
+USUAL_FIELDS: Final = frozenset(PartitionSpeed._fields[:5])
+"""Of a partition whose size is known and that has nothing to say besides."""
+_in_order: Final = itemgetter(*PartitionSpeed._fields[:5])
 
 
 @dataclass(frozen=True, slots=True)
@@ -69,30 +78,29 @@ def headers_of(sender: str, group: str) -> dict[str, str]:
 
 
 def encode(measurement: Measurement) -> bytes:
-    return as_bytes({"version": VERSION, **content_of(measurement)})
+    return encode_after({"version": VERSION}, measurement)
 
 
-def as_bytes(document: Mapping[str, object]) -> bytes:
-    return json.dumps(document, separators=(",", ":"), allow_nan=False).encode()
+def encode_after(head: Mapping[str, object], measurement: Measurement) -> bytes:
+    """The document of a record, with these fields first."""
+    document = {**head, "time": measurement.time, "window_s": measurement.window_s}
+    opening = json.dumps(document, separators=(",", ":"), allow_nan=False)[:-1]
+    topics = ",".join(f"{json.dumps(topic)}:{{{','.join(rows)}}}" for topic, rows in _rows_of(measurement).items())
+    return f'{opening},"topics":{{{topics}}}}}'.encode()
 
 
-def content_of(measurement: Measurement) -> dict[str, object]:
-    """The document of a record, without its version."""
-    topics: dict[str, dict[str, dict[str, object]]] = {}
-    for partition, speed in measurement.partitions.items():
-        entry: dict[str, object] = {
-            "bytes_per_s": speed.bytes_per_s,
-            "filtered_bytes_per_s": speed.filtered_bytes_per_s,
-            "records_per_s": speed.records_per_s,
-            "end_offset": speed.end_offset,
-            "size_bytes": speed.size_bytes,
-        }
-        if speed.estimated:
-            entry["estimated"] = True
-        if speed.stable_offset is not None:
-            entry["stable_offset"] = speed.stable_offset
-        topics.setdefault(partition.topic, {})[str(partition.partition)] = entry
-    return {"time": measurement.time, "window_s": measurement.window_s, "topics": topics}
+def _rows_of(measurement: Measurement) -> dict[str, list[str]]:
+    """The partitions of each topic as JSON, written by hand: a large group has many, and the encoder takes longer."""
+    rows: dict[str, list[str]] = {}
+    for (topic, number), (raw, filtered, records, end, size, estimated, stable) in measurement.partitions.items():
+        if not isfinite(raw + filtered + records):
+            raise ValueError(f"a speed of {topic}-{number} is not finite")
+        rows.setdefault(topic, []).append(
+            f'"{number}":{{"bytes_per_s":{raw},"filtered_bytes_per_s":{filtered},"records_per_s":{records},'
+            f'"end_offset":{end},"size_bytes":{"null" if size is None else size}'
+            f"{ESTIMATED if estimated else ''}{'' if stable is None else f',{STABLE}:{stable}'}}}"
+        )
+    return rows
 
 
 def parse(record: bytes) -> object:
@@ -109,11 +117,29 @@ def measurement_of(document: Mapping[str, Any]) -> Measurement:
     if not isinstance(time, str):
         raise InvalidInput(f"time is {time!r}; it must be a time in UTC, like 2026-03-01T12:00:00.250Z")
     partitions = {
-        TopicPartition.parse(f"{topic}-{number}"): _partition_speed(f"topics.{topic}.{number}", entry)
+        _partition(topic, number): _usual_speed(entry) or _partition_speed(f"topics.{topic}.{number}", entry)
         for topic, numbers in _entries("topics", topics)
         for number, entry in _entries(f"topics.{topic}", numbers)
     }
     return Measurement(time, _number("window_s", document.get("window_s")), SortedMapping(partitions))
+
+
+def _partition(topic: str, number: str) -> TopicPartition:
+    if topic and "\n" not in topic and CANONICAL_NUMBER.fullmatch(number):
+        return TopicPartition(topic, int(number))
+    return TopicPartition.parse(f"{topic}-{number}")
+
+
+def _usual_speed(entry: object) -> PartitionSpeed | None:
+    """An entry as monitors write it: a large group has many in every measurement. Returns None for one that needs a
+    closer look."""
+    if type(entry) is not dict or entry.keys() != USUAL_FIELDS:
+        return None
+    raw, filtered, records, end, size = usual = _in_order(entry)
+    are_numbers = type(raw) is type(filtered) is type(records) is float and type(end) is type(size) is int
+    if are_numbers and 0 <= raw < inf and 0 <= filtered < inf and 0 <= records < inf and end >= 0 and size >= 0:
+        return PartitionSpeed._make((*usual, False, None))
+    return None
 
 
 def _partition_speed(place: str, entry: object) -> PartitionSpeed:
@@ -140,7 +166,7 @@ def _entries(place: str, value: object) -> list[tuple[str, Any]]:
 
 
 def _number(place: str, value: object) -> float:
-    if isinstance(value, bool) or not isinstance(value, int | float) or not 0 <= value < math.inf:
+    if isinstance(value, bool) or not isinstance(value, int | float) or not 0 <= value < inf:
         raise InvalidInput(f"{place} is {value!r:.40}; it must be a number, 0 or more")
     return float(value)
 

@@ -64,7 +64,7 @@ def records_of(
 
 def encode(part: MeasurementPart) -> bytes:
     head = {"version": VERSION, "measurement": part.name, "part": part.part, "parts": part.parts}
-    return whole.as_bytes({**head, **whole.content_of(part.content)})
+    return whole.encode_after(head, part.content)
 
 
 def decode(record: bytes) -> Measurement | MeasurementPart:
