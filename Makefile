@@ -66,6 +66,7 @@ docs: $(RUN_READY) ## Write the pages that are made from the code
 bench: $(JARS_READY) $(PACKER_READY) ## Measure decisions, a large group's simulation and a consumer's cycles, and check the packer's targets
 	$(BIN)/restow bench packing
 	$(BIN)/python bench/targets.py
+	$(BIN)/python bench/large_groups.py
 	$(BIN)/python bench/growth.py
 	$(BIN)/python bench/event_log.py
 	$(BIN)/python bench/picture.py

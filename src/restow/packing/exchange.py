@@ -1,7 +1,7 @@
 """Exchanges partitions between a few consumers at a time, in the best way for just these, found exactly.
 
 Branch and bound over their partitions, heaviest first. An exchange that lowers the cost is kept. `ours` calls
-`exchange_some` after `search` has built a stowage.
+`exchange_some` after `search` has built a stowage, or `exchange_moved` in a large group.
 """
 
 import numpy as np
@@ -237,3 +237,77 @@ def exchange_some(stowage: Stowage, rounds: int) -> None:
             in_vain[:] = False
         else:
             in_vain[met] = True
+
+
+@compiled
+def moved_partitions(stowage: Stowage) -> Ints:
+    """The partitions that are not at home, in random order."""
+    moved = np.empty(len(stowage.partitions), np.int64)
+    size = 0
+    for partition in range(len(stowage.partitions)):
+        if stowage.partitions[partition].at != stowage.partitions[partition].home:
+            other = next_random(stowage, size + 1)
+            moved[size] = moved[other]
+            moved[other] = partition
+            size += 1
+    return moved[:size]
+
+
+@compiled
+def home_of_a_guest(stowage: Stowage, consumer: int) -> int:
+    """The home of a random partition on this consumer that is not at home, or NOWHERE."""
+    home, guests = NOWHERE, 0
+    partition = stowage.consumers[consumer].first
+    while partition >= 0:
+        if stowage.partitions[partition].home not in (consumer, NOWHERE):
+            guests += 1
+            if next_random(stowage, guests) == 0:
+                home = stowage.partitions[partition].home
+        partition = stowage.partitions[partition].after
+    return home
+
+
+@compiled
+def likely_partner(stowage: Stowage, moved: Ints, consumers: Ints, first_pass: bool) -> int:
+    """A consumer to join these. In a chain of moves, each of which made room for another, several partitions can come
+    home at once: the home of a guest is tried first, later a consumer of another moved partition, and any other."""
+    kind = 0 if first_pass else next_random(stowage, 3)
+    if kind == 0:
+        home = home_of_a_guest(stowage, consumers[next_random(stowage, 2)])
+        if home != NOWHERE:
+            return home
+    other = next_random(stowage, len(stowage.partitions))
+    if kind == 1:
+        other = moved[next_random(stowage, len(moved))]
+    return stowage.partitions[other].home if next_random(stowage, 2) == 0 else stowage.partitions[other].at
+
+
+@compiled
+def exchange_moved(stowage: Stowage, rounds: int, rounds_per_move: float) -> None:
+    """Like `exchange_some`, for large groups: a round for each partition that moved, as often as there are rounds. A
+    random partition has rarely moved there, and random consumers rarely have something to exchange."""
+    consumers = np.empty(CONSUMERS, np.int64)
+    partitions, choice = np.empty(MOST_PARTITIONS, np.int64), np.empty(MOST_PARTITIONS, np.int64)
+    moved = moved_partitions(stowage)
+    rounds += int(rounds_per_move * len(moved))
+    place, first_pass = 0, True
+    for _ in range(rounds):
+        if place == len(moved):
+            moved = moved_partitions(stowage)
+            place, first_pass = 0, False
+        if len(moved) == 0:
+            break
+        partition = moved[place]
+        place += 1
+        at, home = stowage.partitions[partition].at, stowage.partitions[partition].home
+        held = stowage.consumers[at].count + (0 if home == NOWHERE else stowage.consumers[home].count)
+        if at == home or held > MOST_PARTITIONS:
+            continue
+        size = add_unless_there(consumers, 0, at)
+        size = add_unless_there(consumers, size, home)
+        for _ in range(2 * CONSUMERS):
+            if size == CONSUMERS:
+                break
+            consumers[size:] = consumers[0]
+            size = add_unless_there(consumers, size, likely_partner(stowage, moved, consumers, first_pass))
+        exchange(stowage, consumers, size, partitions, choice)

@@ -9,18 +9,19 @@ its own result until it would leave that unchanged, so that repeating a decision
 they are worth.
 """
 
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
-from typing import Final
+from typing import Final, NamedTuple
 
 import numpy as np
 
 from restow.model import Assignment
-from restow.packing.exchange import exchange_some
+from restow.packing.exchange import exchange_moved, exchange_some
 from restow.packing.plan import PackingPlan
 from restow.packing.problem import Problem
 from restow.packing.search import close_surplus, drain, place_all
 from restow.packing.ship import Excess, Ship, ships
-from restow.packing.stowage import Ints, Stowage
+from restow.packing.stowage import Ints, Stowage, copy_of
 
 EAGERNESS: Final = 1.25
 """While something has to move anyway, a consumer counts this many times its worth: an opened one stays."""
@@ -28,9 +29,14 @@ TOLERANCE: Final = 1e-9
 RELIEF: Final = 0.01
 """Consumers that stay crowded are restowed only if that lowers their excess by at least this share."""
 PATIENCE: Final = 64
-"""After this many consumers in a row that couldn't be emptied, the others, which hold more, are not tried."""
+"""After this many consumers in a row that couldn't be emptied, the others, which hold more, are not tried. A large
+group has as much for every thousand partitions."""
 MOST_LOOKS: Final = 64
 """Far more than needed: each look but the last lowers the excess or the number of consumers."""
+SAMPLED_CONSUMERS: Final = 16
+"""A sample of fewer consumers in use tells too little: with so many partitions on each, the worth decides."""
+UNCERTAINTY: Final = 3.0
+"""A sample's result may be wrong by as much as these many consumers are worth."""
 NOTHING: Final = -1.0
 """Below any speed: no partition is unpacked, not even one with speed 0."""
 
@@ -47,8 +53,11 @@ class Recipe:
 
 AS_IT_IS: Final = Recipe(unpacked=0.0, room_price=0.05)
 TIGHT: Final = Recipe(unpacked=0.35, room_price=3.0)
-RECIPES: Final = (AS_IT_IS, Recipe(0.0, 1.0), Recipe(0.1, 0.3), TIGHT, Recipe(1.0, 1.0), Recipe(1.0, 30.0))
+AFRESH: Final = Recipe(unpacked=1.0, room_price=1.0)
+RECIPES: Final = (AS_IT_IS, Recipe(0.0, 1.0), Recipe(0.1, 0.3), TIGHT, AFRESH, Recipe(1.0, 30.0))
 """All floats, like everything passed to compiled code: an int would compile it a second time."""
+DISTINCT: Final = (AS_IT_IS, TIGHT, AFRESH)
+"""One of each kind, for large groups: the others' results are next to these."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -60,23 +69,22 @@ class Effort:
     rounds_when_feasible: int
     """Exchanges to try if nothing has to."""
     small_group: int
-    """Up to this many partitions all recipes are tried; larger groups get the one that suits the worth."""
-    rounds_per_partition: float
-    """Added to half the rounds for a larger group."""
+    """Up to this many partitions exchanges are random. In larger groups they begin with partitions that moved."""
+    rounds_per_move: float
+    """Exchanges to try in a larger group for each partition that moved, besides half the rounds."""
+    whole: int
+    """Up to this many partitions all recipes are tried; larger groups get the one that is cheapest for a sample."""
+    sample: int
+    """Partitions in the sample."""
 
-    def recipes(self, partitions: int, worth: float) -> tuple[Recipe, ...]:
-        if partitions <= self.small_group:
-            return RECIPES
-        return (AS_IT_IS if worth < 2 else TIGHT,)
-
-    def rounds_for(self, partitions: int) -> int:
-        if partitions <= self.small_group:
-            return self.rounds
-        return self.rounds // 2 + int(self.rounds_per_partition * partitions)
+    def is_large(self, ship: Ship) -> bool:
+        return len(ship.current) > self.small_group
 
 
-NORMAL: Final = Effort(rounds=1000, rounds_when_feasible=200, small_group=1000, rounds_per_partition=0.02)
-POLISHED: Final = Effort(rounds=10_000, rounds_when_feasible=2000, small_group=10_000, rounds_per_partition=0.2)
+NORMAL: Final = Effort(1000, rounds_when_feasible=200, small_group=1000, rounds_per_move=1.5, whole=2000, sample=1000)
+POLISHED: Final = Effort(
+    10_000, rounds_when_feasible=2000, small_group=10_000, rounds_per_move=15.0, whole=20_000, sample=10_000
+)
 
 
 def pack(problem: Problem, effort: Effort = NORMAL) -> PackingPlan:
@@ -97,7 +105,7 @@ def _look(problem: Problem, effort: Effort) -> tuple[Assignment, bool]:
     """The next assignment, and whether it is final."""
     for ship in ships(problem):
         at, is_settled = _decide(ship, effort)
-        if len(np.unique(at)) < len(ship.number):
+        if ship.has_spare(at):
             break
     following = ship.assignment(at)
     # Once idle consumers are closed, another number would be opened next: that needs another look.
@@ -132,27 +140,62 @@ def _pays(ship: Ship, at: Ints) -> bool:
 def _tightened(ship: Ship, effort: Effort) -> Ints:
     """Nothing has to move: looks for consumers that can be closed for less than they are worth."""
     stowage = ship.stowage(ship.problem.worth)
-    drain(stowage, PATIENCE, AS_IT_IS.room_price)
+    _drain(ship, stowage, AS_IT_IS, effort)
     exchange_some(stowage, min(len(ship.current), effort.rounds_when_feasible))
     return _places(ship, stowage)
 
 
 def _repaired(ship: Ship, effort: Effort) -> Ints:
     """Something has to move: the cheapest recipe's result, improved by exchanges."""
-    unit, worth = ship.problem.capacities.default, ship.problem.worth
+    recipes = RECIPES if len(ship.current) <= effort.whole else _sampled_recipes(ship, effort)
+    stowage = _cheapest(ship, effort, recipes)[0].stowage
+    if effort.is_large(ship):
+        exchange_moved(stowage, effort.rounds // 2, effort.rounds_per_move)
+    else:
+        exchange_some(stowage, effort.rounds)
+    return _places(ship, stowage)
+
+
+class Built(NamedTuple):
+    recipe: Recipe
+    stowage: Stowage
+
+    @property
+    def cost(self) -> float:
+        return float(self.stowage.cost[0])
+
+
+def _cheapest(ship: Ship, effort: Effort, recipes: Sequence[Recipe]) -> list[Built]:
+    """What the recipes build, the cheapest first; of equals the earlier one."""
+    before = ship.stowage(EAGERNESS * ship.problem.worth)
+    stowages = [copy_of(before) for _ in recipes[1:]] + [before]
+    for recipe, stowage in zip(recipes, stowages, strict=True):
+        _build(ship, stowage, recipe, effort)
+    return sorted(map(Built, recipes, stowages), key=lambda built: built.cost)
+
+
+def _sampled_recipes(ship: Ship, effort: Effort) -> tuple[Recipe, ...]:
+    """The recipes to try for a large group: the one that is cheapest for a sample of it, and every other that may be as
+    cheap, for all that the sample can tell."""
+    sample = ship.sample(effort.sample, SAMPLED_CONSUMERS)
+    if sample is None:
+        return (AS_IT_IS if ship.problem.worth < 2 else TIGHT,)
+    found = _cheapest(sample, effort, DISTINCT)
+    most = found[0].cost + UNCERTAINTY * found[0].stowage.worth
+    return tuple(built.recipe for built in found if built.cost <= most)
+
+
+def _build(ship: Ship, stowage: Stowage, recipe: Recipe, effort: Effort) -> None:
     # An unpacked partition is placed by `fill_to`, even if its consumer is closed and `drain_to` should apply.
     may_unpack = ship.problem.margins.drain_to >= ship.problem.margins.fill_to
-    best: Stowage | None = None
-    for recipe in effort.recipes(len(ship.current), worth):
-        stowage = ship.stowage(EAGERNESS * worth)
-        place_all(stowage, recipe.unpacked * unit if may_unpack else NOTHING, recipe.room_price)
-        close_surplus(stowage, recipe.room_price)
-        drain(stowage, PATIENCE, recipe.room_price)
-        if best is None or stowage.cost[0] < best.cost[0]:
-            best = stowage
-    assert best is not None
-    exchange_some(best, effort.rounds_for(len(ship.current)))
-    return _places(ship, best)
+    place_all(stowage, recipe.unpacked * ship.problem.capacities.default if may_unpack else NOTHING, recipe.room_price)
+    close_surplus(stowage, recipe.room_price)
+    _drain(ship, stowage, recipe, effort)
+
+
+def _drain(ship: Ship, stowage: Stowage, recipe: Recipe, effort: Effort) -> None:
+    thousands = len(ship.current) / 1000
+    drain(stowage, int(PATIENCE * max(1.0, thousands)), recipe.room_price, effort.is_large(ship))
 
 
 def _places(ship: Ship, stowage: Stowage) -> Ints:

@@ -115,6 +115,8 @@ def least_bad(stowage: Stowage, partition: int) -> int:
 def lightest_to_eject(stowage: Stowage, partition: int, consumer: int, draining: bool) -> tuple[int, float]:
     """The cheapest partition to eject from this consumer: lighter than the given one, and enough to make room."""
     speed = stowage.partitions[partition].speed
+    if stowage.consumers[consumer].lightest >= speed:  # most are, and their partitions need not be read
+        return NOWHERE, np.inf
     limit = stowage.consumers[consumer].drain if draining else stowage.consumers[consumer].fill
     if stowage.partitions[partition].home == consumer and stowage.consumers[consumer].foreign == 0:
         limit = stowage.consumers[consumer].hold
@@ -162,14 +164,14 @@ def look_for_ejection(
 
 
 @compiled
-def stow(stowage: Stowage, partition: int, barred: int, draining: bool, room_price: float) -> bool:
-    """Places the partition where it costs least; what it ejects, lighter each time, is placed in turn. Returns False if
-    there is no place."""
+def stow(stowage: Stowage, partition: int, barred: int, draining: bool, room_price: float, depth_most: int) -> bool:
+    """Places the partition where it costs least; what it ejects, lighter each time, is placed in turn, at most this
+    often. Returns False if there is no place."""
     depth = 0
     while partition != NOWHERE:
         target, target_price = look_for_room(stowage, partition, barred, draining, room_price)
         victim = NOWHERE
-        if depth < EJECT_DEPTH and stowage.counters[JOURNAL] < EJECTIONS - 2:
+        if depth < depth_most and stowage.counters[JOURNAL] < EJECTIONS - 2:
             ejecting, ejected, eject_price = look_for_ejection(stowage, partition, barred, draining, target == NOWHERE)
             if eject_price < target_price:
                 target, victim, target_price = ejecting, ejected, eject_price

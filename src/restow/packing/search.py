@@ -7,9 +7,11 @@
 import numpy as np
 
 from restow.packing.moving import commit, move, take_back
-from restow.packing.placing import stow
+from restow.packing.placing import EJECT_DEPTH, stow
 from restow.packing.stowage import NOWHERE, OPEN, SLACK, Floats, Ints, Stowage, compiled
 
+EMPTIED, NO_PLACE, NO_GAIN = range(3)
+"""What came of an attempt to empty a consumer."""
 SUBSET = 10
 """Up to this many partitions on an overfull consumer, all subsets are tried."""
 
@@ -152,18 +154,20 @@ def place_all(stowage: Stowage, unpacked: float, room_price: float) -> None:
         if is_overfull(stowage, consumer):
             relieve(stowage, consumer, scratch)
             commit(stowage)
-    size = 0
+    size, depth_most = 0, 0
     for partition in range(len(stowage.partitions)):
         may_leave = stowage.partitions[partition].at != NOWHERE and not stowage.partitions[partition].fixed
         if may_leave and stowage.partitions[partition].speed <= unpacked:
             move(stowage, partition, NOWHERE)
             commit(stowage)
+        elif may_leave:
+            depth_most = EJECT_DEPTH  # otherwise nothing on board is lighter than what follows
         if stowage.partitions[partition].at == NOWHERE:
             pool[size] = partition
             size += 1
     sort_heaviest_first(stowage, pool, size)
     for place in range(size):
-        stow(stowage, pool[place], NOWHERE, False, room_price)
+        stow(stowage, pool[place], NOWHERE, False, room_price, depth_most)
         commit(stowage)
 
 
@@ -179,24 +183,22 @@ def home_speeds(stowage: Stowage) -> Floats:
 
 
 @compiled
-def empty_out(stowage: Stowage, consumer: int, partitions: Ints, room_price: float) -> bool:
-    """Places all of the consumer's partitions elsewhere, heaviest first. If that doesn't pay, changes nothing and
-    returns False."""
+def empty_out(stowage: Stowage, consumer: int, partitions: Ints, room_price: float) -> int:
+    """Places all of the consumer's partitions elsewhere, heaviest first, and returns EMPTIED. If that doesn't pay, it
+    changes nothing and returns NO_PLACE if even the heaviest has no place, otherwise NO_GAIN."""
     before = stowage.cost[0]
     size = partitions_of(stowage, consumer, partitions, 0)
     sort_heaviest_first(stowage, partitions, size)
     for place in range(size):
-        if (
-            not stow(stowage, partitions[place], consumer, True, room_price)
-            or stowage.cost[0] >= before + stowage.worth
-        ):
+        has_place = stow(stowage, partitions[place], consumer, True, room_price, EJECT_DEPTH)
+        if not has_place or stowage.cost[0] >= before + stowage.worth:
             take_back(stowage, 0)
-            return False
+            return NO_PLACE if place == 0 and not has_place else NO_GAIN
     if stowage.cost[0] >= before - 1e-9 * stowage.consumers[consumer].capacity:
         take_back(stowage, 0)
-        return False
+        return NO_GAIN
     commit(stowage)
-    return True
+    return EMPTIED
 
 
 @compiled
@@ -215,19 +217,38 @@ def close_surplus(stowage: Stowage, room_price: float) -> None:
             move(stowage, scratch[place], NOWHERE)
         commit(stowage)
         for place in range(size):
-            stow(stowage, scratch[place], consumer, False, room_price)
+            stow(stowage, scratch[place], consumer, False, room_price, EJECT_DEPTH)
             commit(stowage)
 
 
 @compiled
-def drain(stowage: Stowage, patience: int, room_price: float) -> None:
-    """Closes consumers, starting with the least speed to move, until `patience` tries in a row didn't pay."""
+def heaviest_on(stowage: Stowage, consumer: int) -> float:
+    heaviest = 0.0
+    partition = stowage.consumers[consumer].first
+    while partition >= 0:
+        heaviest = max(heaviest, stowage.partitions[partition].speed)
+        partition = stowage.partitions[partition].after
+    return heaviest
+
+
+@compiled
+def drain(stowage: Stowage, patience: int, room_price: float, is_large: bool) -> None:
+    """Closes consumers, starting with the least speed to move, until `patience` tries in a row didn't pay. In a large
+    group a consumer is not tried if a partition as fast as its heaviest has found no place before: a place for it won't
+    be found later either, and the search for one is what takes the time."""
     at_home = home_speeds(stowage)
     scratch = np.empty(len(stowage.partitions), np.int64)
-    failed = 0
+    failed, hopeless = 0, np.inf
     for consumer in np.argsort(at_home, kind="mergesort"):
         if stowage.consumers[consumer].count == 0 or stowage.consumers[consumer].fixed:
             continue
         if failed == patience or at_home[consumer] >= stowage.worth or stowage.counters[OPEN] <= stowage.least:
             break
-        failed = 0 if empty_out(stowage, consumer, scratch, room_price) else failed + 1
+        heaviest = heaviest_on(stowage, consumer) if is_large else 0.0
+        if heaviest >= hopeless:
+            failed += 1
+            continue
+        outcome = empty_out(stowage, consumer, scratch, room_price)
+        failed = 0 if outcome == EMPTIED else failed + 1
+        if is_large and outcome == NO_PLACE:
+            hopeless = heaviest

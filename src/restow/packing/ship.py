@@ -5,7 +5,7 @@ A ship depends on its problem alone, so that repeating a decision sees exactly w
 
 import math
 from collections.abc import Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Final, NamedTuple
 
 import numpy as np
@@ -22,6 +22,11 @@ IDLE: Final = 1e-4
 """A partition below this share of a capacity is idle: no consumer gains by its move."""
 SEED: Final = 88172645463325252
 UNASSIGNED: Final = ConsumerId(0)
+SMALL: Final = 1000
+"""Partitions of a group in which further consumers cost no time."""
+LARGEST_TABLE: Final = 10_000_000
+MIXER: Final = 2654435769
+"""Odd, and 2^32 divided by the golden ratio: multiples of it are in no order that a group could have."""
 
 
 class Excess(NamedTuple):
@@ -60,9 +65,10 @@ class Ship:
         speed = np.fromiter(problem.speeds.values(), np.float64, len(problem.speeds))
         existing = np.array(problem.current.consumers, np.int64)
         named = np.fromiter(problem.capacities.of_consumer, np.int64)  # may include a large one that isn't open
-        known = np.union1d(existing, named)
-        numbers = np.arange(FIRST_CONSUMER, FIRST_CONSUMER + len(known) + spare)
-        number = np.union1d(known, np.setdiff1d(numbers, known, assume_unique=True)[:spare])
+        known = np.union1d(existing, named) if len(named) else existing
+        is_free = np.ones(FIRST_CONSUMER + len(known) + spare, np.bool_)
+        is_free[:FIRST_CONSUMER] = is_free[known[known < len(is_free)]] = False
+        number = np.sort(np.concatenate((known, np.flatnonzero(is_free)[:spare])))
         owner = np.fromiter(problem.current.values_of(problem.speeds, UNASSIGNED), np.int64, len(speed))
         fixed = np.zeros(len(speed), np.bool_)
         if problem.pins:
@@ -76,9 +82,9 @@ class Ship:
             problem=problem,
             speed=speed,
             number=number,
-            exists=np.isin(number, existing, assume_unique=True),
+            exists=_places_of(existing, number) != NOWHERE,
             capacity=capacity,
-            current=np.where(owner == UNASSIGNED, NOWHERE, np.searchsorted(number, owner)),
+            current=_places_of(number, owner),
             fixed=fixed,
             restlessness=_restlessness(problem, speed),
         )
@@ -87,13 +93,13 @@ class Ship:
     def must_change(self) -> bool:
         """Whether a partition has no consumer, or more consumers are in use than allowed."""
         most, placed = self.most, self.current[self.current != NOWHERE]
-        return len(placed) < len(self.current) or (most is not None and len(np.unique(placed)) > most)
+        return len(placed) < len(self.current) or (most is not None and _distinct(placed) > most)
 
     @property
     def most(self) -> int | None:
         """The most consumers, or the number of those that must stay for a pin if it is higher."""
         most = self.problem.most_consumers
-        return None if most is None else max(most, len(np.unique(self.current[self.fixed])))
+        return None if most is None else max(most, _distinct(self.current[self.fixed]))
 
     def excess(self, at: Ints) -> Excess:
         crowded, alone = self._excess_of_each(at)
@@ -102,7 +108,7 @@ class Ship:
     def objective(self, at: Ints) -> float:
         """moved + worth × consumers, in bytes/s."""
         moved = float(self.speed[(self.current != at) & (self.current != NOWHERE)].sum())
-        consumers = max(len(np.unique(at)), self.problem.least_consumers)
+        consumers = max(_distinct(at), self.problem.least_consumers)
         return moved + self.problem.worth * self.problem.capacities.default * consumers
 
     def with_idle_at_home(self, at: Ints) -> Ints:
@@ -131,6 +137,46 @@ class Ship:
         spare = (*self.number[self.exists].tolist(), *self.number[~self.exists].tolist()) if missing else ()
         idle = [consumer for consumer in spare if consumer not in used]
         return Assignment(dict(zip(self.problem.speeds, owners, strict=True)), idle[:missing])
+
+    def has_spare(self, at: Ints) -> bool:
+        """Whether a consumer is left without partitions."""
+        return _distinct(at) < len(self.number)
+
+    def sample(self, partitions: int, least_consumers: int) -> "Ship | None":
+        """A small ship of whole consumers, picked at random, with their partitions: about this many, and the same share
+        of the partitions without a consumer and of the empty consumers. Returns None if it would have fewer consumers
+        in use than `least_consumers`."""
+        counts = np.bincount(self.current[self.current != NOWHERE], minlength=len(self.number))
+        mixed = np.argsort(np.arange(1, len(counts) + 1) * MIXER % 2**32, kind="stable")
+        used = mixed[counts[mixed] > 0]
+        used = used[: np.searchsorted(np.cumsum(counts[used]), partitions, "right")]
+        if len(used) < least_consumers:
+            return None
+        share = counts[used].sum() / counts.sum()
+        empty = mixed[counts[mixed] == 0]
+        chosen = np.sort(np.concatenate((used, empty[: int(share * len(empty)) + least_consumers])))
+        place = np.full(len(counts) + 1, NOWHERE)  # the last entry serves NOWHERE
+        place[chosen] = np.arange(len(chosen))
+        homeless = np.flatnonzero(self.current == NOWHERE)[:: max(1, round(1 / share))]
+        inside = np.sort(np.concatenate((np.flatnonzero(place[self.current] != NOWHERE), homeless)))
+        return self._part(inside, chosen, place[self.current[inside]], share)
+
+    def _part(self, partitions: Ints, consumers: Ints, current: Ints, share: float) -> "Ship":
+        most, least = self.problem.most_consumers, int(share * self.problem.least_consumers)
+        return replace(
+            self,
+            problem=replace(
+                self.problem,
+                least_consumers=least,
+                most_consumers=None if most is None else max(1, least, math.ceil(share * most)),
+            ),
+            speed=self.speed[partitions],
+            number=self.number[consumers],
+            exists=self.exists[consumers],
+            capacity=self.capacity[consumers],
+            current=current,
+            fixed=self.fixed[partitions],
+        )
 
     def stowage(self, worth: float) -> Stowage:
         """The current assignment as a stowage."""
@@ -211,11 +257,30 @@ def ships(problem: Problem) -> Iterator[Ship]:
     """
     existing = len(problem.current.consumers)
     enough = len(problem.speeds) + problem.least_consumers
-    twice = int(2 * problem.speeds.total / (problem.capacities.default * problem.margins.fill_to))
-    likely = max(twice - existing, problem.least_consumers - existing, 0) + existing // 8 + 16
+    share = 2 if len(problem.speeds) <= SMALL else 1.25  # a large group needs little more than its total speed
+    needed = int(share * problem.speeds.total / (problem.capacities.default * problem.margins.fill_to))
+    likely = max(needed - existing, problem.least_consumers - existing, 0) + existing // 8 + 16
     if likely < enough:
         yield Ship.of(problem, likely)
     yield Ship.of(problem, enough)
+
+
+def _places_of(numbers: Ints, wanted: Ints) -> Ints:
+    """The place of each wanted number among `numbers`, which ascend, or NOWHERE. A table is faster than
+    a search, unless numbers are in the millions."""
+    if not len(numbers):
+        return np.full(len(wanted), NOWHERE)
+    if numbers[-1] > LARGEST_TABLE:
+        places = np.minimum(np.searchsorted(numbers, wanted), len(numbers) - 1)
+        return np.where(numbers[places] == wanted, places, NOWHERE)
+    table = np.full(max(int(numbers[-1]), int(wanted.max(initial=0))) + 1, NOWHERE)
+    table[numbers] = np.arange(len(numbers))
+    return table[wanted]
+
+
+def _distinct(places: Ints) -> int:
+    """Number of different values, all of them 0 or more: `np.unique` takes ten times as long."""
+    return int(np.count_nonzero(np.bincount(places)))
 
 
 def _restlessness(problem: Problem, speed: Floats) -> float:

@@ -99,3 +99,7 @@ class Stowage(NamedTuple):
     """Moves since the last commit: pairs of partition and previous consumer."""
     counters: Ints
     cost: Floats
+
+
+def copy_of(stowage: Stowage) -> Stowage:
+    return Stowage._make(field.copy() if isinstance(field, np.ndarray) else field for field in stowage)
