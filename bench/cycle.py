@@ -1,12 +1,11 @@
 """Measures the start and the cycles of a Spark consumer on one core, and Structured Streaming for comparison.
 
-    .venv/bin/python bench/cycle.py [--seconds 150] [--batches 3] [--java=-XX:TieredStopAtLevel=1] [--backlog 400000]
+    .venv/bin/python bench/cycle.py [--seconds 150] [--batches 3] [--java=-XX:TieredStopAtLevel=1]
 
 100 partitions of an embedded broker get 400 records of 450 bytes a second in total; a cycle should take at most a
 second. Wall time depends on what else the machine does, so the benchmark also shows the CPU time of the consumer and
-its children, and how much of its core other processes took. With `--backlog`, larger and larger cycles read that many
-records of 1000 bytes from 8 partitions. The consumer and Structured Streaming run as processes on the machine's last
-core.
+its children, and how much of its core other processes took. The consumer and Structured Streaming run as processes on
+the machine's last core. `restow bench consumer` measures the opposite, a consumer at full load.
 """
 
 import argparse
@@ -28,21 +27,18 @@ from restow.kafka.clients import make_producer
 from restow.kafka.embedded.broker import EmbeddedKafka
 from restow.kafka.topics import wait_until_shown
 from restow.settings import Group, Kafka, Settings
+from restow.throughput.usage import TICKS_PER_S, tree_cpu_s
 
 ROLES = Path(__file__).with_name("cycle_roles.py")
-WIDE, DEEP = "wide", "deep"
-PARTITIONS = {WIDE: 100, DEEP: 8}
-RECORD_BYTES = {WIDE: 450, DEEP: 1000}
-WIDE_RECORDS_PER_S = 400
-CYCLE_MB = (2, 8, 32, 64)
-BACKLOG_S = 12.0
+TOPIC = "wide"
+PARTITIONS = 100
+RECORD_BYTES = 450
+RECORDS_PER_S = 400
 IDLE_CYCLES = 5
 TARGET_S = 1.0
 BUSY = 0.2
 """Above this share of the core, taken by other processes, wall times mean little."""
 CORES = sorted(os.sched_getaffinity(0))
-TICKS_PER_S = os.sysconf("SC_CLK_TCK")
-ENDED = (FileNotFoundError, ProcessLookupError)
 
 
 def show_line(line: str) -> None:
@@ -59,7 +55,7 @@ def value(number: int, size: int) -> bytes:
 
 
 def make_topics(settings: Settings) -> None:
-    wanted = {**PARTITIONS, settings.topics.controller: 1}
+    wanted = {TOPIC: PARTITIONS, settings.topics.controller: 1}
     with Admin(settings.kafka) as admin:
         for topic, partitions in wanted.items():
             admin.create_topic(topic, partitions)
@@ -71,14 +67,14 @@ def make_topics(settings: Settings) -> None:
 
 @contextmanager
 def steady_load(kafka: Kafka) -> Iterator[None]:
-    """Produces WIDE_RECORDS_PER_S, evenly over the partitions, until the context ends."""
+    """Produces RECORDS_PER_S, evenly over the partitions, until the context ends."""
     stop, producer = threading.Event(), make_producer(kafka, {"linger.ms": 5})
 
     def produce() -> None:
         number, begun_s = 0, time.monotonic()
         while not stop.wait(0.02):
-            while number < (time.monotonic() - begun_s) * WIDE_RECORDS_PER_S:
-                producer.produce(WIDE, value(number, RECORD_BYTES[WIDE]), partition=number % PARTITIONS[WIDE])
+            while number < (time.monotonic() - begun_s) * RECORDS_PER_S:
+                producer.produce(TOPIC, value(number, RECORD_BYTES), partition=number % PARTITIONS)
                 number += 1
             producer.poll(0)
 
@@ -92,35 +88,7 @@ def steady_load(kafka: Kafka) -> Iterator[None]:
         producer.flush(30)
 
 
-def fill(kafka: Kafka, records: int) -> None:
-    producer = make_producer(kafka, {"linger.ms": 50, "queue.buffering.max.messages": 1_000_000})
-    for number in range(records):
-        producer.produce(DEEP, value(number, RECORD_BYTES[DEEP]), partition=number % PARTITIONS[DEEP])
-        if number % 1000 == 0:
-            producer.poll(0)
-    assert producer.flush(60) == 0
-
-
 # CPU time.
-
-
-def tree_cpu_s(process: int) -> float:
-    """CPU time of a process and all its descendants, including ended ones."""
-    try:
-        fields = Path(f"/proc/{process}/stat").read_text().rpartition(")")[2].split()
-        tasks = list(Path(f"/proc/{process}/task").iterdir())
-    except ENDED:  # counted by its parent
-        return 0.0
-    children = [child for task in tasks for child in children_of(task)]
-    return sum(map(int, fields[11:15])) / TICKS_PER_S + sum(map(tree_cpu_s, children))
-
-
-def children_of(task: Path) -> list[int]:
-    """The child processes of a thread. Children of an ended thread belong to another one."""
-    try:
-        return [int(child) for child in (task / "children").read_text().split()]
-    except ENDED:
-        return []
 
 
 def busy_s(core: int) -> float:
@@ -185,10 +153,6 @@ class Measured:
 # What is measured.
 
 
-def read_of(topic: str, start: str) -> dict[str, object]:
-    return {"topic": topic, "partitions": PARTITIONS[topic], "start": start}
-
-
 def steady(kafka: Kafka, java: str, seconds: float) -> list[Cycle]:
     with tempfile.TemporaryDirectory() as table:
         options = {
@@ -196,7 +160,9 @@ def steady(kafka: Kafka, java: str, seconds: float) -> list[Cycle]:
             "table": table,
             "java": java,
             "group": "bench",
-            **read_of(WIDE, "latest"),
+            "topic": TOPIC,
+            "partitions": PARTITIONS,
+            "start": "latest",
         }
         with Measured("consumer", **options) as consumer:
             consumer.next()
@@ -222,7 +188,7 @@ def steady(kafka: Kafka, java: str, seconds: float) -> list[Cycle]:
 def peer(kafka: Kafka, batches: int) -> list[Cycle]:
     with (
         tempfile.TemporaryDirectory() as table,
-        Measured("streaming", bootstrap=kafka.bootstrap, table=table, topic=WIDE) as streaming,
+        Measured("streaming", bootstrap=kafka.bootstrap, table=table, topic=TOPIC) as streaming,
         steady_load(kafka),
     ):
         found: list[Cycle] = []
@@ -236,28 +202,6 @@ def peer(kafka: Kafka, batches: int) -> list[Cycle]:
         summarize(later)
         warn(streaming.share_of_others())
         return later
-
-
-def backlog(kafka: Kafka, java: str, megabytes: int) -> None:
-    with tempfile.TemporaryDirectory() as table:
-        options = {
-            "bootstrap": kafka.bootstrap,
-            "table": table,
-            "java": java,
-            "group": f"b{megabytes}",
-            **read_of(DEEP, "earliest"),
-        }
-        with Measured("consumer", **options, megabytes=megabytes) as consumer:
-            consumer.next()
-            consumer.next()
-            begun_s, cycles = time.monotonic(), [consumer.next()]
-            while time.monotonic() < begun_s + BACKLOG_S and cycles[-1].behind:
-                cycles.append(consumer.next())
-            took_s, size = time.monotonic() - begun_s, sum(cycle.bytes for cycle in cycles)
-            show_line(
-                f"cycles of {megabytes} MB: {took_s / len(cycles):.2f} s each, {size / took_s / 1e6:.1f} MB/s, "
-                f"{size / sum(cycle.cpu_s for cycle in cycles) / 1e6:.1f} MB per second of CPU time"
-            )
 
 
 def show_idle(cycles: list[Cycle]) -> None:
@@ -308,7 +252,6 @@ def main() -> None:
     parser.add_argument(
         "--batches", type=int, default=3, help="batches of Structured Streaming; 0 for none (default: %(default)d)"
     )
-    parser.add_argument("--backlog", type=int, default=0, help="records of the backlog (default: none)")
     parser.add_argument("--java", default="", help="JVM options to compare")
     options = parser.parse_args()
     if len(CORES) > 1:
@@ -321,10 +264,6 @@ def main() -> None:
         if options.batches:
             batches = peer(kafka, options.batches)
             compare(cycles, batches)
-        if options.backlog:
-            fill(kafka, options.backlog)
-            for megabytes in CYCLE_MB:
-                backlog(kafka, options.java, megabytes)
 
 
 def compare(cycles: list[Cycle], batches: list[Cycle]) -> None:

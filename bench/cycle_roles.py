@@ -20,7 +20,7 @@ from restow.model import ConsumerId, SortedMapping, TopicPartition
 from restow.pipeline.pipeline import spark_pipeline
 from restow.pipeline.spark.jars import CONNECTOR
 from restow.protocol.messages import RECOVER, StartFrom, TopicService
-from restow.settings import ClientProperties, Consumer, Group, Kafka, Settings, Spark
+from restow.settings import ClientProperties, Group, Kafka, Settings, Spark
 
 HEAP = "600m"
 
@@ -34,11 +34,10 @@ def parsed(records: DataFrame) -> DataFrame:
 def consumer(report: Callable[..., None], should_end: Callable[[], bool], options: Mapping[str, Any]) -> None:
     """The pipeline of `restow consumer`. Its first line means that it is ready, its second that its partitions are
     open."""
-    topic, java, limit = options["topic"], options["java"], options.get("megabytes")
+    topic, java = options["topic"], options["java"]
     settings = Settings(
         Kafka(options["bootstrap"]),
         group=Group(options["group"]),
-        consumer=Consumer(cycle_s=60.0, cycle_bytes=limit * 1_000_000) if limit else Consumer(),
         spark=Spark(properties=ClientProperties({"spark.driver.extraJavaOptions": java} if java else {})),
     )
     environment = {"RESTOW_CORES": "1", "RESTOW_MEMORY_MB": "1024"}

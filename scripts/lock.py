@@ -16,7 +16,7 @@ OPTIONS = (
     "--no-header",
     "--upgrade",
 )
-LOCKS: dict[str, tuple[str, ...]] = {"requirements/run.txt": (), "requirements/dev.txt": ("--extra=dev",)}
+LOCKS: dict[str, tuple[str, ...]] = {"requirements/run.txt": (), "requirements/dev.txt": ("--extra=dev", "--extra=bench")}
 
 
 def main() -> int:

@@ -58,6 +58,7 @@ LAYERS = (  # from the ground up: a module imports only from its own layer and f
         "processes",
         (
             *("restow.roles.*", "restow.page.*", "restow.demo.*", "restow.study.monitor_live"),
+            "restow.throughput.*",
             *("restow.controller.journal", "restow.controller.segments", "restow.controller.history"),  # files
             "restow.consumer.volume",
         ),
@@ -76,9 +77,14 @@ LIBRARIES = {  # the libraries of restow, and where each may be imported
     "msgspec": ("restow.platform.kubernetes.*",),
     "numba": ("restow.packing.compiler",),
     "numpy": ("restow.packing.*", "restow.monitor.*", "restow.study.*", "restow.simulator.*"),
+    "polars": ("restow.throughput.loop",),  # a peer that restow is measured against
     "prometheus_client": ("restow.metrics.*",),
     "py4j": ("restow.pipeline.*",),
-    "pyspark": ("restow.pipeline.*", "restow.demo.shop"),
+    # Structured Streaming, a peer that restow is measured against, and the transform of both.
+    "pyspark": (
+        *("restow.pipeline.*", "restow.demo.shop"),
+        *("restow.throughput.streaming", "restow.throughput.transform"),
+    ),
     "rich": ("restow.cli.*",),
     "starlette": ("restow.page.*",),
     "uvicorn": ("restow.page.*",),
@@ -281,7 +287,11 @@ def test_a_module_in_no_layer_is_a_breach(module: str) -> None:
 @pytest.mark.parametrize(
     ("module", "library", "home"),
     [
-        ("restow.roles.consumer", "pyspark", "restow.pipeline.* and restow.demo.shop"),
+        (
+            "restow.roles.consumer",
+            "pyspark",
+            "restow.pipeline.* and restow.demo.shop and restow.throughput.streaming and restow.throughput.transform",
+        ),
         ("restow.roles.controller", "confluent_kafka", "restow.kafka.*"),
         ("restow.roles.monitor", "kafka", "restow.kafka.*"),
         ("restow.platform.processes", "httpx2", "restow.platform.kubernetes.*"),

@@ -13,6 +13,7 @@ offsets.py       first and last stable offsets of logs, committed offsets of the
 first_unread.py  the first record at a position and its timestamp, for the lag in the picture
 retentions.py    how long topics keep their records
 reading.py       records, for the light pipeline
+rereading.py     whole topics at full speed, again and again, for the peers of `restow bench consumer`
 newest.py        the newest records of topics, for `restow check`
 groups.py        describes consumer groups: members, assignments, committed offsets
 survey.py        looks at topics for `restow init`: sizes, speeds, a sample of records

@@ -14,6 +14,8 @@ monitor_scenarios.py    its scenarios
 monitor_simulation.py   runs them in simulated time
 monitor_live.py         runs them against a broker
 monitor_plot.py         its plot
+throughput.py           the throughput of a consumer and its peers: cases, speeds, capacity
+throughput_plot.py      its plot
 simulation_plot.py      the plot of `restow simulate`
 advice_plot.py          the plot of `restow advise`
 plots.py                colours, and writing a plot to a file

@@ -1,0 +1,41 @@
+"""What measuring.py asks of a contender."""
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Protocol
+
+from restow.settings import Kafka
+from restow.study.throughput import Case, Commit
+
+
+@dataclass(frozen=True, slots=True)
+class Setting:
+    """What all contenders of a case get."""
+
+    kafka: Kafka
+    case: Case
+    cores: tuple[int, ...]
+    """The cores to run on."""
+    directory: Path
+    """An empty one, for tables and files."""
+
+    @property
+    def tables(self) -> Mapping[str, Path]:
+        return {self.case.table_of(topic): self.directory / self.case.table_of(topic) for topic in self.case.by_topic}
+
+
+class Unavailable(Exception):
+    """A peer can't be had on this machine. The text is the reason."""
+
+
+class Contender(Protocol):
+    @property
+    def process(self) -> int:
+        """The process above all of its processes."""
+
+    def new_commits(self) -> list[Commit]:
+        """Those since the last call. Raises RestowError if it has ended."""
+
+    def steps_s(self) -> Mapping[str, float]:
+        """Seconds that it has spent on each step of its work until now. Empty if it doesn't tell."""

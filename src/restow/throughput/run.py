@@ -1,0 +1,121 @@
+"""Measures all cases: each with brokers and topics of its own, filled once for all of its contenders."""
+
+import time
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass
+from math import inf
+from typing import Final
+
+from restow.errors import RestowError
+from restow.kafka.embedded.broker import EmbeddedKafka
+from restow.scratch import temporary
+from restow.settings import Kafka
+from restow.study.throughput import BARE, LOOP, RESTOW, Capacity, Case, capacity
+from restow.throughput import backlog, consumer, peers
+from restow.throughput.audit import check_stored
+from restow.throughput.contender import Setting, Unavailable
+from restow.throughput.measuring import Measured, Timing, measure
+from restow.throughput.usage import cores, on_cores
+
+MOST_MB_PER_S: Final = 80
+MOST_RECORDS_PER_S: Final = 150_000
+"""A backlog is what a contender could store at these speeds: more than Spark does on one core."""
+NO_JVM: Final = (BARE, LOOP)
+"""They need no warm-up of minutes, and read the topics again at their end."""
+WARM_WITHOUT_JVM_S: Final = 5.0
+TELL_EVERY_S: Final = 5.0
+
+Tell = Callable[[str], None]
+
+
+@dataclass(frozen=True, slots=True)
+class Outcome:
+    """A contender on a case: its figures, or why there are none."""
+
+    contender: str
+    case: Case
+    measured: Measured | None
+    capacity: Capacity | None = None
+    """Of restow's."""
+
+
+def run(
+    cases: Mapping[Case, Sequence[str]], timing: Timing, platform_of: consumer.PlatformOf, tell: Tell
+) -> Iterator[Outcome]:
+    """One outcome after the other. A contender that can't be had, or fails, is left out with a line that says so;
+    restow's failure is raised."""
+    missing = {}
+    for name in sorted({name for names in cases.values() for name in names}):
+        try:
+            peers.need(name)
+        except Unavailable as reason:
+            missing[name] = reason
+            tell(f"{name} is left out: {reason}")
+    for case, names in cases.items():
+        present = [name for name in names if name not in missing]
+        with temporary("bench"), _brokers(case) as kafka:
+            records = _filled(kafka, case, timing, tell)
+            for name in present:
+                yield _outcome(name, kafka, case, timing, records, platform_of, tell)
+
+
+def records_for(case: Case, timing: Timing) -> int:
+    for_s = timing.warm_up_s + timing.for_s
+    per_s = min(MOST_RECORDS_PER_S, MOST_MB_PER_S * 1_000_000 // case.record_bytes)
+    return int(for_s * per_s * case.cores)
+
+
+@contextmanager
+def _brokers(case: Case) -> Iterator[Kafka]:
+    """On the cores that contenders leave free, if there are any; so is this process."""
+    _, others = _shared_out(case)
+    with on_cores(others), EmbeddedKafka(case.brokers) as broker:
+        yield Kafka(broker.bootstrap)
+
+
+def _shared_out(case: Case) -> tuple[tuple[int, ...], tuple[int, ...]]:
+    """The cores of contenders, the machine's last ones, and those of everything else."""
+    all_cores = tuple(cores())
+    return all_cores[-case.cores :], all_cores[: -case.cores] or all_cores
+
+
+def _filled(kafka: Kafka, case: Case, timing: Timing, tell: Tell) -> int:
+    records, told_s = records_for(case, timing), time.monotonic()
+    size_gb = records * case.record_bytes / 1e9
+
+    def progress(done: int) -> None:
+        nonlocal told_s
+        if time.monotonic() >= told_s + TELL_EVERY_S:
+            tell(f"{case}: filling the topics, {done * case.record_bytes / 1e9:.1f} of {size_gb:.1f} GB")
+            told_s = time.monotonic()
+
+    backlog.create(kafka, case)
+    backlog.fill(kafka, case, records, progress)
+    return records
+
+
+def _outcome(
+    name: str, kafka: Kafka, case: Case, timing: Timing, records: int, platform_of: consumer.PlatformOf, tell: Tell
+) -> Outcome:
+    own, _ = _shared_out(case)
+    with temporary(name) as directory:
+        setting = Setting(kafka, case, own, directory)
+        running = consumer.running(setting, platform_of) if name == RESTOW else peers.running(name, setting)
+        backlog_records = inf if name in NO_JVM else records
+        if name in NO_JVM:
+            timing = Timing(min(timing.warm_up_s, WARM_WITHOUT_JVM_S), timing.for_s)
+        try:
+            measured = measure(
+                name, case, running, timing, backlog_records, lambda what: tell(f"{name}, {case}: {what}")
+            )
+        except RestowError as error:
+            if name == RESTOW:
+                raise
+            tell(f"{name}, {case} is left out: {error}")
+            return Outcome(name, case, None)
+        if name != RESTOW:
+            return Outcome(name, case, measured)
+        check_stored(setting)
+        each_bytes = backlog.log_bytes(kafka, case) / records
+        return Outcome(name, case, measured, capacity(case, measured.speed, each_bytes))
