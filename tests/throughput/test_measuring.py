@@ -21,6 +21,7 @@ class Scripted:
     def __init__(self, records: float, tables: tuple[str, ...] = ("a",), looks: int = 10**9) -> None:
         self._records, self._tables, self._left = records, tables, looks
         self._steps_s = 0.0
+        self.begun_s = time.time()
 
     def new_commits(self) -> list[Commit]:
         self._left -= 1

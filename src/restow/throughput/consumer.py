@@ -31,8 +31,7 @@ from restow.throughput.usage import on_cores
 
 GROUP: Final = "bench"
 CONSUMER: Final = ConsumerId(1)
-READY_WITHIN_S: Final = 180.0
-LISTEN_S: Final = 0.1
+DATA: Final = "restow-data"
 STEP: Final = re.compile(r'^restow_cycle_seconds_sum\{.*?step="(\w+)".*?\} (\S+)$', re.MULTILINE)
 
 PlatformOf = Callable[[Path, Path], tuple[Settings, Platform]]
@@ -41,7 +40,7 @@ PlatformOf = Callable[[Path, Path], tuple[Settings, Platform]]
 
 @contextmanager
 def running(setting: Setting, platform_of: PlatformOf) -> Iterator[Contender]:
-    config, directory = setting.directory / "restow.toml", setting.directory / "restow-data"
+    config, directory = setting.directory / "restow.toml", setting.directory / DATA
     config.write_text(settings_text(setting))
     settings, platform = platform_of(config, directory)
     with Admin(settings.kafka) as admin:
@@ -49,12 +48,10 @@ def running(setting: Setting, platform_of: PlatformOf) -> Iterator[Contender]:
     with ControllerChannel(settings, GROUP) as channel:
         epoch = channel.take_over()
         try:
-            with on_cores(setting.cores):
+            with on_cores(setting.cores):  # its processes inherit them
                 for refused in platform.take([CreateConsumer(CONSUMER, settings.consumer.settings)]):
                     raise RestowError(f"restow's consumer can't be created: {refused.reason}")
-            consumer = RestowConsumer(setting, settings, platform, channel, directory)
-            consumer.start(epoch)
-            yield consumer
+            yield RestowConsumer(setting, settings, platform, channel, epoch)
         finally:
             end_group(GROUP, directory, settings.consumer.grace_s, lambda _: None)
 
@@ -74,31 +71,13 @@ def settings_text(setting: Setting) -> str:
 
 class RestowConsumer:
     def __init__(
-        self, setting: Setting, settings: Settings, platform: Platform, channel: ControllerChannel, directory: Path
+        self, setting: Setting, settings: Settings, platform: Platform, channel: ControllerChannel, epoch: int
     ) -> None:
+        self.begun_s = time.time()
         self._setting, self._settings = setting, settings
-        self._platform, self._channel = platform, channel
-        self._supervisors = Supervisors(GROUP, directory)
-        self._log = directory / f"{GROUP}-consumer-{CONSUMER}" / "consumer.log"
+        self._platform, self._channel, self._epoch = platform, channel, epoch
+        self._supervisors = Supervisors(GROUP, setting.directory / DATA)
         self._commits = Commits(setting.tables)
-
-    def start(self, epoch: int) -> None:
-        """Waits until it is ready, and commands it to start all partitions."""
-        deadline_s = time.monotonic() + READY_WITHIN_S
-        while time.monotonic() < deadline_s:
-            self._check()
-            for read in self._channel.read(LISTEN_S):
-                if isinstance(read.message, ConsumerReady):
-                    command = self._command(epoch, read.offset)
-                    self._channel.send([Addressed(CONSUMER, command)], None)
-                    return
-        raise RestowError(f"restow's consumer was not ready within {READY_WITHIN_S:g} s; see {self._log}")
-
-    def _command(self, epoch: int, incarnation: int) -> StartConsumingCommand:
-        case = self._setting.case
-        topics = SortedMapping({topic: self._settings.consume[topic] for topic in case.by_topic})
-        starts: dict[TopicPartition, StartFrom] = dict.fromkeys(partitions_of(case), RECOVER)
-        return StartConsumingCommand(epoch, 1, incarnation, topics, SortedMapping(starts))
 
     @property
     def process(self) -> int:
@@ -107,11 +86,25 @@ class RestowConsumer:
         return local.status.supervisor.pid if local and local.status else 0
 
     def new_commits(self) -> list[Commit]:
-        self._check()
+        for change in self._platform.changes():
+            if isinstance(change, ConsumerFailing):
+                raise RestowError(f"restow's consumer fails: {change.reason}")
         for read in self._channel.read(0.0):
-            if isinstance(read.message, ConsumingRefused):
-                raise RestowError(f"restow's consumer refused: {read.message.reason}")
+            match read.message:
+                case ConsumerReady(partitions=()):
+                    self._channel.send([Addressed(CONSUMER, self._command(read.offset))], None)
+                case ConsumingRefused(reason=reason):
+                    raise RestowError(f"restow's consumer refused: {reason}")
+                case _:
+                    pass
         return self._commits.new()
+
+    def _command(self, incarnation: int) -> StartConsumingCommand:
+        """To start all partitions."""
+        case = self._setting.case
+        topics = SortedMapping({topic: self._settings.consume[topic] for topic in case.by_topic})
+        starts: dict[TopicPartition, StartFrom] = dict.fromkeys(partitions_of(case), RECOVER)
+        return StartConsumingCommand(self._epoch, 1, incarnation, topics, SortedMapping(starts))
 
     def steps_s(self) -> Mapping[str, float]:
         """From its metrics."""
@@ -121,8 +114,3 @@ class RestowConsumer:
             with urllib.request.urlopen(f"http://{address}/metrics", timeout=5.0) as answer:
                 return {step: float(seconds) for step, seconds in STEP.findall(answer.read().decode())}
         return {}
-
-    def _check(self) -> None:
-        for change in self._platform.changes():
-            if isinstance(change, ConsumerFailing):
-                raise RestowError(f"restow's consumer fails: {change.reason}; see {self._log}")

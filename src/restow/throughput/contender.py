@@ -30,6 +30,9 @@ class Unavailable(Exception):
 
 
 class Contender(Protocol):
+    begun_s: float
+    """When its process was started."""
+
     @property
     def process(self) -> int:
         """The process above all of its processes."""

@@ -23,8 +23,8 @@ FIRST_WITHIN_S: Final = 240.0
 """Structured Streaming needs up to a minute until its first commit."""
 LEAST_COMMITS: Final = 4
 """To each table, while the speed is taken. Slow contenders get more time for it."""
-MOST_TIMES: Final = 3.0
-"""That time is at most this many times as long as asked for."""
+MOST_MORE_S: Final = 120.0
+"""That time is at most so much longer than asked for."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -93,13 +93,12 @@ class Observation:
                 raise RestowError(f"it stored nothing within {FIRST_WITHIN_S:g} s")
             return False
         taken_s = now_s - max(self.from_s, self.commits[0].time_s)
-        if taken_s < self._timing.for_s:
-            return self.ran_dry
-        return self.ran_dry or self._is_enough() or taken_s >= MOST_TIMES * self._timing.for_s
+        is_time = taken_s >= self._timing.for_s
+        return self.ran_dry or (is_time and self._is_enough()) or taken_s >= self._timing.for_s + MOST_MORE_S
 
     def _is_enough(self) -> bool:
         counted = [commit.table for commit in self.commits if commit.time_s >= self.from_s]
-        return all(counted.count(table) > LEAST_COMMITS for table in {commit.table for commit in self.commits})
+        return all(counted.count(table) >= LEAST_COMMITS for table in {commit.table for commit in self.commits})
 
     def _progress(self, now_s: float) -> str:
         if not self.commits:
@@ -124,9 +123,9 @@ def measure(
 ) -> Measured:
     """Starts the contender, and ends it when its figures are known. `backlog` is the number of records that there
     are to store; infinite for one that reads them again. Raises RestowError."""
-    seen = Observation(case, timing, backlog, time.time(), tell)
     before: tuple[Mapping[str, float], Mapping[str, float]] | None = None
     with running as contender:
+        seen = Observation(case, timing, backlog, contender.begun_s, tell)
         while not seen.is_over():
             time.sleep(LOOK_EVERY_S)
             seen.look(contender)

@@ -6,6 +6,7 @@ import os
 import subprocess
 import sys
 import threading
+import time
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import asdict
@@ -80,6 +81,7 @@ class Storing:
     """A peer that stores records in Delta tables."""
 
     def __init__(self, process: "subprocess.Popen[str]", setting: Setting) -> None:
+        self.begun_s = time.time()
         self._process, self._setting = process, setting
         self._commits = Commits(setting.tables)
 
@@ -99,6 +101,7 @@ class Counting:
     """A peer that only reads. It prints a line whenever it has read some more."""
 
     def __init__(self, process: "subprocess.Popen[str]", setting: Setting) -> None:
+        self.begun_s = time.time()
         self._process, self._setting = process, setting
         self._read: list[Commit] = []
         self._lock = threading.Lock()

@@ -21,8 +21,10 @@ from restow.throughput.usage import cores, on_cores
 MOST_MB_PER_S: Final = 80
 MOST_RECORDS_PER_S: Final = 150_000
 """A backlog is what a contender could store at these speeds: more than Spark does on one core."""
+LEAST_BACKLOG_S: Final = 8.0
+"""The time it is for, however short the measurement: it must last for several cycles."""
 NO_JVM: Final = (BARE, LOOP)
-"""They need no warm-up of minutes, and read the topics again at their end."""
+"""They need no warm-up of a minute, half the time, and read the topics again at their end."""
 WARM_WITHOUT_JVM_S: Final = 5.0
 TELL_EVERY_S: Final = 5.0
 
@@ -61,7 +63,7 @@ def run(
 
 
 def records_for(case: Case, timing: Timing) -> int:
-    for_s = timing.warm_up_s + timing.for_s
+    for_s = max(LEAST_BACKLOG_S, timing.warm_up_s + timing.for_s)
     per_s = min(MOST_RECORDS_PER_S, MOST_MB_PER_S * 1_000_000 // case.record_bytes)
     return int(for_s * per_s * case.cores)
 
@@ -104,7 +106,7 @@ def _outcome(
         running = consumer.running(setting, platform_of) if name == RESTOW else peers.running(name, setting)
         backlog_records = inf if name in NO_JVM else records
         if name in NO_JVM:
-            timing = Timing(min(timing.warm_up_s, WARM_WITHOUT_JVM_S), timing.for_s)
+            timing = Timing(min(timing.warm_up_s, WARM_WITHOUT_JVM_S), timing.for_s / 2)
         try:
             measured = measure(
                 name, case, running, timing, backlog_records, lambda what: tell(f"{name}, {case}: {what}")
