@@ -27,7 +27,7 @@ from restow.kafka.clients import make_producer
 from restow.kafka.embedded.broker import EmbeddedKafka
 from restow.kafka.topics import wait_until_shown
 from restow.settings import Group, Kafka, Settings
-from restow.throughput.usage import TICKS_PER_S, tree_cpu_s
+from restow.throughput.usage import busy_s, tree_cpu_s
 
 ROLES = Path(__file__).with_name("cycle_roles.py")
 TOPIC = "wide"
@@ -91,13 +91,6 @@ def steady_load(kafka: Kafka) -> Iterator[None]:
 # CPU time.
 
 
-def busy_s(core: int) -> float:
-    """CPU time of a core, over all processes."""
-    [line] = [line for line in Path("/proc/stat").read_text().splitlines() if line.startswith(f"cpu{core} ")]
-    user, nice, system, _, _, interrupts, soft = map(int, line.split()[1:8])
-    return (user + nice + system + interrupts + soft) / TICKS_PER_S
-
-
 class Cycle(NamedTuple):
     """A cycle of the consumer, or a batch of Structured Streaming. Its CPU time counts from the end of the previous
     one."""
@@ -115,7 +108,7 @@ class Measured:
     """A role of cycle_roles.py, as a process on the last core that prints a line for each cycle."""
 
     def __init__(self, role: str, **options: object) -> None:
-        self._begun_s, self._busy_s = time.monotonic(), busy_s(CORES[-1])
+        self._begun_s, self._busy_s = time.monotonic(), busy_s(CORES[-1:])
         command = [sys.executable, str(ROLES), role, str(CORES[-1]), json.dumps(options)]
         self._stderr = tempfile.TemporaryFile("w+")  # noqa: SIM115  it lives as long as the process
         self._process = subprocess.Popen(
@@ -147,7 +140,7 @@ class Measured:
     def share_of_others(self) -> float:
         """The share of its core that other processes took since its start."""
         lasted_s = time.monotonic() - self._begun_s
-        return max(0.0, (busy_s(CORES[-1]) - self._busy_s - tree_cpu_s(self._process.pid)) / lasted_s)
+        return max(0.0, (busy_s(CORES[-1:]) - self._busy_s - tree_cpu_s(self._process.pid)) / lasted_s)
 
 
 # What is measured.

@@ -16,7 +16,10 @@ OPTIONS = (
     "--no-header",
     "--upgrade",
 )
-LOCKS: dict[str, tuple[str, ...]] = {"requirements/run.txt": (), "requirements/dev.txt": ("--extra=dev", "--extra=bench")}
+LOCKS: dict[str, tuple[str, ...]] = {
+    "requirements/run.txt": (),
+    "requirements/dev.txt": ("--extra=dev", "--extra=bench"),
+}
 
 
 def main() -> int:

@@ -22,7 +22,7 @@ from restow.study.throughput import (
     Speed,
     TooFewCommits,
     capacity,
-    cpu_share,
+    cpu_shares,
     gaps_s,
     joined,
     ratios,
@@ -85,8 +85,9 @@ def test_a_table_with_one_commit_leaves_the_speed_unknown() -> None:
         speed([*commits("a", (6.0, 1.0), (7.0, 1.0)), *commits("b", (6.0, 1.0))], from_s=5.0)
 
 
-def test_cpu_time_is_counted_after_the_warm_up() -> None:
-    assert cpu_share([Load(0.0, 0.0), Load(10.0, 9.5), Load(20.0, 19.0)], 10.0) == pytest.approx(0.95)
+def test_cpu_time_is_counted_after_the_warm_up_and_that_of_others_apart() -> None:
+    loads = [Load(0.0, 0.0, 50.0), Load(10.0, 9.0, 60.0), Load(20.0, 18.0, 69.5)]
+    assert cpu_shares(loads, 10.0) == pytest.approx((0.9, 0.05))
 
 
 def test_cycles_are_the_gaps_between_commits_to_one_table() -> None:

@@ -11,6 +11,7 @@ from restow.errors import RestowError
 from restow.study.throughput import BASE, RESTOW, Commit, TooFewCommits
 from restow.throughput.contender import Contender
 from restow.throughput.measuring import Timing, measure
+from restow.throughput.usage import cores
 
 
 class Scripted:
@@ -41,7 +42,7 @@ def running(contender: Contender) -> Iterator[Contender]:
 
 def test_a_contender_is_measured_over_its_commits_and_steps() -> None:
     said: list[str] = []
-    found = measure(RESTOW, BASE, running(Scripted(100.0)), Timing(0.3, 0.6), float("inf"), said.append)
+    found = measure(RESTOW, BASE, cores()[-1:], running(Scripted(100.0)), Timing(0.3, 0.6), float("inf"), said.append)
     assert found.row.contender == RESTOW
     assert found.row.mb_per_s == pytest.approx(found.row.records_per_s * 1000 / 1e6, rel=0.01)
     assert found.row.records_per_s == pytest.approx(100 / found.cycle_s, rel=0.5)
@@ -53,16 +54,24 @@ def test_a_contender_is_measured_over_its_commits_and_steps() -> None:
 
 
 def test_a_contender_that_has_stored_everything_is_over_at_once() -> None:
-    found = measure(RESTOW, BASE, running(Scripted(100.0)), Timing(0.0, 600.0), 400.0, lambda _: None)
+    found = measure(RESTOW, BASE, cores()[-1:], running(Scripted(100.0)), Timing(0.0, 600.0), 400.0, lambda _: None)
     assert found.ran_dry
     assert found.speed.commits == 3
 
 
 def test_a_contender_that_ends_is_an_error() -> None:
     with pytest.raises(RestowError, match="it has ended"):
-        measure(RESTOW, BASE, running(Scripted(1.0, looks=3)), Timing(0.0, 600.0), float("inf"), lambda _: None)
+        measure(
+            RESTOW,
+            BASE,
+            cores()[-1:],
+            running(Scripted(1.0, looks=3)),
+            Timing(0.0, 600.0),
+            float("inf"),
+            lambda _: None,
+        )
 
 
 def test_a_contender_that_is_over_before_its_warm_up_has_no_speed() -> None:
     with pytest.raises(TooFewCommits):
-        measure(RESTOW, BASE, running(Scripted(100.0)), Timing(600.0, 1.0), 100.0, lambda _: None)
+        measure(RESTOW, BASE, cores()[-1:], running(Scripted(100.0)), Timing(600.0, 1.0), 100.0, lambda _: None)

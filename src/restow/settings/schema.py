@@ -225,8 +225,8 @@ class Consumer:
     """`[consumer]`: the resources of each consumer, and its cycles."""
 
     capacity_bytes_per_s: Annotated[float, ABOVE_0] = 2_000_000.0
-    """The throughput that one consumer sustains, in bytes per second of Kafka's log. `restow bench consumer` measures it
-    with JSON records and prints this line; your own transforms may be slower. The whole scaling depends on it."""
+    """The throughput that one consumer sustains, in bytes per second of Kafka's log. `restow bench consumer` measures
+    it with JSON records and prints this line; your own transforms may be slower. The whole scaling depends on it."""
 
     pipeline: Annotated[str, Check("light or spark", lambda kind: kind in ("light", "spark"))] = "spark"
     """`spark` runs transforms on Spark and writes Delta tables. `light` stores records in SQLite without Spark, to try

@@ -99,10 +99,11 @@ class Commit:
 
 @dataclass(frozen=True, slots=True)
 class Load:
-    """The CPU time that a contender has used until now, and its memory."""
+    """The CPU time that a contender has used until now, and all processes on its cores."""
 
     time_s: float
     cpu_s: float
+    busy_s: float = 0.0
 
 
 @dataclass(frozen=True, slots=True)
@@ -153,12 +154,15 @@ def _pieces(commits: Sequence[Commit]) -> list[float]:
     return found
 
 
-def cpu_share(loads: Sequence[Load], from_s: float) -> float:
-    """CPU seconds per second after `from_s`, between the first and the last look."""
+def cpu_shares(loads: Sequence[Load], from_s: float) -> tuple[float, float]:
+    """CPU seconds per second after `from_s`, between the first and the last look: the contender's, and those that
+    other processes took on its cores."""
     seen = [load for load in loads if load.time_s >= from_s]
     if len(seen) < 2:
         raise TooFewCommits("its CPU time was not seen twice after its warm-up")
-    return (seen[-1].cpu_s - seen[0].cpu_s) / (seen[-1].time_s - seen[0].time_s)
+    first, last = seen[0], seen[-1]
+    lasted_s, own_s = last.time_s - first.time_s, last.cpu_s - first.cpu_s
+    return own_s / lasted_s, max(0.0, last.busy_s - first.busy_s - own_s) / lasted_s
 
 
 def row_of(contender: str, case: Case, found: Speed, cpu_share: float, memory_bytes: float) -> Row:

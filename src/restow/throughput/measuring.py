@@ -12,9 +12,9 @@ from dataclasses import dataclass, field
 from typing import Final
 
 from restow.errors import RestowError
-from restow.study.throughput import Case, Commit, Load, Row, Speed, cpu_share, gaps_s, row_of, speed
+from restow.study.throughput import Case, Commit, Load, Row, Speed, cpu_shares, gaps_s, row_of, speed
 from restow.throughput.contender import Contender
-from restow.throughput.usage import tree_cpu_s, tree_memory_bytes, tree_threads_cpu_s
+from restow.throughput.usage import busy_s, tree_cpu_s, tree_memory_bytes, tree_threads_cpu_s
 
 LOOK_EVERY_S: Final = 0.1
 MEMORY_EVERY_S: Final = 3.0
@@ -49,13 +49,23 @@ class Measured:
     """Shares of its CPU time."""
     ran_dry: bool = False
     """It read all there was before the time was over."""
+    others_share: float = 0.0
+    """Of its cores, taken by other processes."""
 
 
 class Observation:
     """What is seen of a contender while it runs."""
 
-    def __init__(self, case: Case, timing: Timing, backlog: float, begun_s: float, tell: Callable[[str], None]) -> None:
-        self._case, self._timing, self._backlog, self._tell = case, timing, backlog, tell
+    def __init__(
+        self,
+        case: Case,
+        cores: Sequence[int],
+        timing: Timing,
+        backlog: float,
+        begun_s: float,
+        tell: Callable[[str], None],
+    ) -> None:
+        self._case, self._cores, self._timing, self._backlog, self._tell = case, cores, timing, backlog, tell
         self._begun_s = begun_s
         self.commits: list[Commit] = []
         self.loads: list[Load] = []
@@ -78,7 +88,7 @@ class Observation:
         new, now_s = contender.new_commits(), time.time()
         self.commits += new
         if new:
-            self.loads.append(Load(now_s, tree_cpu_s(contender.process)))
+            self.loads.append(Load(now_s, tree_cpu_s(contender.process), busy_s(self._cores)))
         if now_s >= self._memory_s + MEMORY_EVERY_S:
             self.memory_bytes = max(self.memory_bytes, tree_memory_bytes(contender.process))
             self._memory_s = now_s
@@ -116,6 +126,7 @@ class Observation:
 def measure(
     name: str,
     case: Case,
+    cores: Sequence[int],
     running: AbstractContextManager[Contender],
     timing: Timing,
     backlog: float,
@@ -125,7 +136,7 @@ def measure(
     are to store; infinite for one that reads them again. Raises RestowError."""
     before: tuple[Mapping[str, float], Mapping[str, float]] | None = None
     with running as contender:
-        seen = Observation(case, timing, backlog, contender.begun_s, tell)
+        seen = Observation(case, cores, timing, backlog, contender.begun_s, tell)
         while not seen.is_over():
             time.sleep(LOOK_EVERY_S)
             seen.look(contender)
@@ -134,14 +145,16 @@ def measure(
         after = contender.steps_s(), tree_threads_cpu_s(contender.process)
     found = speed(seen.commits, seen.from_s)
     steps, threads = (_shares(*pair) for pair in zip(before or ({}, {}), after, strict=True))
+    own_share, others_share = cpu_shares(seen.loads, seen.from_s)
     return Measured(
-        row_of(name, case, found, cpu_share(seen.loads, seen.from_s), seen.memory_bytes),
+        row_of(name, case, found, own_share, seen.memory_bytes),
         found,
         seen.first_commit_s,
         statistics.median(gaps_s(seen.commits, seen.from_s)),
         steps,
         threads,
         seen.ran_dry,
+        others_share / len(cores),
     )
 
 

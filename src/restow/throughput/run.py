@@ -109,7 +109,7 @@ def _outcome(
             timing = Timing(min(timing.warm_up_s, WARM_WITHOUT_JVM_S), timing.for_s / 2)
         try:
             measured = measure(
-                name, case, running, timing, backlog_records, lambda what: tell(f"{name}, {case}: {what}")
+                name, case, own, running, timing, backlog_records, lambda what: tell(f"{name}, {case}: {what}")
             )
         except RestowError as error:
             if name == RESTOW:

@@ -35,6 +35,9 @@ FULL_S: Final = 60.0
 QUICK_S: Final = 30.0
 QUICK: Final = ("base",)
 
+BUSY: Final = 0.1
+"""Above this share of a contender's core, taken by others, its speed is not that of an idle machine."""
+
 DESCRIPTION = """\
 Measures the throughput of one consumer at full load, and in the same run that of its peers on the same records:
 
@@ -168,9 +171,12 @@ def _line(measured: "Measured") -> str:
     row, pieces = measured.row, measured.speed
     low, high = (each * row.record_bytes / 1e6 for each in (pieces.slowest_per_s, pieces.fastest_per_s))
     dry = "; it stored all there was before the time was over" if measured.ran_dry else ""
+    # With two cores the brokers may share them.
+    is_busy = row.cores == 1 and measured.others_share > BUSY
+    busy = f"; BUSY: other processes took {measured.others_share:.0%} of its core" if is_busy else ""
     return (
         f"{row.contender}, {row.case}: {row.mb_per_s:.1f} MB/s ({low:.1f} to {high:.1f}); first commit after "
-        f"{measured.first_commit_s:.1f} s, then one every {measured.cycle_s:.1f} s{dry}"
+        f"{measured.first_commit_s:.1f} s, then one every {measured.cycle_s:.1f} s{dry}{busy}"
     )
 
 
