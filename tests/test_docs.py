@@ -13,11 +13,14 @@ from tests.support.paths import ROOT
 
 from restow.cli.main import parser
 from restow.controller.broken_code import BROKEN
+from restow.controller.fastest import INFEASIBLE
 from restow.controller.foreign import ELSEWHERE
-from restow.controller.reassign import INFEASIBLE, OVERLOADED, OVERPINNED
+from restow.controller.gains import NO_GAIN
+from restow.controller.reassign import OVERLOADED, OVERPINNED
 from restow.controller.roll import OUTDATED
 from restow.controller.sentinel import IMPOSSIBLE, MISSING, STALE
 from restow.controller.starts import FAILED_STARTS
+from restow.controller.stuck import STUCK
 from restow.picture import retention
 from restow.protocol.messages import TopicService
 from restow.settings import Settings
@@ -25,7 +28,7 @@ from restow.settings import Settings
 PAGES: Final = ("operations.md", "troubleshooting.md")
 FLAGS: Final = {
     *(BROKEN, ELSEWHERE, FAILED_STARTS, INFEASIBLE, OVERLOADED, OUTDATED, IMPOSSIBLE, MISSING, STALE),
-    *(OVERPINNED, "failing TOPIC", "refused TOPIC"),
+    *(NO_GAIN, OVERPINNED, STUCK, "failing TOPIC", "refused TOPIC"),
     retention.FLAG,  # raised by the picture
 }
 
@@ -67,7 +70,7 @@ def test_no_flag_is_raised_that_this_test_does_not_know() -> None:
             if isinstance(node, ast.Call) and isinstance(node.func, ast.Attribute) and node.func.attr == "flag":
                 raised.add(ast.unparse(node.args[0]))
     names = {"BROKEN", "ELSEWHERE", "FAILED_STARTS", "INFEASIBLE", "OVERLOADED", "OUTDATED", "IMPOSSIBLE", "OVERPINNED"}
-    assert raised == {*names, "MISSING", "STALE", "_flag_of(topic)"}
+    assert raised == {*names, "MISSING", "NO_GAIN", "STALE", "STUCK", "_flag_of(topic)", "failing_flag(topic)"}
 
 
 def texts(file: Path) -> Iterator[str]:

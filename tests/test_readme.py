@@ -329,7 +329,7 @@ def test_the_settings_are_accepted() -> None:
     settings = read_settings(text, "README.md", {})
     assert settings.kafka.bootstrap == f"127.0.0.1:{PORT}"
     assert settings.group.name == "payments"
-    assert settings.consumer.capacity_bytes_per_s == 2_000_000
+    assert settings.consumer.cores == 1.0
     assert dict(settings.consume) == {"payments": TopicService(table="lake/payments", transform="payments:paid")}
 
 

@@ -18,12 +18,14 @@ from restow.controller.events import (
     ConsumersListed,
     Event,
     Heard,
+    LearningRecalled,
     PlatformRefused,
     Received,
     ServiceChanged,
     SpeedsMeasured,
     TookOver,
 )
+from restow.controller.learned import LearnedCapacity, TopicCost
 from restow.controller.log_reader import Origin, entries
 from restow.controller.machine import begin
 from restow.controller.segments import SegmentLines
@@ -58,6 +60,9 @@ EVENTS: tuple[Event, ...] = (
     ConsumerGone(ONE),
     PlatformRefused(ONE, "restart", "too busy"),
     CodeChanged("1a2b3c4d5e6f"),
+    LearningRecalled(
+        SortedMapping({ONE: LearnedCapacity(2_500_000.0, 3_000_000.0)}), SortedMapping({"a": TopicCost(1.5, 4e9)})
+    ),
 )
 BEGINS: dict[TopicPartition, StartFrom] = {A0: 5, A1: "recover"}
 START = StartConsumingCommand(7, 1, 81, SortedMapping({"a": TO_A}), SortedMapping(BEGINS))
@@ -186,7 +191,7 @@ def refusal(*lines: str) -> str:
     return str(refused.value)
 
 
-NO_LOG = "line 1: this is no log of version 2, 3, 4 or 5; it must begin with the controller's state"
+NO_LOG = "line 1: this is no log of version 2, 3, 4, 5 or 6; it must begin with the controller's state"
 
 
 @pytest.mark.parametrize(

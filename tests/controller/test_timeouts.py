@@ -205,7 +205,7 @@ def test_an_overload_that_can_not_be_relieved_does_not_cause_plans_again_and_aga
     pair.measures(a_0=120, a_1=0, a_2=0, a_3=0)
     pair.settles()
     pair.waits(60)
-    assert pair.flags["infeasible"] == "a-0 faster than any consumer"
+    assert pair.flags["infeasible"].startswith("a-0 faster than any consumer")
     pair.waits(55)
     assert pair.causes.count(Cause.OVERLOAD) == 0
 

@@ -2,6 +2,7 @@
 
 import re
 import subprocess
+from dataclasses import replace
 from itertools import chain
 
 import pytest
@@ -14,6 +15,7 @@ from tests.support.picture_driver import PictureDriver, pair
 from tests.support.prometheus import programs
 
 from restow.consumer.events import CycleEnded, RefusedPartitions
+from restow.controller.learned import TopicCost
 from restow.controller.machine import step
 from restow.controller.transitions import Phase, Stage
 from restow.health import Health
@@ -253,8 +255,9 @@ def large_group(consumers: int, topics: int, partitions: int) -> Picture:
         for number in range(partitions)
     }
     flags = SortedMapping({f"refused {name}": RaisedFlag("…", "") for name in names})
+    costs = SortedMapping({name: TopicCost(1.0, 1.0) for name in names})
     return Picture(
-        type(overview)(**{**{key: getattr(overview, key) for key in overview.__dataclass_fields__}, "flags": flags}),
+        replace(overview, flags=flags, costs=costs),
         SortedMapping({ConsumerId(number): status for number in range(1, consumers + 1)}),
         SortedMapping(found),
     )

@@ -14,7 +14,7 @@ from restow.errors import InvalidInput
 from restow.model import ConsumerId, SortedMapping, TopicPartition
 from restow.protocol.codec import from_plain
 from restow.protocol.desired import ConsumerRestart, GroupPause, PartitionPin, RecommendOnly
-from restow.protocol.examples import CONSUMERS_UPDATE, EXAMPLES
+from restow.protocol.examples import CONSUMERS_UPDATE, EXAMPLES, REPORT_WITH_WORK
 from restow.protocol.messages import ConsumerSettings, Message, ServiceUpdate, StateQuery, StopConsumingCommand
 from restow.protocol.records import (
     VERSIONS,
@@ -34,6 +34,7 @@ V1 = Path(__file__).parent / "golden" / "v1"
 
 WRITTEN_IN_V1 = {
     **{type(message).__name__: message for message in EXAMPLES},
+    "ConsumerReport-work": REPORT_WITH_WORK,
     "ServiceUpdate-consumers": CONSUMERS_UPDATE,
 }
 
@@ -306,7 +307,7 @@ class TestSkippedRecords:
 
 ENCODE_ALL = """
 from restow.model import ConsumerId, SortedMapping, TopicPartition
-from restow.protocol.examples import CONSUMERS_UPDATE, EXAMPLES
+from restow.protocol.examples import CONSUMERS_UPDATE, EXAMPLES, REPORT_WITH_WORK
 from restow.protocol.messages import ConsumerReady, StopConsumingCommand
 from restow.protocol.records import encode, known_versions
 

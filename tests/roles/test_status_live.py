@@ -8,19 +8,21 @@ import threading
 import time
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
 from confluent_kafka import TopicPartition as Place
 
 from restow.controller.journal import Journal
+from restow.controller.learned import TopicCost
 from restow.health import Health
 from restow.kafka.admin import Admin
-from restow.kafka.channels.status import StatusReader
+from restow.kafka.channels.status import StatusPublisher, StatusReader
 from restow.kafka.clients import make_consumer, make_producer
 from restow.kafka.topics import ensure_topics, wait_until_shown
-from restow.model import ConsumerId, TopicPartition
-from restow.picture.parts import Assembler
+from restow.model import ConsumerId, SortedMapping, TopicPartition
+from restow.picture.parts import Assembler, headers_of, whole
 from restow.picture.picture import Lag, PartitionStatus, Picture
 from restow.picture.retention import FLAG
 from restow.platform.processes.ending import end_group
@@ -42,6 +44,7 @@ table = "{directory}/orders.db"
 """
 HOUR_S = 3600.0
 AGE_S = 2400.0
+COSTS = SortedMapping({"another-topic": TopicCost(1.5, 4e9)})
 OLD, NEW, READ = 0, 1, 2
 """Partitions: with a record of 40 minutes ago, with one that comes while the monitor runs, and without unread ones."""
 
@@ -78,6 +81,18 @@ class Group:
     def picture(self) -> Picture | None:
         with StatusReader(self.settings, Assembler) as reader:
             return reader.newest()
+
+    def costs(self) -> SortedMapping[str, TopicCost] | None:
+        picture = self.picture()
+        return None if picture is None else picture.overview.costs
+
+    def publish_costs(self, costs: SortedMapping[str, TopicCost]) -> None:
+        """As if the last controller had learned them."""
+        picture = self.picture()
+        assert picture is not None
+        publisher = StatusPublisher(self.settings, headers_of("a controller", self.settings.group.name))
+        publisher.publish(whole(replace(picture, overview=replace(picture.overview, costs=costs)), 10**6))
+        publisher.close()
 
     def status(self, partition: int) -> PartitionStatus | None:
         picture = self.picture()
@@ -132,8 +147,11 @@ def test_unread_records_are_aged_by_their_timestamps_or_by_the_monitors_history_
                 assert_aged(group, begun_s, appended_s)
                 assert_flagged(group)
             first = group.picture()
+            group.publish_costs(COSTS)
+            eventually(lambda: group.costs() == COSTS)
             with group.controller():
                 eventually(lambda: (now := group.picture()) is not None and is_newer(now, first))
+                assert group.costs() == COSTS, "a new controller begins with what was learned"
                 eventually(lambda: all((lag := group.lag(each)) and lag.seconds is not None for each in (OLD, NEW)))
                 assert_aged(group, begun_s, appended_s)
                 eventually(lambda: (status := group.status(OLD)) is not None and status.retention_margin_s is not None)

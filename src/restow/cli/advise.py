@@ -14,7 +14,7 @@ from restow.cli.support.options import Subparsers, duration, list_of, number
 from restow.cli.support.output import print_json, right, show, table
 from restow.cli.support.packer import load_packer
 from restow.errors import InvalidInput
-from restow.settings import Consumer, Controller, Kafka
+from restow.settings import START_CAPACITY_BYTES_PER_S, Controller, Kafka
 from restow.study.plot_file import check_plot_file
 from restow.text import percent, sized
 
@@ -109,7 +109,7 @@ def run(args: argparse.Namespace) -> int:
     from restow.packing import PACKERS
 
     facts = watched(kafka, args.group, args.topics, args.seconds)
-    capacity = capacity_of(facts, args.capacity, Consumer().capacity_bytes_per_s)
+    capacity = capacity_of(facts, args.capacity, START_CAPACITY_BYTES_PER_S)
     advice = advice_for(facts, capacity, Controller(), PACKERS["restow"], args.lag_threshold, args.price)
     if args.plot:
         _draw(advice, args.plot)

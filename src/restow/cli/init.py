@@ -14,7 +14,7 @@ from restow.cli.support.output import note, print_line
 from restow.cli.support.questions import answer, confirmed
 from restow.durable import write_atomically
 from restow.errors import InvalidInput, RestowError
-from restow.settings import Consumer, Controller, Kafka, read_settings
+from restow.settings import START_CAPACITY_BYTES_PER_S, Controller, Kafka, read_settings
 from restow.starter.facts import TopicFacts, needed_consumers
 from restow.starter.names import function_names, group_check, group_from
 from restow.starter.settings_text import Start, settings_text
@@ -151,14 +151,14 @@ def _write(texts: Mapping[Path, str]) -> None:
 
 
 def _say_next(args: argparse.Namespace, start: Start) -> None:
-    capacity, fill_to = Consumer().capacity_bytes_per_s, Controller().fill_to
+    capacity, fill_to = START_CAPACITY_BYTES_PER_S, Controller().fill_to
     needed = needed_consumers(start.topics, capacity, fill_to)
     looked_at = [topic for topic in start.topics if topic.partitions]
     speeds = [topic.bytes_per_s for topic in looked_at if topic.bytes_per_s is not None]
     if speeds:
         print_line(
             f"the topics are written at {sized(sum(speeds))}/s: about {counted(needed, 'consumer')}, if each sustains "
-            f"{sized(capacity)}/s; that is a guess, and restow.toml says how to measure it"
+            f"{sized(capacity)}/s; what they really sustain is learned from their cycles"
         )
     if needed > start.most_consumers:
         print_line(f"most_consumers is {start.most_consumers}: the group will fall behind; see [controller]")

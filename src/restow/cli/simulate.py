@@ -87,6 +87,11 @@ def add(commands: "Subparsers[argparse.ArgumentParser]") -> None:
         metavar="B",
         help="what one consumer carries, in bytes/s (default: 1000000)",
     )
+    option(
+        "--learn",
+        action="store_true",
+        help="give no capacity: machines differ, drift, share cores and lie, and the group learns what they carry",
+    )
     option("--json", action="store_true", help="print one JSON object and nothing else")
     option(
         "--picture",
@@ -108,6 +113,8 @@ def run(args: argparse.Namespace) -> int:
         raise InvalidInput("--picture is of one run; leave out --seeds, or --picture")
     if args.at is not None and not args.picture:
         raise InvalidInput("--at is the time of a picture; name its file with --picture")
+    if args.learn and args.capacity != DEFAULT_CAPACITY:
+        raise InvalidInput("--capacity gives what --learn would learn; leave one of them out")
     make = _maker(args)
     load_packer()
     if args.seeds:
@@ -138,6 +145,7 @@ def _maker(args: argparse.Namespace) -> "partial[Scenario]":
         faults=Level(args.faults),
         trace=trace,
         capacity_bytes_per_s=args.capacity,
+        learns=args.learn,
     )
 
 
@@ -148,6 +156,7 @@ def _command(args: argparse.Namespace, seed: int) -> str:
         value = getattr(args, name)
         words += [] if value is None else [f"--{name} {value:g}" if name == "hours" else f"--{name} {value}"]
     words += [] if args.capacity == DEFAULT_CAPACITY else [f"--capacity {args.capacity:g}"]
+    words += ["--learn"] if args.learn else []
     return " ".join(words)
 
 

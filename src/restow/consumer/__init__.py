@@ -10,6 +10,7 @@ commands.py       a batch of Start and Stop commands, merged into one change of 
 answers.py        the answers to that batch
 outgoing.py       all other messages to the controller
 report_window.py  throughput and cycle times since the last report
+work.py           what cycles say about the consumer's capacity, since the last report
 progress.py       the log line on what was stored, lag and tables
 planning.py       which offsets the next cycle reads
 warmth.py         which cycles are cold, so that nothing is learned from their length

@@ -70,6 +70,7 @@ def report(state: State, now_s: float) -> ConsumerReport:
         next_offsets=state.positions,
         failures=tuple(failure for failure in state.failures if failure.topic in state.topics),
         platform=state.platform,
+        work=window.work.work(),
     )
 
 

@@ -2,9 +2,10 @@
 report is due.
 """
 
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 
 from restow.consumer.events import CycleEnded
+from restow.consumer.work import WorkWindow
 from restow.protocol.messages import Gap
 
 
@@ -21,6 +22,7 @@ class ReportWindow:
     paused: bool = False
     """Whether a cycle could have taken more records than there were."""
     gaps: tuple[Gap, ...] = ()
+    work: WorkWindow = field(default_factory=WorkWindow)
 
     def with_cycle(self, cycle: CycleEnded) -> "ReportWindow":
         return replace(
@@ -32,6 +34,7 @@ class ReportWindow:
             longest_s=max(self.longest_s, cycle.took_s),
             paused=self.paused or not cycle.saturated,
             gaps=(*self.gaps, *cycle.gaps),
+            work=self.work.with_cycle(cycle),
         )
 
     def is_due(self, now_s: float) -> bool:

@@ -31,6 +31,12 @@ pin_checks.py       whether a pin can be taken, and whether one has ended, in wo
 broken_code.py      deletes a consumer that can't run what others run
 moves.py            moves of partitions and their pauses, counted
 load.py             the load of each consumer, with its backlog
+learned.py          what is learned of consumers and topics
+capacity.py         learns what each consumer carries
+costs.py            learns what a byte of each topic costs
+gains.py            judges scale-ups: one without gain is not repeated
+stuck.py            partitions whose backlog does not shrink although their consumer has room
+fastest.py          partitions that are faster than any consumer
 
 event_log.py        events and effects as JSON lines, and their replay
 log_reader.py       reads those lines, without the machine

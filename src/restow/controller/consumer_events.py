@@ -9,7 +9,7 @@ from collections.abc import Mapping
 from dataclasses import replace
 from typing import assert_never
 
-from restow.controller import broken_code, failures, foreign, pins, starts
+from restow.controller import broken_code, capacity, failures, foreign, gains, pins, starts, stuck
 from restow.controller.state import Pause, Sent, View
 from restow.controller.transition import Transition
 from restow.controller.transitions import Cause, Phase
@@ -24,6 +24,7 @@ from restow.protocol.messages import (
     StateQueryResponse,
     StopConsumingEvent,
 )
+from restow.settings import START_CAPACITY_BYTES_PER_S
 from restow.text import counted
 
 
@@ -85,6 +86,8 @@ def _reported(transition: Transition, view: View, message: ConsumerReport) -> No
         transition.warn(message.consumer, str(gap))
     view = transition.change(message.consumer, heard_s=transition.state.listened_s, report=message)
     failures.learn(transition, message)
+    stuck.learn(transition, message)
+    _learn_capacity(transition, message)
     definitions = _of_held_topics(message.definitions, held)
     agrees = held == view.held and definitions == view.definitions
     if not view.sent and not agrees and view.phase is Phase.READY:
@@ -94,6 +97,13 @@ def _reported(transition: Transition, view: View, message: ConsumerReport) -> No
             transition.replan_cause = Cause.DISAGREEMENT
             words = f"reports {counted(len(held), 'partition')}, the controller assumed {len(view.held)}"
             transition.warn(message.consumer, words)
+
+
+def _learn_capacity(transition: Transition, report: ConsumerReport) -> None:
+    state = transition.state
+    if report.work is not None and state.fixed_capacity_bytes_per_s is None:
+        terms = capacity.Terms(START_CAPACITY_BYTES_PER_S, gains.may_fall(state), state.fixed_cost)
+        transition.set(learned=capacity.learn(state.learned, report, terms))
 
 
 def _learn_holdings(
@@ -115,8 +125,10 @@ def _learn_holdings(
         sent=(),
         has_reported_holdings=True,
         report=None,
+        lagging=SortedMapping(),
         heard_s=transition.state.listened_s,
     )
+    transition.set(learned=capacity.restarted(transition.state.learned, consumer))
     transition.learn(held)
     if before.has_reported_holdings and held != before.may_hold:
         transition.replan_cause = Cause.DISAGREEMENT

@@ -4,6 +4,7 @@ makes them from its seed; `restow replay` reads them from a file.
 
 from dataclasses import dataclass, field
 
+from restow.controller.learned import LearnedCapacity, TopicCost
 from restow.model import ConsumerId, SortedMapping, Speeds, TopicPartition
 from restow.platform.interface import ConsumerFailing, ConsumerGone, ConsumerUp, Listed, PlatformAction
 from restow.protocol.measurement import Measurement
@@ -95,6 +96,14 @@ class CodeChanged:
 
 
 @dataclass(frozen=True, slots=True)
+class LearningRecalled:
+    """What an earlier controller had learned, from its newest picture. Comes once, at the start."""
+
+    capacities: SortedMapping[ConsumerId, LearnedCapacity] = field(default_factory=SortedMapping)
+    costs: SortedMapping[str, TopicCost] = field(default_factory=SortedMapping)
+
+
+@dataclass(frozen=True, slots=True)
 class ConsumersListed:
     """The platform's answer to ListConsumers."""
 
@@ -117,6 +126,7 @@ Event = (
     | Received
     | ServiceChanged
     | CodeChanged
+    | LearningRecalled
     | ConsumersListed
     | ConsumerUp
     | ConsumerFailing

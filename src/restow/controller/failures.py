@@ -50,10 +50,10 @@ def _set(transition: Transition, failing: dict[TopicPartition, str], words: str)
     for partition, reason in transition.state.failing.items():
         first.setdefault(partition.topic, reason)
     for topic, reason in first.items():
-        transition.flag(_flag_of(topic), reason)
+        transition.flag(failing_flag(topic), reason)
     for topic in sorted(before.difference(first)):
-        transition.clear(_flag_of(topic), words)
+        transition.clear(failing_flag(topic), words)
 
 
-def _flag_of(topic: str) -> str:
+def failing_flag(topic: str) -> str:
     return f"failing {topic}"

@@ -1,29 +1,52 @@
-"""The load of each consumer: its partitions' speeds, and their backlogs spread over the catch-up time."""
+"""The load of partitions and consumers, in bytes/s of mean cost: speeds, and backlogs spread over the catch-up time."""
 
 import math
 
 from restow.controller.state import State, View
+from restow.controller.stuck import is_stuck
 from restow.model import ConsumerId, TopicPartition
+
+SLACK = 1 + 1e-9
+"""For rounding, where a load is compared with a limit."""
 
 
 def backlogs(state: State) -> dict[TopicPartition, float]:
-    """Lag in bytes, as far as consumers have reported it. Partitions without lag are left out."""
-    found: dict[TopicPartition, float] = {}
-    for view in state.consumers.values():
-        if view.report is not None:
-            for partition, records in view.report.lag_records.items():
-                if records and partition in view.held:
-                    found[partition] = records * _record_bytes(state, view, partition)
-    return found
+    """Lag in bytes, as far as consumers have reported it and can work it off. Left out are partitions without lag, and
+    those that fail or are stuck: more consumers would not help them."""
+    return {partition: size for view in state.consumers.values() for partition, size in _backlogs(state, view)}
 
 
-def effective_speed(state: State, partition: TopicPartition, backlog: float) -> float:
-    """Bytes/s. A backlog raises a partition to a consumer's fill at most: it can't be read by more than one."""
-    speed = state.measured.speeds.get(partition, 0.0) if state.measured else 0.0
-    if not backlog:
-        return speed
-    rules = state.rules.controller
-    return with_catch_up(speed, backlog, rules.catch_up_s, state.capacity_bytes_per_s * rules.fill_to)
+class Loads:
+    """The load of each partition in one state. Costs and backlogs are looked up once."""
+
+    def __init__(self, state: State) -> None:
+        self._state, self.capacities = state, state.capacities()
+        self._speeds = {} if state.measured is None else state.measured.speeds
+        self._costs: dict[str, float] = {}
+        self._raised = {
+            partition: self._with_backlog(partition, size, consumer)
+            for consumer, view in state.consumers.items()
+            for partition, size in _backlogs(state, view)
+        }
+
+    def of(self, partition: TopicPartition) -> float:
+        raised = self._raised.get(partition)
+        return self.written(partition) if raised is None else raised
+
+    def written(self, partition: TopicPartition) -> float:
+        """Without the backlog."""
+        speed = self._speeds.get(partition, 0.0)
+        return speed * self.cost_of(partition.topic) if speed else 0.0
+
+    def cost_of(self, topic: str) -> float:
+        if topic not in self._costs:
+            self._costs[topic] = self._state.cost_of(topic)
+        return self._costs[topic]
+
+    def _with_backlog(self, partition: TopicPartition, backlog: float, consumer: ConsumerId) -> float:
+        """A backlog raises a partition to its consumer's fill at most: it can't be read by more than one."""
+        rules, work = self._state.rules.controller, backlog * self.cost_of(partition.topic)
+        return with_catch_up(self.written(partition), work, rules.catch_up_s, self.capacities[consumer] * rules.fill_to)
 
 
 def with_catch_up(speed: float, backlog: float, catch_up_s: float, most: float) -> float:
@@ -32,17 +55,29 @@ def with_catch_up(speed: float, backlog: float, catch_up_s: float, most: float) 
 
 
 def loads(state: State) -> dict[ConsumerId, float]:
-    waiting = backlogs(state)
+    each = Loads(state)
     return {
-        consumer: math.fsum(effective_speed(state, partition, waiting.get(partition, 0.0)) for partition in view.held)
-        for consumer, view in state.consumers.items()
+        consumer: math.fsum(each.of(partition) for partition in view.held) for consumer, view in state.consumers.items()
     }
 
 
 def overloaded(state: State) -> tuple[ConsumerId, ...]:
     """The consumers above the trigger."""
-    limit = state.capacity_bytes_per_s * state.rules.controller.trigger
-    return tuple(consumer for consumer, load in loads(state).items() if load > limit * (1 + 1e-9))
+    capacities, trigger = state.capacities(), state.rules.controller.trigger
+    return tuple(c for c, load in loads(state).items() if load > capacities[c] * trigger * SLACK)
+
+
+def _backlogs(state: State, view: View) -> list[tuple[TopicPartition, float]]:
+    if view.report is None:
+        return []
+    judges = state.rules.judges_evidence
+    return [
+        (partition, records * _record_bytes(state, view, partition))
+        for partition, records in view.report.lag_records.items()
+        if records
+        and partition in view.held
+        and not (judges and (partition in state.failing or is_stuck(state, view, partition)))
+    ]
 
 
 def _record_bytes(state: State, view: View, partition: TopicPartition) -> float:

@@ -17,7 +17,7 @@ from restow.packing import PACKERS
 from restow.protocol.codec import TAG, from_plain
 from restow.protocol.messages import ServiceUpdate
 
-READABLE: Final = (2, 3, 4, 5)
+READABLE: Final = (2, 3, 4, 5, 6)
 RENAMED_IN_3: Final = {"looked_s": "replanned_s", "to_replace": "roll_halted"}
 RENAMED_IN_VIEWS_IN_3: Final = {
     "told": "has_reported_holdings",
@@ -152,6 +152,8 @@ def _header(line: str) -> Header:
 
 def _upgraded(state: Any, version: int) -> Any:
     """A state of an older version under today's names; anything malformed is left for the codec to refuse."""
+    if isinstance(state, dict) and isinstance(rules := state.get("rules"), dict) and version < 6:
+        state = {**state, "rules": {**rules, "judges_evidence": False}}
     if version >= 3 or not isinstance(state, dict):
         return state
     renamed = _renamed(state, RENAMED_IN_3)

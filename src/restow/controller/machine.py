@@ -7,7 +7,10 @@ effects.
 from typing import assert_never
 
 from restow.controller import (
+    capacity,
+    fastest,
     foreign,
+    gains,
     holds,
     manage,
     pins,
@@ -17,6 +20,7 @@ from restow.controller import (
     roll,
     sentinel,
     services,
+    stuck,
     synchronize,
     timeouts,
 )
@@ -27,6 +31,7 @@ from restow.controller.events import (
     CodeChanged,
     ConsumersListed,
     Event,
+    LearningRecalled,
     PlatformRefused,
     Received,
     ServiceChanged,
@@ -51,10 +56,13 @@ def step(state: State, event: Event) -> tuple[State, tuple[Effect, ...]]:
             holds.tick(transition)
             foreign.tick(transition)
             sentinel.check_staleness(transition)
+            gains.review(transition)
         case TookOver():
             synchronize.take_over(transition, event)
         case SpeedsMeasured():
             sentinel.measure(transition, event)
+            stuck.review(transition)
+            fastest.review(transition)
         case Received(heard):
             for record in heard:
                 receive(transition, record.offset, record.message)
@@ -62,6 +70,8 @@ def step(state: State, event: Event) -> tuple[State, tuple[Effect, ...]]:
             services.change(transition, update, env_digest, offset)
         case CodeChanged(code):
             roll.change_code(transition, code)
+        case LearningRecalled(capacities, costs):
+            transition.set(learned=capacity.recall(transition.state.learned, capacities, costs))
         case ConsumersListed(consumers):
             synchronize.compare(transition, consumers)
         case ConsumerUp(consumer):

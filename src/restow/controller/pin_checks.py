@@ -3,7 +3,7 @@
 from functools import lru_cache
 from typing import Final
 
-from restow.controller.load import backlogs, effective_speed
+from restow.controller.load import Loads
 from restow.controller.state import State
 from restow.controller.transitions import Phase
 from restow.model import ConsumerId
@@ -89,9 +89,9 @@ def _overload(state: State, pin: PartitionPin) -> str | None:
     """Other pins of the consumer count, also where their partitions have yet to move there."""
     consumer = consumer_of(pin)
     others = {p for p, other in state.desired.taken_pins.items() if other.consumer == consumer}
-    waiting, held = backlogs(state), state.consumers[consumer].may_hold
-    after = sum(effective_speed(state, p, waiting.get(p, 0.0)) for p in sorted({*held, *others, pin.partition}))
-    share, limit = after / state.capacity_bytes_per_s, state.rules.controller.trigger
+    each, held = Loads(state), state.consumers[consumer].may_hold
+    after = sum(each.of(partition) for partition in sorted({*held, *others, pin.partition}))
+    share, limit = after / each.capacities[consumer], state.rules.controller.trigger
     if share <= limit * (1 + 1e-9):
         return None
     return f"consumer {consumer} would be at {percent(share)} of its capacity, above the limit of {percent(limit)}"

@@ -11,9 +11,9 @@ from dataclasses import replace
 from itertools import count
 from typing import Final
 
-from restow.controller import pins, restarts, roll, starts
+from restow.controller import gains, pins, restarts, roll, starts
 from restow.controller.effects import Noted
-from restow.controller.load import backlogs, effective_speed, overloaded
+from restow.controller.load import Loads, overloaded
 from restow.controller.reconcile import is_outdated
 from restow.controller.state import State
 from restow.controller.transition import Transition
@@ -32,11 +32,13 @@ from restow.packing import PACKERS, PackingPlan, Problem
 from restow.packing.problem import PinnedTo
 from restow.packing.reasons import ConsumerClosed, ConsumerOpened, PartitionGivenUp, PartitionPlaced, Reason
 from restow.platform.interface import CreateConsumer
-from restow.text import counted, listed
+from restow.text import counted, listed, sized
 
 NO_TRIGGER: Final = 1e9
 """No load is above it: stale speeds relieve no consumer."""
-INFEASIBLE, OVERLOADED, OVERPINNED = "infeasible", "too few consumers", "too much pinned"
+WORTH_SAYING: Final = 0.1
+"""A cost that differs from the mean by less is not in the words of a reason."""
+OVERLOADED, OVERPINNED = "too few consumers", "too much pinned"
 
 
 def reassign(transition: Transition) -> None:
@@ -64,6 +66,7 @@ def reassign(transition: Transition) -> None:
             transition.enter(Stage.SENTINEL, Cause.NO_CHANGE)
         return
     _explain(transition, plan)
+    gains.begin(transition, plan)
     transition.set(target=plan.assignment)
     transition.enter(Stage.MANAGE, Cause.CHANGE)
     for consumer in plan.assignment.consumers:
@@ -97,7 +100,7 @@ def decide(state: State) -> PackingPlan:
     problem = Problem(
         speeds=speeds,
         current=current,
-        capacities=Capacities(state.capacity_bytes_per_s),
+        capacities=_capacities(state, usable),
         worth=rules.worth,
         margins=replace(rules.margins, trigger=NO_TRIGGER) if frozen or state.only_recovers else rules.margins,
         least_consumers=least,
@@ -114,6 +117,9 @@ def _bounds(state: State, usable: int) -> tuple[int, int | None]:
     most = None if most is None else most - state.set_aside
     if not state.may_create:
         most = min(most or usable, usable)
+    no_gain = gains.most_consumers(state)
+    if no_gain is not None:
+        most = no_gain if most is None else min(most, no_gain)
     if state.only_recovers or state.is_scaling_frozen:
         least = usable if state.only_recovers else max(least, usable)
         most = None if most is None else max(most, usable)
@@ -123,6 +129,13 @@ def _bounds(state: State, usable: int) -> tuple[int, int | None]:
         most = max(1, most)
         least = min(least, most)
     return least, most
+
+
+def _capacities(state: State, usable: tuple[ConsumerId, ...]) -> Capacities:
+    """Of the consumers that can be given partitions; a new one is like the median."""
+    known = state.capacities()
+    own = {consumer: known.of_consumer[consumer] for consumer in usable if consumer in known.of_consumer}
+    return Capacities(known.default, SortedMapping(own))
 
 
 def _stays(state: State, current: Assignment, speeds: Speeds) -> SortedMapping[TopicPartition, PinnedTo]:
@@ -135,10 +148,10 @@ def _stays(state: State, current: Assignment, speeds: Speeds) -> SortedMapping[T
 def _speeds(state: State) -> Speeds:
     """Effective speeds of all known partitions of consumed topics, except those that wait for a rolling consumer.
     Refused partitions count: a consumer is kept for them, so that an unwritable table closes and opens no consumers."""
-    waiting, parked = backlogs(state), state.parked()
+    each, parked = Loads(state), state.parked()
     return Speeds(
         {
-            partition: effective_speed(state, partition, waiting.get(partition, 0.0))
+            partition: each.of(partition)
             for partition in sorted(state.known - parked)
             if state.service_of(partition.topic) is not None
         }
@@ -228,8 +241,28 @@ def _explain(transition: Transition, plan: PackingPlan, how: str = "") -> None:
     summary = f"{how}{len(before)} -> {len(after)} consumers"
     if plan.moves:
         summary += f", {counted(len(plan.moves), 'move')} of {plan.r_score:.3g} capacities"
+    if transition.state.fixed_capacity_bytes_per_s is None:
+        summary += f"; {_learned_words(plan.problem.capacities)}"
     transition.do(Noted("decision", "group", summary))
-    transition.do(*(Noted("decision", _subject(reason), reason.words) for reason in plan.reasons))
+    words = ((reason, reason.words + _cost_words(transition.state, reason)) for reason in plan.reasons)
+    transition.do(*(Noted("decision", _subject(reason), each) for reason, each in words))
+
+
+def _learned_words(capacities: Capacities) -> str:
+    own = sorted(capacities.of_consumer.values())
+    if not own:
+        return f"capacities are assumed to be {sized(capacities.default)}/s until they are learned"
+    low, high = sized(own[0]), sized(own[-1])
+    return f"capacities are learned: {low}/s" + ("" if low == high else f" to {high}/s")
+
+
+def _cost_words(state: State, reason: Reason) -> str:
+    """What its topic costs, where that matters."""
+    if not isinstance(reason, PartitionPlaced):
+        return ""
+    topic = reason.partition.topic
+    cost = state.cost_of(topic)
+    return "" if abs(cost - 1) < WORTH_SAYING else f"; a byte of {topic} costs {cost:.2g} times the mean"
 
 
 def _subject(reason: Reason) -> str:
@@ -250,10 +283,6 @@ def _clear_failed_starts(transition: Transition, plan: PackingPlan) -> None:
 
 
 def _flag_limits(transition: Transition, plan: PackingPlan) -> None:
-    if plan.infeasible:
-        transition.flag(INFEASIBLE, f"{listed(plan.infeasible)} faster than any consumer")
-    else:
-        transition.clear(INFEASIBLE, "every partition fits one consumer")
     if plan.overpinned:
         over = listed([f"consumer {consumer}" for consumer in plan.overpinned], "consumer")
         transition.flag(OVERPINNED, f"the partitions pinned to {over} are too fast for it; move or unpin one")

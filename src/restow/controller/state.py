@@ -13,8 +13,9 @@ from typing import Final
 from restow.backoff import Backoff
 from restow.controller.desired import Desired
 from restow.controller.events import SpeedsMeasured
+from restow.controller.learned import Learned
 from restow.controller.transitions import Phase, Stage
-from restow.model import Assignment, ConsumerId, SortedMapping, TopicPartition
+from restow.model import Assignment, Capacities, ConsumerId, SortedMapping, TopicPartition
 from restow.packing import DEFAULT_PACKER
 from restow.protocol.messages import (
     Command,
@@ -26,7 +27,7 @@ from restow.protocol.messages import (
     TopicService,
 )
 from restow.protocol.topic_names import NamesAndPatterns
-from restow.settings import Consumer, Controller
+from restow.settings import START_CAPACITY_BYTES_PER_S, Consumer, Controller
 
 LONGEST_PAUSE: Final = 20
 """A pause after failures grows to this many times the first."""
@@ -43,6 +44,9 @@ class Rules:
     packer: str = DEFAULT_PACKER
     own_topics: tuple[str, ...] = ()
     """The topics over which the group communicates: no regular expression matches them."""
+    judges_evidence: bool = True
+    """Whether the backlogs of stuck and failing partitions are left out of the load, and scale-ups are judged. Event
+    logs before version 6 were made without."""
 
     def service_of(self, topic: str) -> TopicService | None:
         if topic not in self._services:
@@ -86,6 +90,21 @@ class Sent:
 
 
 @dataclass(frozen=True, slots=True)
+class Lagging:
+    """A partition's backlog when it last made progress."""
+
+    lag_records: int
+    offset: int
+    """The next offset that was to be stored."""
+    since_s: float
+    """In listened seconds."""
+
+    def made_progress(self, lag_records: int, offset: int) -> bool:
+        """Whether the backlog is smaller by now, or all of it was stored since."""
+        return lag_records < self.lag_records or offset - self.offset >= self.lag_records
+
+
+@dataclass(frozen=True, slots=True)
 class View:
     """What the controller knows of one consumer. Times are listened seconds (`State.listened_s`)."""
 
@@ -119,6 +138,8 @@ class View:
     """When to repeat the request that the platform refused."""
     versions: SortedMapping[str, int] = field(default_factory=SortedMapping)
     report: ConsumerReport | None = None
+    lagging: SortedMapping[TopicPartition, Lagging] = field(default_factory=SortedMapping)
+    """The partitions with a backlog, as long as the consumer has room (stuck.py)."""
     settings: str | None = None
     """The fingerprint of the settings it was created or last restarted with; None if unknown."""
     broken: frozenset[str] = frozenset()
@@ -187,6 +208,30 @@ class ForeignConsumers:
 
 
 @dataclass(frozen=True, slots=True)
+class ScaleUp:
+    """A scale-up that is not judged yet (gains.py)."""
+
+    consumers: int
+    """Before it."""
+    bytes_per_s: float
+    """The throughput of all of them."""
+    wanted: int
+    """Consumers after it."""
+
+
+@dataclass(frozen=True, slots=True)
+class NoGain:
+    """A scale-up that did not raise the throughput (gains.py)."""
+
+    consumers: int
+    """After it."""
+    bytes_per_s: float
+    """What was written then."""
+    terms: str
+    """The settings then."""
+
+
+@dataclass(frozen=True, slots=True)
 class State:
     rules: Rules
     stage: Stage = Stage.SYNCHRONIZE
@@ -252,6 +297,17 @@ class State:
     """Consumers that the last plan left above the trigger, because nothing could be done: no cause to plan again."""
     checked_s: float = 0.0
     """When the causes to plan were last checked."""
+    learned: Learned = field(default_factory=Learned)
+    """What consumers carry and topics cost, as far as it is not fixed by settings."""
+    too_fast: SortedMapping[TopicPartition, float] = field(default_factory=SortedMapping)
+    """Partitions faster than any consumer, each with how many times, as last flagged (fastest.py)."""
+    scale_up: ScaleUp | None = None
+    """The scale-up that is to be judged."""
+    no_gain: NoGain | None = None
+    """No further consumer is opened after it, until something changes."""
+    no_fall_from: int | None = None
+    """Learned capacities do not fall while the group has at least this many consumers: the last of them raised
+    nothing."""
     flags: SortedMapping[str, str] = field(default_factory=SortedMapping)
     """Conditions that operators should know of, in words, by name."""
 
@@ -269,7 +325,7 @@ class State:
             image=update.image if update.image is not None else base.image,
             memory_mb=update.memory_mb if update.memory_mb is not None else base.memory_mb,
             cores=update.cores if update.cores is not None else base.cores,
-            capacity_bytes_per_s=self.capacity_bytes_per_s,
+            capacity_bytes_per_s=self.fixed_capacity_bytes_per_s,
             env=update.env,
             code=self.code,
         )
@@ -280,8 +336,37 @@ class State:
         return self.consumer_settings.fingerprint_with(self.env_digest)
 
     @property
-    def capacity_bytes_per_s(self) -> float:
+    def fixed_capacity_bytes_per_s(self) -> float | None:
+        """The capacity of every consumer by settings; None if it is learned."""
         return self.settings.capacity_bytes_per_s or self.rules.consumer.capacity_bytes_per_s
+
+    @property
+    def capacity_bytes_per_s(self) -> float:
+        """What a new consumer is assumed to carry."""
+        fixed = self.fixed_capacity_bytes_per_s
+        return fixed or self.learned.median_bytes_per_s() or START_CAPACITY_BYTES_PER_S
+
+    def capacities(self) -> Capacities:
+        """What each consumer carries."""
+        if self.fixed_capacity_bytes_per_s is not None:
+            return Capacities(self.fixed_capacity_bytes_per_s)
+        known = self.learned.capacities.items()
+        own = {consumer: learned.bytes_per_s for consumer, learned in known if consumer in self.consumers}
+        return Capacities(self.capacity_bytes_per_s, SortedMapping(own))
+
+    def fixed_cost(self, topic: str) -> float | None:
+        """The cost of a topic's bytes by settings; None if it is learned."""
+        service = self.service_of(topic)
+        fixed = None if service is None else service.cost
+        return 1.0 if fixed is None and self.fixed_capacity_bytes_per_s is not None else fixed
+
+    def cost_of(self, topic: str) -> float:
+        """How much work a byte of the topic is, relative to the mean of all topics."""
+        fixed = self.fixed_cost(topic)
+        if fixed is not None:
+            return fixed
+        known = self.learned.costs.get(topic)
+        return 1.0 if known is None else known.cost
 
     @property
     def least_consumers(self) -> int:

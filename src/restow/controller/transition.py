@@ -75,13 +75,15 @@ class Transition:
         return view
 
     def add(self, consumer: ConsumerId, phase: Phase, settings: str | None) -> None:
+        if phase is Phase.AWAITED:  # what was learned of an earlier consumer with its number is not its own
+            self.set(learned=self.state.learned.without(consumer))
         self.put(consumer, View(phase, self.state.listened_s, self.state.listened_s, settings=settings))
 
     def remove(self, consumer: ConsumerId) -> View:
         consumers = dict(self.state.consumers)
         view = consumers.pop(consumer)
         assert (view.phase, None) in PHASES, f"consumer {consumer} can't vanish from {view.phase}"
-        self.set(consumers=consumers)
+        self.set(consumers=consumers, learned=self.state.learned.without(consumer))
         return view
 
     def learn(self, partitions: Iterable[TopicPartition]) -> None:

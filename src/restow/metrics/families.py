@@ -101,12 +101,31 @@ CONSUMERS: Final = Family(
 )
 WANTED: Final = Family("restow_consumers_wanted", "gauge", "Consumers that the group should have by the present plan.")
 CAPACITY: Final = Family(
-    "restow_consumer_capacity_bytes_per_second", "gauge", "What the consumer sustains.", ("consumer",)
+    "restow_consumer_capacity_bytes_per_second",
+    "gauge",
+    "What the consumer sustains, in bytes of mean cost: as the settings say, or as learned from its cycles.",
+    ("consumer",),
+)
+LEARNED: Final = Family(
+    "restow_capacity_learned", "gauge", "1 if the capacities of consumers are learned, 0 if the settings fix them."
+)
+COST: Final = Family(
+    "restow_topic_cost_ratio",
+    "gauge",
+    "How much work a byte of the topic is, relative to the mean of all topics. Missing if it is neither learned nor "
+    "fixed.",
+    ("topic",),
+)
+STUCK: Final = Family(
+    "restow_stuck_partitions",
+    "gauge",
+    "Partitions whose backlog does not shrink although their consumer has room.",
 )
 LOAD: Final = Family(
     "restow_consumer_load_bytes_per_second",
     "gauge",
-    "The write speeds of the consumer's partitions, and their backlogs spread over [controller] catch_up_s.",
+    "The write speeds of the consumer's partitions, weighted by the costs of their topics, and their backlogs spread "
+    "over [controller] catch_up_s.",
     ("consumer",),
 )
 THROUGHPUT: Final = Family(
@@ -173,6 +192,7 @@ LAG_SECONDS: Final = Family(
 )
 CONTROLLER: Final = (
     *(IN_CHARGE, STAGE, ROUND, SPEEDS_AGE, PICTURE_AGE, DECISIONS, MOVES, PAUSE, FLAGS, FLAG, PAUSED, RECOMMENDING),
+    *(LEARNED, COST, STUCK),
     *(CONSUMERS, WANTED, CAPACITY, LOAD, THROUGHPUT, HELD, CONSUMER_LAG, CONSUMER_LAG_S, RESTARTS, SILENT),
     *(TOPIC_SPEED, TOPIC_PARTITIONS, UNREAD, REFUSED, MARGIN, PARTITION_SPEED, LAG, LAG_SECONDS),
 )

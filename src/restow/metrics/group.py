@@ -11,12 +11,14 @@ from restow.metrics.families import (
     CONSUMER_LAG,
     CONSUMER_LAG_S,
     CONSUMERS,
+    COST,
     FLAG,
     FLAGS,
     HELD,
     IN_CHARGE,
     LAG,
     LAG_SECONDS,
+    LEARNED,
     LOAD,
     MARGIN,
     PARTITION_SPEED,
@@ -28,6 +30,7 @@ from restow.metrics.families import (
     SILENT,
     SPEEDS_AGE,
     STAGE,
+    STUCK,
     THROUGHPUT,
     TOPIC_PARTITIONS,
     TOPIC_SPEED,
@@ -66,6 +69,7 @@ class GroupNow:
             yield from _of_overview(self.picture.overview)
             yield from _of_consumers(self.picture)
             yield from _of_topics(self.picture)
+            yield Sample(STUCK, (), float(sum(status.stuck for status in self.picture.partitions.values())))
             for partition, status in self.picture.partitions.items():
                 yield from _of_partition(partition, status, self.per_partition_speeds)
 
@@ -86,6 +90,10 @@ def _of_overview(overview: Overview) -> Iterator[Sample]:
     yield Sample(PAUSED, (), float(overview.paused is not None))
     yield Sample(RECOMMENDING, (), float(overview.recommend_only is not None))
     yield Sample(FLAGS, (), float(len(overview.flags)))
+    yield Sample(LEARNED, (), float(overview.limits.capacity_is_learned))
+    costs = {topic: each.cost for topic, each in overview.costs.items()} | dict(overview.fixed_costs)
+    for topic, cost in costs.items():
+        yield Sample(COST, (topic,), cost)
     for name in overview.flags:
         yield Sample(FLAG, flag_labels(name), 1.0)
 

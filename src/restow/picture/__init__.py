@@ -11,6 +11,7 @@ drawing.py         state, chronicle and lags -> picture
 observer.py        follows a controller's machine, and draws its picture
 explanation.py     why a partition or a consumer is as it is, and what would change it
 forecast.py        what the controller would decide now, by its own code
+recall.py          what was learned, for the next controller
 answers.py         what became of a record of the service topic
 parts.py           picture <-> records of <prefix>-status: whole pictures in parts, and changes between them
 reference.py       docs/picture.md, generated from the types

@@ -6,10 +6,13 @@ from dataclasses import dataclass, field, replace
 from itertools import islice
 from typing import Final
 
+from restow.controller.gains import most_consumers
+from restow.controller.learned import LearnedCapacity, TopicCost
 from restow.controller.load import loads
 from restow.controller.state import State, View
+from restow.controller.stuck import is_stuck
 from restow.controller.transitions import Phase
-from restow.model import ConsumerId, Retention, SortedMapping, TopicPartition
+from restow.model import Capacities, ConsumerId, Retention, SortedMapping, TopicPartition
 from restow.picture import retention
 from restow.picture.chronicle import Chronicle
 from restow.picture.picture import (
@@ -75,7 +78,7 @@ def _overview(state: State, chronicle: Chronicle, moment: Moment, flags: SortedM
         stage=state.stage,
         since=chronicle.stage_since,
         limits=Limits(
-            state.capacity_bytes_per_s,
+            _rounded(state.capacity_bytes_per_s),
             rules.fill_to,
             rules.trigger,
             rules.evict_to,
@@ -85,6 +88,8 @@ def _overview(state: State, chronicle: Chronicle, moment: Moment, flags: SortedM
             rules.worth,
             rules.catch_up_s,
             rules.look_every_s,
+            capacity_is_learned=state.fixed_capacity_bytes_per_s is None,
+            most_without_gain=most_consumers(state),
         ),
         flags=flags,
         waiting_for=waits(state),
@@ -97,8 +102,22 @@ def _overview(state: State, chronicle: Chronicle, moment: Moment, flags: SortedM
         pins=_pins(state),
         more_pins=max(0, len(state.desired.taken_pins) - MOST_PINS),
         service_offset=state.desired.offset,
+        costs=_costs(state),
+        fixed_costs=_fixed_costs(state),
         answers=tuple(ServiceAnswer(each.offset, each.taken, each.words) for each in state.desired.answers),
     )
+
+
+def _costs(state: State) -> SortedMapping[str, TopicCost]:
+    learned = {} if state.fixed_capacity_bytes_per_s is not None else state.learned.costs
+    return SortedMapping(
+        {topic: TopicCost(_rounded(each.cost, 3), _rounded(each.bytes, 0)) for topic, each in learned.items()}
+    )
+
+
+def _fixed_costs(state: State) -> SortedMapping[str, float]:
+    services = ((topic, state.service_of(topic)) for topic in {partition.topic for partition in state.known})
+    return SortedMapping({topic: each.cost for topic, each in services if each is not None and each.cost is not None})
 
 
 def _paused(state: State) -> Paused | None:
@@ -132,32 +151,36 @@ def _readers(state: State) -> dict[TopicPartition, ConsumerId]:
     }
 
 
+@dataclass(frozen=True, slots=True)
+class _Group:
+    """What all consumers are compared with; looked up once."""
+
+    loads: Mapping[ConsumerId, float]
+    capacities: Capacities
+    fingerprint: str
+    """Of the settings that consumers start with now."""
+
+
 def _consumers(state: State, chronicle: Chronicle, moment: Moment) -> SortedMapping[ConsumerId, ConsumerStatus]:
-    load, wanted = loads(state), state.fingerprint
+    group = _Group(loads(state), state.capacities(), state.fingerprint)
     return SortedMapping(
         {
-            consumer: _consumer(state, chronicle, moment, consumer, view, load[consumer], wanted)
+            consumer: _consumer(state, chronicle, moment, consumer, view, group)
             for consumer, view in state.consumers.items()
         }
     )
 
 
 def _consumer(
-    state: State,
-    chronicle: Chronicle,
-    moment: Moment,
-    consumer: ConsumerId,
-    view: View,
-    load: float,
-    wanted: str,
+    state: State, chronicle: Chronicle, moment: Moment, consumer: ConsumerId, view: View, group: _Group
 ) -> ConsumerStatus:
     report = view.report
     return ConsumerStatus(
         phase=view.phase,
         since=chronicle.phases.get(consumer, moment.time),
         partitions=len(view.held),
-        capacity_bytes_per_s=state.capacity_bytes_per_s,
-        load_bytes_per_s=_rounded(load),
+        capacity_bytes_per_s=_rounded(group.capacities[consumer]),
+        load_bytes_per_s=_rounded(group.loads[consumer]),
         lag=None if view.phase is Phase.LOST else _sum(view.held, moment.lags),
         records_per_s=None if report is None else _rounded(report.records_per_s),
         bytes_per_s=None if report is None else _rounded(report.bytes_per_s),
@@ -167,9 +190,17 @@ def _consumer(
         restarts=chronicle.restarts.get(consumer, 0),
         incarnation=view.incarnation,
         settings=view.settings,
-        outdated=view.settings is not None and view.settings != wanted,
+        outdated=view.settings is not None and view.settings != group.fingerprint,
         silent_s=_rounded(max(0.0, state.listened_s - view.heard_s)),
+        learned=_learned(state, consumer),
     )
+
+
+def _learned(state: State, consumer: ConsumerId) -> LearnedCapacity | None:
+    known = state.learned.capacities.get(consumer)
+    if known is None or state.fixed_capacity_bytes_per_s is not None:
+        return None
+    return LearnedCapacity(_rounded(known.bytes_per_s), _rounded(known.cycle_bytes))
 
 
 def _sum(held: Iterable[TopicPartition], lags: Mapping[TopicPartition, Lag]) -> Lag | None:
@@ -240,6 +271,7 @@ def _partition(
     target = None if state.target is None else state.target.get(partition)
     resting = state.is_resting(partition)
     margin = _margin(state, moment, partition)
+    view = None if consumer is None else state.consumers.get(consumer)
     return PartitionStatus(
         consumer=consumer,
         since=place.since if place is not None and place.consumer == consumer else None,
@@ -249,6 +281,7 @@ def _partition(
         moving_to=target if target is not None and target != consumer else None,
         refused_for_s=_rounded(state.refused[partition].until_s - state.time_s) if resting else None,
         waits_for=waiting.get(partition),
+        stuck=view is not None and is_stuck(state, view, partition),
         retention_margin_s=None if margin is None else _rounded(margin.seconds),
     )
 

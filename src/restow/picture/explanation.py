@@ -40,8 +40,11 @@ def explain_partition(picture: Picture, decisions: Sequence[Decision], partition
     if status.bytes_per_s is None:
         yield "  its write speed was never measured"
     else:
-        share = percent(status.bytes_per_s / picture.overview.limits.capacity_bytes_per_s)
+        share = percent(status.bytes_per_s * _cost(picture, partition.topic) / _capacity(picture, status.consumer))
         yield f"  it is written at {sized(status.bytes_per_s)}/s, {share} of a consumer's capacity"
+        yield from _cost_words(picture, partition.topic)
+    if status.stuck:
+        yield "  it is stuck: its backlog does not shrink although its consumer has room; it counts as no load"
     yield from _lag(status)
     yield from _moves(decisions, f"{partition}")
     if status.consumer is not None and status.consumer in picture.consumers:
@@ -50,6 +53,24 @@ def explain_partition(picture: Picture, decisions: Sequence[Decision], partition
             yield f"  nothing for load before its pin ends; recovery, if consumer {pin.consumer} is lost"
         else:
             yield from _next(picture, status.consumer, picture.consumers[status.consumer])
+
+
+def _cost(picture: Picture, topic: str) -> float:
+    overview = picture.overview
+    if topic in overview.fixed_costs:
+        return overview.fixed_costs[topic]
+    return overview.costs[topic].cost if topic in overview.costs else 1.0
+
+
+def _cost_words(picture: Picture, topic: str) -> Iterator[str]:
+    how = "as its definition says" if topic in picture.overview.fixed_costs else "as its consumers' cycles say"
+    if topic in picture.overview.fixed_costs or topic in picture.overview.costs:
+        yield f"  a byte of {topic} costs {_cost(picture, topic):.2g} times the mean of all topics, {how}"
+
+
+def _capacity(picture: Picture, consumer: ConsumerId | None) -> float:
+    status = None if consumer is None else picture.consumers.get(consumer)
+    return picture.overview.limits.capacity_bytes_per_s if status is None else status.capacity_bytes_per_s
 
 
 def _lag(status: PartitionStatus) -> Iterator[str]:
@@ -85,6 +106,10 @@ def explain_consumer(picture: Picture, decisions: Sequence[Decision], consumer: 
     yield f"consumer {consumer} is {status.phase} since {clock(status.since)}"
     yield f"  it holds {counted(status.partitions, 'partition')}"
     yield f"  its load is {sized(status.load_bytes_per_s)}/s, {_share(status)} of its capacity"
+    if status.learned is not None:
+        yield f"  its capacity is learned from its cycles: {sized(status.learned.bytes_per_s)}/s"
+    elif picture.overview.limits.capacity_is_learned:
+        yield f"  its capacity is not learned yet; {sized(status.capacity_bytes_per_s)}/s is assumed"
     if status.restarts:
         yield f"  this controller has seen {counted(status.restarts, 'restart')} of it"
     if status.outdated:

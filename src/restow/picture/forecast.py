@@ -10,13 +10,15 @@ from typing import Final
 
 from restow.controller.desired import Desired
 from restow.controller.events import SpeedsMeasured
-from restow.controller.reassign import decide
-from restow.controller.state import Pause, Rules, State, View
+from restow.controller.failures import failing_flag
+from restow.controller.learned import Learned
+from restow.controller.reassign import WORTH_SAYING, decide
+from restow.controller.state import NoGain, Pause, Rules, State, View
 from restow.controller.transitions import Phase, Stage
 from restow.errors import RestowError
 from restow.model import ConsumerId, SortedMapping, Speeds, TopicPartition
 from restow.packing import DEFAULT_PACKER, PackingPlan
-from restow.picture.picture import ConsumerStatus, Picture
+from restow.picture.picture import ConsumerStatus, Overview, Picture
 from restow.protocol.desired import PartitionPin
 from restow.protocol.measurement import Measurement
 from restow.protocol.messages import ConsumerReport, TopicService
@@ -26,7 +28,7 @@ from restow.text import counted, listed
 NOW_S: Final = 1e6
 """The present on the clock of the made-up state: later than any of its timeouts."""
 ANY_SERVICE: Final = TopicService()
-"""A plan depends on whether a topic is consumed, not on its definition."""
+"""A plan depends on whether a topic is consumed and what its bytes cost, not on the rest of its definition."""
 
 
 def forecast(
@@ -57,6 +59,8 @@ def caveats(picture: Picture, *, is_stale: bool) -> Iterator[str]:
             "The speeds are stale, so that nothing is scaled: partitions without a consumer are placed by their last "
             "known speeds, and every consumer stays. Does `restow monitor` run?"
         )
+    if overview.limits.capacity_is_learned:
+        yield "Capacities are learned from the consumers' cycles." + _costs_in_words(overview)
     if overview.paused is not None:
         until = "until it is resumed" if overview.paused.until is None else f"until {overview.paused.until}"
         yield f"The group is paused {until}; until then only partitions without a consumer are placed."
@@ -78,6 +82,12 @@ def caveats(picture: Picture, *, is_stale: bool) -> Iterator[str]:
         yield f"Refused lately, and tried again after a pause: {listed(refused)}."
 
 
+def _costs_in_words(overview: Overview) -> str:
+    costs = {topic: each.cost for topic, each in overview.costs.items()} | dict(overview.fixed_costs)
+    apart = [f"{topic} {cost:.2g}" for topic, cost in costs.items() if abs(cost - 1) >= WORTH_SAYING]
+    return f" Costs per byte, relative to the mean: {', '.join(apart)}; speeds are weighted by them." if apart else ""
+
+
 def state_of(picture: Picture, measured: Measurement | None, previous: Measurement | None) -> State:
     overview = picture.overview
     limits = overview.limits
@@ -92,8 +102,8 @@ def state_of(picture: Picture, measured: Measurement | None, previous: Measureme
             most_consumers=limits.most_consumers,
             catch_up_s=limits.catch_up_s,
         ),
-        consumer=Consumer(capacity_bytes_per_s=limits.capacity_bytes_per_s),
-        consume=SortedMapping(dict.fromkeys(sorted({each.topic for each in picture.partitions}), ANY_SERVICE)),
+        consumer=Consumer(capacity_bytes_per_s=None if limits.capacity_is_learned else limits.capacity_bytes_per_s),
+        consume=_services(picture),
     )
     state = State(
         rules,
@@ -120,8 +130,18 @@ def state_of(picture: Picture, measured: Measurement | None, previous: Measureme
             )
         ),
         creation=Pause(1, NOW_S + overview.creation_paused_s) if overview.creation_paused_s else Pause(),
+        learned=Learned(
+            SortedMapping({c: status.learned for c, status in picture.consumers.items() if status.learned is not None}),
+            overview.costs,
+        ),
+        no_gain=None if limits.most_without_gain is None else NoGain(limits.most_without_gain, 0.0, ""),
     )
     return replace(state, consumers=_views(picture, state.fingerprint))
+
+
+def _services(picture: Picture) -> SortedMapping[str, TopicService]:
+    topics, costs = {partition.topic for partition in picture.partitions}, picture.overview.fixed_costs
+    return SortedMapping({topic: replace(ANY_SERVICE, cost=costs.get(topic)) for topic in topics})
 
 
 def _speeds(picture: Picture, measured: Measurement | None) -> SpeedsMeasured | None:
@@ -166,7 +186,8 @@ def _report(
     """Its last report, as far as the picture has it: backlogs count as load."""
     if status.records_per_s is None or status.bytes_per_s is None:
         return None
-    lags = ((partition, picture.partitions[partition].lag) for partition in sorted(held))
+    worked_off = (partition for partition in sorted(held) if _is_worked_off(picture, partition))
+    lags = ((partition, picture.partitions[partition].lag) for partition in worked_off)
     return ConsumerReport(
         consumer,
         incarnation=0,
@@ -178,3 +199,8 @@ def _report(
         cycle_s_mean=0.0,
         cycle_s_max=0.0,
     )
+
+
+def _is_worked_off(picture: Picture, partition: TopicPartition) -> bool:
+    """The backlog of a stuck or failing partition counts as no load."""
+    return not picture.partitions[partition].stuck and failing_flag(partition.topic) not in picture.overview.flags

@@ -7,6 +7,7 @@ times of a consumer that has not reported.
 from dataclasses import dataclass, field
 from typing import Final, Literal
 
+from restow.controller.learned import LearnedCapacity, TopicCost
 from restow.controller.transitions import Phase, Stage
 from restow.model import ConsumerId, SortedMapping, TopicPartition
 
@@ -103,7 +104,7 @@ class Limits:
     """The settings by which load is judged."""
 
     capacity_bytes_per_s: float
-    """What one consumer sustains."""
+    """What a new consumer is assumed to sustain: as the settings say, or the median of what was learned."""
     fill_to: float
     """A plan fills consumers to this part of their capacity."""
     trigger: float
@@ -122,6 +123,10 @@ class Limits:
     """Seconds in which a backlog should be worked off: a partition's lag divided by this counts as load."""
     look_every_s: float = 60.0
     """Seconds after which the controller plans again if nothing else made it."""
+    capacity_is_learned: bool = field(default=False, metadata=OPTIONAL)
+    """Whether the capacity of each consumer is learned from its cycles; otherwise the settings fix it."""
+    most_without_gain: int | None = field(default=None, metadata=OPTIONAL)
+    """The group gets no more consumers than this for now: the last scale-up did not raise the throughput."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -148,9 +153,10 @@ class ConsumerStatus:
     partitions: int
     """How many it holds."""
     capacity_bytes_per_s: float
-    """What it sustains."""
+    """What it sustains, in bytes of mean cost."""
     load_bytes_per_s: float
-    """The speeds of its partitions, and their backlogs spread over the catch-up time."""
+    """The speeds of its partitions, weighted by the costs of their topics, and their backlogs spread over the catch-up
+    time."""
     lag: Lag | None = field(default=None, metadata=OPTIONAL)
     """All records behind, and the seconds of the partition that is furthest behind."""
     records_per_s: float | None = field(default=None, metadata=OPTIONAL)
@@ -173,6 +179,8 @@ class ConsumerStatus:
     """Whether those are older than the settings that consumers start with now."""
     silent_s: float = 0.0
     """Seconds since its last message."""
+    learned: LearnedCapacity | None = field(default=None, metadata=OPTIONAL)
+    """What its cycles have taught; null if its capacity is fixed, or nothing is learned of it yet."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -195,6 +203,8 @@ class PartitionStatus:
     """Seconds until a consumer is asked to start it again, after a refusal."""
     waits_for: ConsumerId | None = field(default=None, metadata=OPTIONAL)
     """The consumer that read it and restarts: it starts there again."""
+    stuck: bool = field(default=False, metadata=OPTIONAL)
+    """Whether its backlog does not shrink although its consumer has room."""
     retention_margin_s: float | None = field(default=None, metadata=OPTIONAL)
     """Seconds until Kafka may delete the oldest unread record; null if nothing is unread, if the topic keeps its
     records for ever or is only compacted, or if the record's age or the topic's configuration is not known."""
@@ -240,6 +250,10 @@ class Overview:
     """How many pins were left out."""
     service_offset: int | None = field(default=None, metadata=OPTIONAL)
     """The last record of the service topic that this controller has applied; null before the first."""
+    costs: SortedMapping[str, TopicCost] = field(default_factory=SortedMapping, metadata=OPTIONAL)
+    """How much work a byte of each topic is, relative to their mean, as far as it is learned."""
+    fixed_costs: SortedMapping[str, float] = field(default_factory=SortedMapping, metadata=OPTIONAL)
+    """The same where the definition of a topic fixes it."""
     answers: tuple[ServiceAnswer, ...] = field(default=(), metadata=OPTIONAL)
     """What became of the last records of the service topic, in their order: 20 at most."""
 

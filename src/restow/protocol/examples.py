@@ -26,6 +26,7 @@ from restow.protocol.messages import (
     StopConsumingCommand,
     StopConsumingEvent,
     TopicService,
+    Work,
 )
 
 CLICKS_2: Final = TopicPartition("clicks", 2)
@@ -114,6 +115,20 @@ EXAMPLES: Final[tuple[Message, ...]] = (
         ORDERS_0, ConsumerId(2), "2026-03-01T13:00:00Z", "anna@host-a", "2026-03-01T12:00:00Z", "to watch it alone"
     ),
 )
+
+REPORT_WITH_WORK: Final = ConsumerReport(
+    consumer=ConsumerId(1),
+    incarnation=790,
+    lag_records=SortedMapping({CLICKS_2: 0, ORDERS_0: 311}),
+    definitions=DIGESTS,
+    records_per_s=1250.5,
+    bytes_per_s=512000.0,
+    saturated=False,
+    cycle_s_mean=0.75,
+    cycle_s_max=1.5,
+    work=Work(cycles=3, busy_s=2.125, bytes=SortedMapping({"clicks": 1_200_000, "orders": 4_096_000})),
+)
+"""A report of a consumer whose cycles say something about its capacity."""
 
 CONSUMERS_UPDATE: Final = ServiceUpdate(
     "consumers",

@@ -62,6 +62,10 @@ class TopicService:
     from_group: str | None = field(default=None, metadata=ADDED)
     """A consumer group to take offsets over from, for partitions without an offset in the table and in our own
     group."""
+    cost: float | None = field(default=None, metadata=ADDED)
+    """How much work a byte of the topic is, relative to the mean of the group's topics: with 1.5, a partition fills
+    half as much again of its consumer as its speed alone would. Without it, the cost is learned if the capacity of
+    consumers is, and 1 otherwise."""
 
     def __post_init__(self) -> None:
         if self.start not in ("earliest", "latest") and not checks.is_time(self.start):
@@ -70,6 +74,7 @@ class TopicService:
             )
         if self.transform is not None and not checks.FUNCTION.fullmatch(self.transform):
             raise InvalidInput(f"transform is '{self.transform}'; it must be module:function")
+        checks.above_0(cost=self.cost)
         if self.on_gap not in ON_GAP:
             raise InvalidInput(f"on_gap is '{self.on_gap}'; it must be {' or '.join(ON_GAP)}")
 
@@ -417,6 +422,33 @@ class Failure:
 
 
 @dataclass(frozen=True, slots=True)
+class Work:
+    """What a consumer's cycles since its last report say about its capacity. Only warm and undisturbed cycles of at
+    least 1 MB count: fixed costs decide how long smaller ones take."""
+
+    cycles: int
+    """How many cycles count."""
+    busy_s: float
+    """Seconds of work in them, without waits for records."""
+    bytes: SortedMapping[str, int]
+    """What they stored, by topic: the 32 topics with the most."""
+    other_bytes: int = field(default=0, metadata=ADDED)
+    """What they stored of other topics."""
+
+    def __post_init__(self) -> None:
+        checks.at_least(1, cycles=self.cycles)
+        checks.above_0(busy_s=self.busy_s)
+        checks.at_least(0, other_bytes=self.other_bytes)
+        for topic, size in self.bytes.items():
+            if size < 0:
+                raise InvalidInput(f"bytes.{topic} is {size}; it must be 0 or more")
+
+    @property
+    def total_bytes(self) -> int:
+        return sum(self.bytes.values()) + self.other_bytes
+
+
+@dataclass(frozen=True, slots=True)
 class ConsumerReport:
     """A consumer's lag and throughput since its last report, sent every few seconds; also its heartbeat."""
 
@@ -444,6 +476,8 @@ class ConsumerReport:
     """The next offset of each partition that it holds: all records before it are stored."""
     platform: PlatformIdentity | None = field(default=None, metadata=ADDED)
     """Where the consumer runs: a controller on another platform starts none beside it."""
+    work: Work | None = field(default=None, metadata=ADDED)
+    """What its cycles say about its capacity; null if none of them counts."""
 
     def __post_init__(self) -> None:
         checks.at_least(FIRST_CONSUMER, consumer=self.consumer)

@@ -37,16 +37,20 @@ from restow.controller.journal import Journal
 from restow.controller.machine import begin, step
 from restow.controller.standby import ALIVE_EVERY_S, Standby
 from restow.controller.state import Rules, State
+from restow.errors import RestowError
 from restow.health import Health
 from restow.kafka.admin import Admin
 from restow.kafka.channels.controller import Addressed, ControllerChannel, Read, Replaced
 from restow.kafka.channels.neighbours import check_topics
+from restow.kafka.channels.status import StatusReader
 from restow.kafka.errors import NotAllowed, RequestRefused
 from restow.kafka.outages import Outages
 from restow.kafka.topics import ensure_topics, grow_topics
 from restow.metrics.board import Board
 from restow.metrics.group import standby
 from restow.packing import warm_up
+from restow.picture.parts import Assembler
+from restow.picture.recall import recalled
 from restow.platform.interface import (
     CreateConsumer,
     DeleteConsumer,
@@ -207,6 +211,7 @@ class ControllerProcess:
     def _control(self) -> None:
         if self._code is not None:
             self._waiting.append(CodeChanged(self._code.read()))
+        self._recall()
         with waiting(f"the records of {self._settings.topics.service}"):
             self._read_services()
         self._status.start()
@@ -216,6 +221,19 @@ class ControllerProcess:
             self._health.alive()
             self._give_sign()
             self.round()
+
+    def _recall(self) -> None:
+        """What the controller before had learned, from its last picture. Without it everything is learned anew."""
+        if self._settings.consumer.capacity_bytes_per_s is not None:
+            return
+        try:
+            with StatusReader(self._settings, Assembler) as reader:
+                picture = reader.newest()
+        except RestowError as error:
+            log.warning("what was learned of consumers can't be read, and is learned anew: %s", error)
+            return
+        if picture is not None:
+            self._waiting.append(recalled(picture))
 
     def _give_sign(self) -> None:
         """Says that this controller is in charge, if it is time. Raises Replaced if it no longer is."""

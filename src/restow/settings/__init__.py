@@ -14,6 +14,7 @@ from restow.settings.passthrough import PassthroughTable
 from restow.settings.properties import ClientProperties
 from restow.settings.reader import InvalidSettings, read_settings
 from restow.settings.schema import (
+    START_CAPACITY_BYTES_PER_S,
     Consumer,
     Controller,
     EventLog,
@@ -31,6 +32,7 @@ from restow.settings.schema import (
 )
 
 __all__ = [
+    "START_CAPACITY_BYTES_PER_S",
     "ClientProperties",
     "Consumer",
     "Controller",

@@ -31,6 +31,10 @@ from restow.settings.properties import ClientProperties
 
 OTHER_NAMES_OF_BOOTSTRAP = ("bootstrap.servers", "metadata.broker.list")
 
+START_CAPACITY_BYTES_PER_S: Final = 2_000_000.0
+"""What a consumer is assumed to carry before anything is learned of it. A consumer with five tables and many partitions
+carried 1.4 MB/s on one core, one with one table 17 MB/s."""
+
 OLD_NAME: Final = "restow"
 OLD_PREFIX: Final = "data-engineering"
 """What a file without `[group] name` and without `[topics] prefix` meant before a name was required."""
@@ -169,6 +173,11 @@ class Controller:
     catch_up_s: Annotated[float, ABOVE_0] = 300.0
     """Seconds in which a backlog should be worked off: a partition's lag divided by this is added to its speed."""
 
+    stuck_after_s: Annotated[float, ABOVE_0] = 120.0
+    """Seconds in which a partition's backlog has not shrunk, although its consumer has room, after which the partition
+    is stuck: it is flagged, and its backlog scales nothing. Shorter than `catch_up_s`, so that a stuck partition opens
+    few consumers; longer than any retry pause of a table."""
+
     stale_after_s: Annotated[float, ABOVE_0] = 30.0
     """Seconds after which the newest measurement is stale. The controller doesn't scale by stale speeds."""
 
@@ -224,9 +233,11 @@ class Controller:
 class Consumer:
     """`[consumer]`: the resources of each consumer, and its cycles."""
 
-    capacity_bytes_per_s: Annotated[float, ABOVE_0] = 2_000_000.0
-    """The throughput that one consumer sustains, in bytes per second of Kafka's log. `restow bench consumer` measures
-    it with JSON records and prints this line; your own transforms may be slower. The whole scaling depends on it."""
+    capacity_bytes_per_s: Annotated[float, ABOVE_0] | None = None
+    """The throughput that each consumer sustains, in bytes per second of Kafka's log. Without it, it is learned for
+    each consumer from its cycles, beginning with 2,000,000: slow to rise, quick to fall, and never below a quarter of
+    that. A given value is fixed; give one where consumers must not be filled as far as they could be. `restow bench
+    consumer` measures it with JSON records and prints this line; your own transforms may be slower."""
 
     pipeline: Annotated[str, Check("light or spark", lambda kind: kind in ("light", "spark"))] = "spark"
     """`spark` runs transforms on Spark and writes Delta tables. `light` stores records in SQLite without Spark, to try

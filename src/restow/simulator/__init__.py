@@ -13,6 +13,7 @@ processes.py    what the processes share: each may crash or hang after any step
 controller.py   a controller process
 consumer.py     a consumer process
 monitor.py      a monitor process
+machines.py     how fast consumers' machines are, where capacities are learned
 faults.py       what goes wrong
 people.py       what people ask of the group: pins and restarts
 orders.py       what people do: pauses, recommend only, limits
@@ -20,6 +21,7 @@ checkers.py     what must never happen, one checker per property
 rolls.py        the checker of rolls
 granted.py      the checkers of what people ask for
 holds.py        the checker of pauses and recommend only
+learning.py     the checker of learned capacities
 group_size.py   the checker of the least number of consumers
 coverage.py     which events, effects, transitions and faults have occurred
 measures.py     cost, moves, pauses, latency and backlog over time

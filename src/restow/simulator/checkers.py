@@ -15,6 +15,7 @@ OnlyValidCommands  5     a stale or repeated command changes what is read, or a 
 OnlyIntended       5     a controller changes the platform without a committed intention
 OnlyMeasured       5     a bad measurement is believed
 OnlyOurs           5     another group's message is read as this group's
+LearnsWithinBounds 5     a learned capacity leaves its bounds, rises at once, or comes from cold cycles (learning.py)
 
 `Watch` is what the processes call; it passes each call on to the checkers concerned.
 """
@@ -25,6 +26,7 @@ from typing import TYPE_CHECKING, Final
 from restow.consumer.effects import ChangeAssignment, RunCycle
 from restow.controller.effects import Effect
 from restow.controller.state import State
+from restow.controller.stuck import STUCK
 from restow.controller.transitions import Phase, Stage
 from restow.model import ConsumerId, TopicPartition
 from restow.platform.interface import PlatformRequest
@@ -39,6 +41,7 @@ from restow.protocol.messages import (
 from restow.simulator.granted import PinsHold, RestartedOnce
 from restow.simulator.group_size import LeastKept
 from restow.simulator.holds import Held
+from restow.simulator.learning import LearnsWithinBounds
 from restow.simulator.rolls import OneRolls
 from restow.simulator.topics import MARKER, Topic
 from restow.simulator.wire import Intruder, Measured
@@ -381,6 +384,8 @@ class Progress:
             if process.is_alive and process.is_disowned:
                 self._report(4, f"a process of consumer {process.number} still runs, unknown to the platform")
         controller = world.controller_in_charge()
+        if controller is not None and STUCK in controller.state.flags:
+            self._report(4, f"partitions are flagged as stuck: {controller.state.flags[STUCK]}")
         for partition in controller.state.failing if controller is not None else ():
             self._report(4, f"{partition} is flagged as failing, although its table can be written")
 
@@ -399,6 +404,7 @@ class Watch:
         self.progress, self.bounded, self.one_rolls = Progress(report), Bounded(report), OneRolls(report)
         self.least_kept, self.holds = LeastKept(report), Held(report)
         self.one_in_charge = OneInCharge(report)
+        self.learning = LearnsWithinBounds(report)
         self.pins_hold, self.restarted_once = PinsHold(report), RestartedOnce(report)
 
     def readers(self, partition: TopicPartition) -> "list[ConsumerProcess]":

@@ -7,7 +7,7 @@ commits of two tables, between a table's commit and the end of the cycle. The pl
 import random
 from collections import deque
 from collections.abc import Iterable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Final
 
 from restow.consumer import machine
@@ -40,6 +40,7 @@ from restow.protocol.messages import (
     TopicService,
 )
 from restow.simulator.data import RECORD_BYTES
+from restow.simulator.machines import COLD_S
 from restow.simulator.platform import SimulatedPlatform
 from restow.simulator.processes import SimulatedProcess
 from restow.simulator.topics import Topic, TopicReader
@@ -103,9 +104,14 @@ class ConsumerProcess(SimulatedProcess):
         self._ranges: list[PendingRange] = []
         self._gaps: list[TopicPartition] = []
         self._failures: tuple[Failure, ...] = ()
+        self._is_cold = False
+        self._unread: dict[TopicPartition, int] = {}
+        """The backlog of each partition that the cycle can't store."""
         self._ended: CycleEnded | None = None
         """The result of the cycle, while it waits for data and commands."""
-        self._speed = (settings.capacity_bytes_per_s or 0.0) * rng.uniform(1.02, 1.2)
+        self.busy_s = 0.0
+        """Seconds of work in cycles so far."""
+        self._speed = (settings.capacity_bytes_per_s or world.scenario.capacity_bytes_per_s) * rng.uniform(1.02, 1.2)
 
     def begin(self) -> None:
         """Reads from the ends of its partitions: earlier commands were for other incarnations."""
@@ -262,11 +268,17 @@ class ConsumerProcess(SimulatedProcess):
         self.world.watch.reading(self, effect)
         self._cycle, self._cycle_began_s, self._ended = effect, self.now_s, None
         self._ranges = self._planned(effect)
-        size = RECORD_BYTES * sum(each.following - each.first for each in self._ranges)
         if self._ranges:
-            self.at(self.now_s + self.world.scenario.overhead_s + size / self._speed, self._store)
+            self._is_cold = self.busy_s < COLD_S
+            self.at(self.now_s + self.world.scenario.overhead_s + self._seconds(), self._store)
         else:
             self._store()
+
+    def _seconds(self) -> float:
+        machines = self.world.machines
+        if machines is not None:
+            return machines.seconds(self, self._ranges)
+        return RECORD_BYTES * sum(each.following - each.first for each in self._ranges) / self._speed
 
     def _planned(self, effect: RunCycle) -> list[PendingRange]:
         data, now_s, sinks = self.world.data, self.now_s, self.world.sinks
@@ -276,15 +288,20 @@ class ConsumerProcess(SimulatedProcess):
         index, end_offset = data.index, data.end_offset
         ranges = []
         wanted = 0
+        self._unread = {}
         for partition, first in effect.positions.items():
             row = index[partition]
             end = end_offset(row, now_s)
             if self._gaps and partition in self._gaps:
                 continue
-            if end > first and partition.topic not in broken:
+            if end > first and partition.topic in broken:
+                self._unread[partition] = end - first
+            elif end > first:
                 ranges.append(PendingRange(partition, row, first, end, 0))
                 wanted += end - first
-        most = self.world.scenario.consumer.cycle_bytes // RECORD_BYTES
+        machines = self.world.machines
+        limit = self.world.scenario.consumer.cycle_bytes
+        most = (limit if machines is None else machines.most_bytes(self, effect.positions)) // RECORD_BYTES
         if wanted > most:
             for each in ranges:
                 count = max(1, (each.following - each.first) * most // wanted)
@@ -320,7 +337,7 @@ class ConsumerProcess(SimulatedProcess):
         if world.kafka.is_up:  # without them the cycle goes on all the same
             for each in taken:
                 world.sinks.commit(each.partition, each.following)
-        lags = {each.partition: each.left for each in self._ranges}
+        lags = {**self._unread, **{each.partition: each.left for each in self._ranges}}
         dropped = [*replaced, *self._gaps]
         for partition in dropped:
             del positions[partition]
@@ -340,6 +357,10 @@ class ConsumerProcess(SimulatedProcess):
                 *([RefusedPartitions(tuple(self._gaps), "gap", GAP)] if self._gaps else []),
             ),
         )
+        if world.machines is not None:
+            self.busy_s += self._ended.busy_s
+            busy_s = world.machines.reported(self, self._ended)
+            self._ended = replace(self._ended, busy_s=busy_s, is_cold=self._is_cold)
         for partition in dropped:
             self._release(partition)
         self.positions.update(positions)

@@ -22,6 +22,7 @@ from restow.controller.events import (
     ConsumersListed,
     Event,
     Heard,
+    LearningRecalled,
     PlatformRefused,
     Received,
     ServiceChanged,
@@ -158,6 +159,7 @@ class ControllerProcess(SimulatedProcess):
         self.platform.changes()
         self._feed(ClockTicked(self.now_s, utc_s=self.world.utc_s))
         self._feed(CodeChanged(self.world.code))
+        self._feed(LearningRecalled(self.world.published.capacities, self.world.published.costs))
         self._read_services()  # before the first decision
         self._feed(TookOver(self.epoch, self.platform.identity, self._elsewhere(), self.is_forced))
         self._go_on()

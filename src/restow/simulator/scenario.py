@@ -12,7 +12,8 @@ from typing import Final
 from restow.controller.state import Rules
 from restow.model import SortedMapping, Speeds, TopicPartition
 from restow.protocol.messages import TopicService
-from restow.settings import Consumer, Controller
+from restow.settings import START_CAPACITY_BYTES_PER_S, Consumer, Controller
+from restow.simulator.machines import MachineTraits
 from restow.simulator.workloads import GENERATORS, STEP_S, Table, generated, recorded
 
 HOUR_S: Final = 3600.0
@@ -46,6 +47,8 @@ class Scenario:
     trace: tuple[Speeds, ...] | None = None
     encodes: bool = False
     """Whether records are the protocol's bytes instead of messages."""
+    machines: MachineTraits | None = None
+    """The machines of a run in which capacities are learned; None if the capacity is given."""
 
     @property
     def duration_s(self) -> float:
@@ -58,7 +61,10 @@ class Scenario:
 
     @property
     def capacity_bytes_per_s(self) -> float:
-        return self.rules.consumer.capacity_bytes_per_s
+        """As given, or of the mean machine."""
+        if self.machines is not None:
+            return self.machines.base
+        return self.rules.consumer.capacity_bytes_per_s or START_CAPACITY_BYTES_PER_S
 
     @property
     def consumer(self) -> Consumer:
@@ -73,6 +79,9 @@ class Scenario:
         if self.trace is not None:
             return recorded(self.trace, self.partitions, steps, round(TRACE_STEP_S / STEP_S))
         mean, most = self.capacity_bytes_per_s * 0.8 / self.per_consumer, self.capacity_bytes_per_s * 0.7
+        if self.machines is not None:  # the slowest machine carries the fastest partition
+            most *= self.machines.slowest
+            mean *= 0.8
         return generated(self.workload, self.random("workload"), len(self.partitions), steps, mean, most)
 
 
@@ -84,7 +93,9 @@ def scenario(
     faults: Level = Level.NONE,
     trace: Sequence[Speeds] | None = None,
     capacity_bytes_per_s: float = 1_000_000.0,
+    learns: bool = False,
 ) -> Scenario:
+    """`learns`: no capacity is given; the machines of consumers are drawn from the seed, and learned."""
     rng = random.Random(f"{seed}/scenario")
     count = rng.randint(5, 14)
     per_consumer = rng.choice(PARTITIONS_PER_CONSUMER_DRAWN)
@@ -96,8 +107,11 @@ def scenario(
     if trace is not None:
         names = tuple(sorted({partition for speeds in trace for partition in speeds}))
     large = len(names) >= LARGE
+    machines = _machines(seed, len(names) / per_consumer) if learns else None
+    if machines is not None:
+        capacity_bytes_per_s = machines.base
     consumer = Consumer(
-        capacity_bytes_per_s=capacity_bytes_per_s,
+        capacity_bytes_per_s=None if learns else capacity_bytes_per_s,
         report_every_s=20.0 if large else 8.0,
         grace_s=10.0,
         cycle_s=20.0 if large else 8.0,
@@ -114,6 +128,19 @@ def scenario(
         measure_every_s=15.0 if large else 9.0,
         trace=None if trace is None else tuple(trace),
         encodes=not large and rng.random() < 0.2,
+        machines=machines,
+    )
+
+
+def _machines(seed: int, consumers: float) -> MachineTraits:
+    """`consumers`: about how many the load needs. Shared cores suffice for it, and not for many more consumers."""
+    rng = random.Random(f"{seed}/machines")
+    return MachineTraits(
+        base=START_CAPACITY_BYTES_PER_S * rng.uniform(0.7, 2.5),
+        drift=rng.random() < 0.7,
+        heavy=rng.random() < 0.5,
+        shared_cores=rng.choice((None, None, 2.5 * consumers)),
+        lies=rng.random() < 0.4,
     )
 
 

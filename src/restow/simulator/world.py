@@ -9,6 +9,7 @@ from contextlib import suppress
 from dataclasses import dataclass, replace
 from typing import Final
 
+from restow.controller.learned import Learned
 from restow.controller.state import Rules
 from restow.model import ConsumerId, TopicPartition
 from restow.picture.observer import Observer
@@ -24,6 +25,7 @@ from restow.simulator.controller import ControllerProcess
 from restow.simulator.coverage import Coverage
 from restow.simulator.data import Data
 from restow.simulator.faults import Faults
+from restow.simulator.machines import Machines
 from restow.simulator.measures import SAMPLE_S, Measures
 from restow.simulator.monitor import BEGINNING, MonitorProcess, time_text
 from restow.simulator.orders import Orders
@@ -103,6 +105,11 @@ class World:
         """How far the controllers' wall clock is off."""
         self.code = "code:0"
         """The digest of the transforms' modules on disk. A process loads them when it begins."""
+        self.machines = None
+        if scenario.machines is not None:
+            self.machines = Machines(self, scenario.machines, scenario.random("machines"))
+        self.published = Learned()
+        """What the newest picture has of what was learned."""
         self.controllers: list[ControllerProcess] = []
         self.wanted_controllers = 1
         """How many their supervisor keeps running: with 2, one of them is a standby."""
@@ -115,12 +122,15 @@ class World:
         scenario = self.scenario
         self.agenda.every(STEP_S, lambda: self.data.advance(self.agenda.now_s))
         self.agenda.every(SAMPLE_S, self._sample)
+        self.agenda.every(WHOLE_EVERY_S, self._publish_learned)
         self.monitor.begin()
         if self.picture_at_s is not None:
             self.agenda.every(WHOLE_EVERY_S, self._draw)
             self.agenda.at(self.picture_at_s, self._draw)
         self.start_controller()
         Faults(self, scenario.random("faults")).plan()
+        if self.machines is not None:
+            self.machines.plan()
         People(self, scenario.random("people")).plan()
         Orders(self, scenario.random("orders")).plan()
         end_s, quiet_s = scenario.duration_s, scenario.quiet_s
@@ -302,13 +312,25 @@ class World:
         if picture is not None:
             self.picture = SimulatedPicture(picture, now_s, at_s)
 
-    def _sample(self) -> None:
+    def _publish_learned(self) -> None:
+        """As in the picture, which the next controller reads."""
+        controller = self.controller_in_charge()
+        if controller is not None and not controller.is_frozen and self.kafka.is_up:
+            self.published = controller.state.learned
+
+    def _load_of(self, process: ConsumerProcess) -> float:
+        """Where machines differ, as a load of the mean one."""
         speeds, index = self.data.speeds_now, self.data.index
-        loads = [
-            sum(speeds[index[partition]] for partition in process.positions)
-            for process in self.processes
-            if process.is_alive
-        ]
+        if self.machines is None:
+            return sum(speeds[index[partition]] for partition in process.positions)
+        costs, base = self.machines.costs, self.machines.traits.base
+        work = sum(costs[partition.topic] * speeds[index[partition]] for partition in process.positions)
+        return work * base / self.machines.speed_of(process.number)
+
+    def _sample(self) -> None:
+        index = self.data.index
+        loads = [self._load_of(process) for process in self.processes if process.is_alive]
+        self.watch.learning.sample(self)
         rows = [index[partition] for partition in self.consumed()]
         self.measures.sample(
             self.agenda.now_s, len(self.platform.pods), loads, self.scenario.capacity_bytes_per_s, rows

@@ -8,12 +8,15 @@ import pytest
 from restow.consumer import machine as consumer
 from restow.consumer.answers import AppliedBatch
 from restow.consumer.commands import merge_commands
-from restow.consumer.events import CommandRead
+from restow.consumer.events import CommandRead, CycleEnded
 from restow.consumer.state import State as ConsumerState
+from restow.consumer.work import WorkWindow
 from restow.controller import (
     broken_code,
+    capacity,
     failures,
     foreign,
+    gains,
     holds,
     manage,
     pin_checks,
@@ -260,3 +263,24 @@ def a_restart_is_an_act(patch: pytest.MonkeyPatch) -> None:
 
 def a_restart_is_never_carried_out(patch: pytest.MonkeyPatch) -> None:
     patch.setattr(restarts, "is_due", lambda _: False)
+
+
+def capacities_fall_without_a_floor(patch: pytest.MonkeyPatch) -> None:
+    patch.setattr(capacity, "LEAST_SHARE", 0.0)
+
+
+def capacities_rise_at_once(patch: pytest.MonkeyPatch) -> None:
+    patch.setattr(capacity, "RISE_S", 1e-9)
+
+
+def cold_cycles_count(patch: pytest.MonkeyPatch) -> None:
+    with_cycle = WorkWindow.with_cycle
+
+    def warm(window: WorkWindow, cycle: CycleEnded) -> WorkWindow:
+        return with_cycle(window, replace(cycle, is_cold=False))
+
+    patch.setattr(WorkWindow, "with_cycle", warm)
+
+
+def scale_ups_are_not_judged(patch: pytest.MonkeyPatch) -> None:
+    patch.setattr(gains, "begin", lambda *_: None)

@@ -81,7 +81,7 @@ def _blocks(picture: Picture, now: datetime, shown: slice) -> Iterator[Renderabl
 
 
 def _headline(picture: Picture) -> Text:
-    consumers = picture.consumers.values()
+    consumers, limits = picture.consumers.values(), picture.overview.limits
     ready = sum(status.phase is Phase.READY for status in consumers)
     load = sum(status.load_bytes_per_s for status in consumers)
     capacity = sum(status.capacity_bytes_per_s for status in consumers)
@@ -89,7 +89,7 @@ def _headline(picture: Picture) -> Text:
         f"group {picture.overview.group}",
         f"{ready} of {counted(len(picture.consumers), 'consumer')} ready",
         counted(len(picture.partitions), "partition"),
-        f"load {sized(load)}/s of {sized(capacity)}/s",
+        f"load {sized(load)}/s of {sized(capacity)}/s" + (" (learned)" if limits.capacity_is_learned else ""),
         f"lag {_lag(_worst(picture))}",
     ]
     return Text("  ".join(words), style="bold")

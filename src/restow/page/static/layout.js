@@ -2,8 +2,8 @@
 /**
  * Where bins and slices are drawn. Pure: a picture and a width in, rectangles out.
  *
- * A bin is a consumer, its rim the consumer's capacity; a slice is a partition, as high as its speed. All bins share one
- * scale. The first bin has the partitions that no consumer reads, where there are any.
+ * A bin is a consumer, its rim the consumer's capacity; a slice is a partition, as high as its speed times the cost of
+ * its topic. All bins share one scale. The first bin has the partitions that no consumer reads, where there are any.
  *
  * @typedef {import("./picture.js").Place} Place
  * @typedef {import("./picture.js").Loaded} Loaded
@@ -140,7 +140,7 @@ function stacked(places, pixels, inner, base, rects, size) {
   /** @type {Slice | null} */
   let thin = null;
   for (const place of places) {
-    const exact = pixels(place.status.bytes_per_s ?? 0);
+    const exact = pixels((place.status.bytes_per_s ?? 0) * place.cost);
     const h = Math.max(exact, least);
     speeds += exact;
     y -= h;

@@ -6,6 +6,7 @@
  */
 import { Chart } from "./chart.js";
 import { byId, element } from "./dom.js";
+import { costOf } from "./picture.js";
 import { get } from "./server.js";
 import { clock, counted, grouped, lagWords, percent, span, speed, utc } from "./units.js";
 
@@ -133,6 +134,7 @@ function consumerFacts(picture, number) {
   const facts = [
     ["state", `${status.phase} since ${clock(status.since)}`, utc(status.since)],
     ["load", `${speed(status.load_bytes_per_s)}, ${percent(status.load_bytes_per_s / status.capacity_bytes_per_s)} of its capacity`],
+    ["capacity", `${speed(status.capacity_bytes_per_s)}, ${capacityWords(picture, status)}`],
     ["partitions", grouped(status.partitions)],
     ["lag", lagWords(status.lag)],
   ];
@@ -144,6 +146,20 @@ function consumerFacts(picture, number) {
   return facts;
 }
 
+/** @param {Picture} picture @param {import("./types.js").Consumer} status */
+function capacityWords(picture, status) {
+  if (!picture.overview.limits.capacity_is_learned) return "fixed by the settings";
+  return status.learned ? "learned from its cycles" : "assumed until it is learned";
+}
+
+/** @param {Picture} picture @param {string} topic @returns {Facts} */
+function costFacts(picture, topic) {
+  const cost = costOf(picture, topic);
+  if (cost === null) return [];
+  const how = picture.overview.fixed_costs?.[topic] === undefined ? "learned" : "fixed by its definition";
+  return [["cost", `${cost.toFixed(2)} times the mean of all topics per byte, ${how}`]];
+}
+
 /** @param {Picture} picture @param {{topic: string, number: number}} subject @returns {Facts} */
 function partitionFacts(picture, { topic, number }) {
   const status = picture.topics[topic]?.[number];
@@ -153,8 +169,10 @@ function partitionFacts(picture, { topic, number }) {
   const facts = [
     ["read by", status.consumer === null ? `no consumer${since}` : `consumer ${status.consumer}${since}`, status.since ? utc(status.since) : undefined],
     ["written at", status.bytes_per_s === null ? "not measured yet" : speed(status.bytes_per_s)],
+    ...costFacts(picture, topic),
     ["lag", lagWords(status.lag)],
   ];
+  if (status.stuck) facts.push(["stuck", "its backlog does not shrink although its consumer has room; it counts as no load"]);
   if (typeof status.catch_up_s === "number") facts.push(["caught up in", span(status.catch_up_s)]);
   if (typeof status.retention_margin_s === "number") facts.push(["deleted unread in", span(status.retention_margin_s)]);
   if (typeof status.moving_to === "number") facts.push(["moves to", `consumer ${status.moving_to}`]);

@@ -5,7 +5,7 @@
  * @typedef {import("./types.js").Change} Change
  * @typedef {import("./types.js").Consumer} Consumer
  * @typedef {import("./types.js").Partition} Partition
- * @typedef {{key: string, topic: string, number: number, status: Partition}} Place  A partition with its name.
+ * @typedef {{key: string, topic: string, number: number, status: Partition, cost: number}} Place  A partition with its name.
  * @typedef {{number: number, status: Consumer, places: Place[]}} Loaded  A consumer with its partitions.
  */
 
@@ -35,15 +35,24 @@ function merged(base, news) {
   return result;
 }
 
+/**
+ * What a byte of the topic costs, relative to the mean of all topics; null if that is neither learned nor fixed.
+ * @param {Picture} picture @param {string} topic @returns {number | null}
+ */
+export function costOf({ overview }, topic) {
+  return overview.fixed_costs?.[topic] ?? overview.costs?.[topic]?.cost ?? null;
+}
+
 /** Every partition, by topic and number. @param {Picture} picture @returns {Place[]} */
 export function placesOf(picture) {
   /** @type {Place[]} */
   const places = [];
   for (const topic of Object.keys(picture.topics).sort()) {
     const rows = picture.topics[topic];
+    const cost = costOf(picture, topic) ?? 1;
     for (const text of Object.keys(rows)) {
       // Keys that are whole numbers come in ascending order: the language says so.
-      places.push({ key: `${topic}-${text}`, topic, number: Number(text), status: rows[text] });
+      places.push({ key: `${topic}-${text}`, topic, number: Number(text), status: rows[text], cost });
     }
   }
   return places;

@@ -21,6 +21,7 @@
  * @property {string | null} [settings]
  * @property {boolean} [outdated]
  * @property {number} [silent_s]
+ * @property {{bytes_per_s: number, cycle_bytes: number} | null} [learned]
  *
  * @typedef {object} Partition
  * @property {number | null} consumer
@@ -32,6 +33,7 @@
  * @property {number | null} [refused_for_s]
  * @property {number | null} [retention_margin_s]
  * @property {number | null} [waits_for]
+ * @property {boolean} [stuck]
  *
  * @typedef {object} Decision
  * @property {string} time
@@ -49,6 +51,7 @@
  * @property {number} drain_to
  * @property {number} least_consumers
  * @property {number | null} most_consumers
+ * @property {boolean} [capacity_is_learned]
  *
  * @typedef {{until?: string | null, by?: string, at?: string, reason?: string}} Request
  *   What a person asked for through the service topic.
@@ -65,6 +68,8 @@
  * @property {string[]} [waiting_for]
  * @property {number | null} [speeds_age_s]
  * @property {Decision[]} [decisions]
+ * @property {Object<string, {cost: number, bytes: number}>} [costs]
+ * @property {Object<string, number>} [fixed_costs]
  * @property {Request | null} [paused]
  * @property {Request | null} [recommend_only]
  * @property {Object<string, Object<string, Request & {consumer: number}>>} [pins]  by topic and partition

@@ -21,6 +21,7 @@ export function partitionLines({ key, status }) {
     `${written}, ${lagWords(status.lag)}`,
     ...(typeof status.moving_to === "number" ? [`moves to consumer ${status.moving_to}`] : []),
     ...(typeof status.refused_for_s === "number" ? ["a consumer refused it"] : []),
+    ...(status.stuck ? ["stuck: its backlog does not shrink"] : []),
   ];
 }
 
