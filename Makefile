@@ -68,6 +68,8 @@ bench: $(JARS_READY) $(PACKER_READY) ## Measure decisions, a large group's simul
 	$(BIN)/python bench/targets.py
 	$(BIN)/python bench/large_groups.py
 	$(BIN)/python bench/growth.py
+	$(BIN)/python bench/growth.py --largest
+	$(BIN)/python -m bench.scale
 	$(BIN)/python bench/event_log.py
 	$(BIN)/python bench/picture.py
 	$(BIN)/python bench/cycle.py

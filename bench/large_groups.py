@@ -179,12 +179,12 @@ def whole_numbers(text: str) -> list[int]:
     return [int(number) for number in text.split(",") if number]
 
 
-def write_between_marks(file: Path, text: str) -> None:
-    before, _, rest = file.read_text().partition(BEGIN)
-    _, end, after = rest.partition(END)
-    if not end:
-        sys.exit(f"{file}: there is no line {BEGIN.strip()} with {END.strip()} behind it; the tables go between them")
-    file.write_text(f"{before}{BEGIN}\n{text}\n{END}{after}")
+def write_between_marks(file: Path, text: str, begin: str = BEGIN, end: str = END) -> None:
+    before, _, rest = file.read_text().partition(begin)
+    _, found, after = rest.partition(end)
+    if not found:
+        sys.exit(f"{file}: there is no line {begin.strip()} with {end.strip()} behind it; the tables go between them")
+    file.write_text(f"{before}{begin}\n{text}\n{end}{after}")
 
 
 def print_line(line: str) -> None:

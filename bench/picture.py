@@ -39,12 +39,12 @@ BEGINNING = datetime(2026, 3, 1, tzinfo=UTC)
 class Group:
     """A group in which nothing moves. In a busy one a consumer enters another phase every second."""
 
-    def __init__(self, partitions: int) -> None:
+    def __init__(self, partitions: int, per_consumer: int = PER_CONSUMER) -> None:
         self.partitions = [TopicPartition(f"topic-{at // TOPIC}", at % TOPIC) for at in range(partitions)]
         held: dict[ConsumerId, list[TopicPartition]] = {}
         for at, partition in enumerate(self.partitions):
-            held.setdefault(ConsumerId(1 + at // PER_CONSUMER), []).append(partition)
-        capacity = 1.2 * PER_CONSUMER * SPEED_BYTES_PER_S
+            held.setdefault(ConsumerId(1 + at // per_consumer), []).append(partition)
+        capacity = 1.2 * per_consumer * SPEED_BYTES_PER_S
         topics = dict.fromkeys({partition.topic for partition in self.partitions}, TopicService("lake/table"))
         rules = Rules(consumer=Consumer(capacity_bytes_per_s=capacity), consume=SortedMapping(topics))
         speeds = Speeds(dict.fromkeys(self.partitions, SPEED_BYTES_PER_S))

@@ -26,6 +26,7 @@ from restow.kafka.topics import ensure_topics
 from restow.metrics.board import Board
 from restow.metrics.measurements import MonitorCounts
 from restow.monitor.meter import Meter, MeterReading, MeterSettings
+from restow.monitor.pace import publish_every_s
 from restow.protocol.measurement import Measurement, headers_of
 from restow.protocol.measurement_parts import records_of
 from restow.settings import Settings
@@ -127,7 +128,8 @@ class Monitor:
         is_due = sample.time_s >= self._publish_due_s - self._settings.monitor.sample_every_s / 2
         if reading is None or not is_due:
             return None
-        self._publish_due_s = sample.time_s + self._settings.monitor.publish_every_s
+        every_s = publish_every_s(self._settings.monitor.publish_every_s, len(sample.partitions))
+        self._publish_due_s = sample.time_s + every_s
         return self._publish(reading)
 
     def _read_services(self) -> None:

@@ -121,7 +121,8 @@ class Monitor:
     accurate."""
 
     publish_every_s: Annotated[float, ABOVE_0] = 1.0
-    """Seconds between two records on the monitor topic. The controller acts on the newest one."""
+    """Seconds between two measurements on the monitor topic. The controller acts on the newest one. With more than
+    50,000 partitions it is at least a second for each 50,000, so that a controller can follow."""
 
     window_s: Annotated[float, Check("above 0 and at most 30", lambda s: 0 < s <= 30)] = 30.0
     """Seconds over which the raw speed is averaged, and the filtered speed at most. 30 s is the window of the published
