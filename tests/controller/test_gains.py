@@ -89,6 +89,13 @@ def test_other_settings_end_the_hold(scaling: Driver) -> None:
     assert may_fall(scaling.state)
 
 
+def test_a_throughput_that_rises_later_ends_the_hold(scaling: Driver) -> None:
+    works(scaling, 70, total=95.0)
+    works(scaling, 10, total=300.0)
+    assert NO_GAIN not in scaling.flags
+    assert may_fall(scaling.state)
+
+
 def test_fewer_consumers_end_the_hold(scaling: Driver) -> None:
     works(scaling, 70, total=95.0)
     views = scaling.state.consumers

@@ -76,7 +76,8 @@ def _judge(transition: Transition, scale_up: ScaleUp) -> None:
         return  # the group is not behind
     if wanted_gain < LEAST_EXPECTED * scale_up.bytes_per_s or gain >= ENOUGH * wanted_gain:
         return
-    hold = NoGain(scale_up.wanted, _written(state), _terms(state))
+    enough = scale_up.bytes_per_s + ENOUGH * wanted_gain
+    hold = NoGain(scale_up.wanted, _written(state), enough, _terms(state))
     transition.set(no_gain=hold, no_fall_from=scale_up.wanted)
     transition.flag(
         NO_GAIN,
@@ -101,6 +102,9 @@ def _review_hold(transition: Transition) -> None:
         transition.set(no_fall_from=None)
     elif not state.speeds_are_stale and abs(_written(state) - hold.bytes_per_s) > LOAD_CHANGE * hold.bytes_per_s:
         words = "the load has changed"
+    elif _throughput(state) >= hold.enough_bytes_per_s:  # something else held the group up
+        words = "the throughput has risen since"
+        transition.set(no_fall_from=None)
     else:
         return
     transition.set(no_gain=None)

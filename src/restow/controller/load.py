@@ -4,7 +4,7 @@ import math
 
 from restow.controller.state import State, View
 from restow.controller.stuck import is_stuck
-from restow.model import ConsumerId, TopicPartition
+from restow.model import ConsumerId, Speeds, TopicPartition
 
 SLACK = 1 + 1e-9
 """For rounding, where a load is compared with a limit."""
@@ -47,6 +47,14 @@ class Loads:
         """A backlog raises a partition to its consumer's fill at most: it can't be read by more than one."""
         rules, work = self._state.rules.controller, backlog * self.cost_of(partition.topic)
         return with_catch_up(self.written(partition), work, rules.catch_up_s, self.capacities[consumer] * rules.fill_to)
+
+
+def weighted(state: State, speeds: Speeds) -> Speeds:
+    """The speeds as bytes of mean cost."""
+    costs = {topic: state.cost_of(topic) for topic in {partition.topic for partition in speeds}}
+    if all(cost == 1 for cost in costs.values()):
+        return speeds
+    return Speeds({partition: speed * costs[partition.topic] for partition, speed in speeds.items()})
 
 
 def with_catch_up(speed: float, backlog: float, catch_up_s: float, most: float) -> float:

@@ -13,7 +13,7 @@ from typing import Final
 
 from restow.controller import gains, pins, restarts, roll, starts
 from restow.controller.effects import Noted
-from restow.controller.load import Loads, overloaded
+from restow.controller.load import Loads, overloaded, weighted
 from restow.controller.reconcile import is_outdated
 from restow.controller.state import State
 from restow.controller.transition import Transition
@@ -105,7 +105,7 @@ def decide(state: State) -> PackingPlan:
         margins=replace(rules.margins, trigger=NO_TRIGGER) if frozen or state.only_recovers else rules.margins,
         least_consumers=least,
         most_consumers=most,
-        previous=state.packed.speeds if state.packed else None,
+        previous=weighted(state, state.packed.speeds) if state.packed else None,
         pins=SortedMapping({**_stays(state, current, speeds), **pins.plannable(state, speeds.keys())}),
     )
     return _renumbered(PACKERS[state.rules.packer](problem), state)

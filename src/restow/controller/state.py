@@ -227,6 +227,8 @@ class NoGain:
     """After it."""
     bytes_per_s: float
     """What was written then."""
+    enough_bytes_per_s: float
+    """The throughput that would have been a gain."""
     terms: str
     """The settings then."""
 

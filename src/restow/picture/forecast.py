@@ -134,7 +134,7 @@ def state_of(picture: Picture, measured: Measurement | None, previous: Measureme
             SortedMapping({c: status.learned for c, status in picture.consumers.items() if status.learned is not None}),
             overview.costs,
         ),
-        no_gain=None if limits.most_without_gain is None else NoGain(limits.most_without_gain, 0.0, ""),
+        no_gain=None if limits.most_without_gain is None else NoGain(limits.most_without_gain, 0.0, 0.0, ""),
     )
     return replace(state, consumers=_views(picture, state.fingerprint))
 

@@ -14,6 +14,7 @@ from restow.controller.events import Event as ControllerEvent
 from restow.controller.events import Received, ServiceChanged
 from restow.controller.holds import PAUSED, RECOMMEND
 from restow.controller.state import State, View
+from restow.controller.stuck import STUCK
 from restow.controller.transitions import PHASES, Cause, Phase, Stage
 from restow.model import ConsumerId
 
@@ -37,6 +38,8 @@ class Coverage:
     """How measurements were sent: in parts, and incomplete because the monitor died."""
     failing_topics: set[str] = field(default_factory=set)
     """Whether a topic was flagged as failing, and cleared."""
+    stuck_partitions: set[str] = field(default_factory=set)
+    """Whether partitions were flagged as stuck, and cleared."""
     asks: dict[str, int] = field(default_factory=dict)
     """What people asked for."""
     answers: set[tuple[str, bool]] = field(default_factory=set)
@@ -54,6 +57,8 @@ class Coverage:
                 self.transitions.add((effect.source, effect.target, effect.cause))
             elif isinstance(effect, Noted) and effect.subject.startswith("failing "):
                 self.failing_topics.add(effect.kind)
+            elif isinstance(effect, Noted) and effect.subject == STUCK:
+                self.stuck_partitions.add(effect.kind)
             elif isinstance(effect, Noted) and effect.subject in (PAUSED, RECOMMEND):
                 self.holds.add((effect.subject, effect.kind))
         if isinstance(event, ServiceChanged) and after.desired.answers:
@@ -98,7 +103,8 @@ class Coverage:
     def add(self, other: "Coverage") -> None:
         for name in (
             *("controller_events", "controller_effects", "consumer_events", "consumer_effects"),
-            *("transitions", "phases", "refusals", "nonsense", "measurements", "failing_topics", "answers", "holds"),
+            *("transitions", "phases", "refusals", "nonsense", "measurements", "answers", "holds"),
+            *("failing_topics", "stuck_partitions"),
         ):
             getattr(self, name).update(getattr(other, name))
         for name, count in other.faults.items():

@@ -158,6 +158,7 @@ def _controller(rng: random.Random, large: bool, least: int) -> Controller:
         ready_within_s=180.0 if large else rng.uniform(40, 70),
         silent_after_s=60.0 if large else rng.uniform(20, 30),
         create_again_after_s=5.0,
+        stuck_after_s=25.0,
         refused_again_after_s=3.0,
         list_every_s=rng.uniform(10, 20),
         take_over_after_s=rng.uniform(6, 14),

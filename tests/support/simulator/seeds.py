@@ -48,6 +48,7 @@ def assert_everything_occurred(occurred: Coverage) -> None:
     assert occurred.nonsense == set(NONSENSE)
     assert occurred.measurements == {"in parts", "incomplete"}
     assert occurred.failing_topics == {"flag", "cleared"}
+    assert occurred.stuck_partitions == {"flag", "cleared"}
     assert set(occurred.asks) == {ask.name for ask in Ask}
     assert occurred.answers >= {
         (name, taken) for name in ("PartitionPin", "ConsumerRestart") for taken in (True, False)
