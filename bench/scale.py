@@ -3,13 +3,12 @@
 `make bench` runs it, as `python -m bench.scale`. Each figure comes from the real parts: the monitor's meter and codec,
 the consumers' reports as records, and the controller's machine, which hears a measurement a second and each consumer's
 report every 5 s. Nothing has to move. The two processes are measured apart, without Kafka's client: CPU in medians of
-some seconds, memory as what the process holds at the end. `--into docs/scale.md` writes the table there.
+some seconds, memory as what the process holds at the end. `--into docs/scale.md` writes the tables there.
 """
 
 import argparse
 import sys
 import time
-from collections.abc import Iterator
 from concurrent.futures import ProcessPoolExecutor
 from dataclasses import dataclass
 from multiprocessing import get_context
@@ -33,15 +32,17 @@ from restow.protocol.measurement import Measurement, headers_of
 from restow.protocol.measurement_parts import MeasurementRecord, records_of
 from restow.protocol.messages import FromConsumer
 from restow.protocol.records import encode
+from restow.text import counted
 
 CONSUMERS: Final = (10, 100, 1_000)
 PER_CONSUMER: Final = 100
 WINDOW_S: Final = 31
-SECONDS: Final = 10
+SECONDS: Final = 5
 GROUP: Final = "bench"
 RECORDS_PER_S: Final = 10
 RECORD_BYTES: Final = 100
 MARKS: Final = ("<!-- bench/scale.py begin -->\n", "<!-- bench/scale.py end -->\n")
+TIME_MARKS: Final = ("<!-- bench/scale.py time begin -->\n", "<!-- bench/scale.py time end -->\n")
 
 
 @dataclass(frozen=True, slots=True)
@@ -76,12 +77,12 @@ def monitor(consumers: int) -> Monitor:
         began_s = time.process_time()
         reading = meter.take(sample)
         measured_s = time.process_time()
-        if reading is None:
+        if second < WINDOW_S:
             continue
+        assert reading is not None
         records = records_of(reading.to_measurement(at(second)), f"bench/{second}", headers_of("bench", GROUP))
-        if second >= WINDOW_S:
-            measuring.append(measured_s - began_s)
-            encoding.append(time.process_time() - measured_s)
+        measuring.append(measured_s - began_s)
+        encoding.append(time.process_time() - measured_s)
     size = sum(len(record.value) for record in records)
     return Monitor(median(measuring), median(encoding), size, len(records), resident_mb())
 
@@ -142,40 +143,44 @@ def alone(consumers: int) -> tuple[Monitor, Controller]:
         return pool.submit(monitor, consumers).result(), pool.submit(controller, consumers).result()
 
 
-def rows(groups: list[int]) -> Iterator[str]:
-    yield (
-        "| consumers | partitions | processes | controller topic | monitor topic | monitor: CPU, memory |"
-        " controller: decode, decide, reports, memory |"
+SIZES: Final = "| consumers | partitions | processes | controller topic | a measurement | monitor | controller |"
+TIMES: Final = "| consumers | monitor: measure | encode | controller: decode | decide | a second's reports |"
+
+
+def sizes_of(consumers: int, ours: Monitor, theirs: Controller) -> str:
+    """What doesn't depend on the machine's speed."""
+    messages = consumers / REPORT_S + 1 / ALIVE_EVERY_S
+    cells = (
+        f"{consumers:,}",
+        f"{consumers * PER_CONSUMER:,}",
+        f"{consumers:,} + 2",
+        f"{messages:,.1f} messages/s, {theirs.reports_bytes / 1000:,.0f} kB/s",
+        f"{ours.measurement_bytes / 1e6:,.2f} MB in {counted(ours.records, 'record')}",
+        f"{ours.memory_mb:,.0f} MB",
+        f"{theirs.memory_mb:,.0f} MB",
     )
-    yield "|" + "---|" * 7
-    for consumers in groups:
-        ours, theirs = alone(consumers)
-        messages = consumers / REPORT_S + 1 / ALIVE_EVERY_S
-        times = (f"{1000 * each_s:,.0f} ms" for each_s in (theirs.decode_s, theirs.decide_s, theirs.reports_s))
-        cells = (
-            f"{consumers:,}",
-            f"{consumers * PER_CONSUMER:,}",
-            f"{consumers:,} + 2",
-            f"{messages:,.1f} messages/s, {theirs.reports_bytes / 1000:,.0f} kB/s",
-            f"{ours.records} records, {ours.measurement_bytes / 1e6:,.2f} MB",
-            f"{1000 * (ours.measure_s + ours.encode_s):,.0f} ms, {ours.memory_mb:,.0f} MB",
-            f"{', '.join(times)}, {theirs.memory_mb:,.0f} MB",
-        )
-        yield f"| {' | '.join(cells)} |"
+    return f"| {' | '.join(cells)} |"
+
+
+def times_of(consumers: int, ours: Monitor, theirs: Controller) -> str:
+    each_s = (ours.measure_s, ours.encode_s, theirs.decode_s, theirs.decide_s, theirs.reports_s)
+    return f"| {consumers:,} | {' | '.join(f'{1000 * took_s:,.0f} ms' for took_s in each_s)} |"
 
 
 def main() -> int:
     parser = argparse.ArgumentParser(description="Measure what groups of some sizes cost, besides their consumers.")
     parser.add_argument("--consumers", type=whole_numbers, default=list(CONSUMERS), help="like 10,100,1000")
-    parser.add_argument("--into", type=Path, metavar="FILE", help="write the table between the marks of this file")
+    parser.add_argument("--into", type=Path, metavar="FILE", help="write the tables between the marks of this file")
+    parser.add_argument("--sizes-only", action="store_true", help="leave out CPU times, on a machine that isn't idle")
     options = parser.parse_args()
-    lines = []
-    for line in rows(options.consumers):
-        lines.append(line)
-        sys.stdout.write(f"{line}\n")
-        sys.stdout.flush()
-    if options.into is not None:
-        write_between_marks(options.into, "\n".join((*lines, "")), *MARKS)
+    found = [(consumers, *alone(consumers)) for consumers in options.consumers]
+    tables = [(SIZES, sizes_of, MARKS)] + ([] if options.sizes_only else [(TIMES, times_of, TIME_MARKS)])
+    for heading, row_of, marks in tables:
+        rows = (heading, "|" + "---|" * (heading.count("|") - 1), *(row_of(*each) for each in found))
+        text = "\n".join((*rows, ""))
+        sys.stdout.write(text)
+        if options.into is not None:
+            write_between_marks(options.into, text, *marks)
     return 0
 
 
