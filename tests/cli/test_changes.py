@@ -194,8 +194,8 @@ def test_topics_are_added_changed_removed_reset_and_listed(group: Group) -> None
     assert group.definition("views") == views
     assert "consumes clicks already (restow.toml)" in group.runs("topics", "add", "clicks", "--table", "x", code=2)
     group.draws()
-    group.runs("topics", "set", "clicks", "--transform", "shop:clicks_v2")
-    assert group.definition("clicks") == TopicService("lake/clicks", "shop:clicks_v2")
+    group.runs("topics", "set", "clicks", "--transform", "shop:clicks_v2", "--cost", "1.5")
+    assert group.definition("clicks") == TopicService("lake/clicks", "shop:clicks_v2", cost=1.5)
     group.draws()
     assert "remove orders-eu; lake/orders and the offsets in it stay" in group.runs("topics", "remove", "orders-eu")
     assert group.definition("orders-eu") is None

@@ -104,3 +104,11 @@ def test_a_fixed_cost_weighs_with_a_fixed_capacity() -> None:
     assert picture.overview.fixed_costs == SortedMapping({"a": 2.0})
     [cost] = [line for line in explain_partition(picture, (), A0) if "costs" in line]
     assert cost == "  a byte of a costs 2 times the mean of all topics, as its definition says"
+
+
+def test_a_cost_that_changes_stops_no_partition() -> None:
+    driver = Driver().takes_over({1: (A0, A1)})
+    driver.measures(a_0=20, a_1=20)
+    assert driver.changes("a", replace(CONSUME["a"], cost=1.5)) == ()
+    assert driver.measures() == ()
+    assert drawn(driver).consumers[ONE].load_bytes_per_s == 60.0

@@ -34,6 +34,7 @@ restow.toml:
   lineage = true                     rows have _topic, _partition, _offset and _timestamp
   on_gap = "go on"                   or "stop", when records were deleted before they were read
   from_group = "old-job"             start from this group's committed offsets
+  cost = 1.5                         a byte is that much more work than the mean topic's; default: learned
   [log]
   format = "text"                    or "json", one object a line; lines go to stderr
   level = "info"                     or debug, warning, error

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any, Final
 from rich.table import Column
 
 from restow.cli.support.config import CHANGE, add_change, add_config
-from restow.cli.support.options import Subparsers
+from restow.cli.support.options import Subparsers, number
 from restow.cli.support.output import print_json, right, show, table
 from restow.errors import InvalidInput
 from restow.protocol.messages import ON_GAP, OnService, ServiceUpdate, TopicService
@@ -36,7 +36,7 @@ Has the group consume a topic that restow.toml does not name.
 
 SET = f"""\
 Changes the definition of a consumed topic; what is not given stays as it is. Its partitions are stopped and started
-again with the new definition.
+again with the new definition, unless only --cost changes, which the next plan counts with.
 
 {CHANGE}"""
 
@@ -92,10 +92,15 @@ def _add_definition(parser: argparse.ArgumentParser) -> None:
     option("--on-gap", metavar="|".join(ON_GAP), help="what to do when records were deleted before they were read")
     option("--from-group", metavar="GROUP", help="the consumer group to take offsets over from")
     option("--refuses-late-writes", action=flag, help="whether the table fences off a replaced consumer")
+    option("--cost", type=_cost, metavar="C", help="work of a byte, relative to the mean topic; `none`: as learned")
+
+
+def _cost(text: str) -> float | str:
+    return text if text == "none" else number(above=0)(text)
 
 
 def _given(args: argparse.Namespace) -> dict[str, Any]:
-    names = ("table", "transform", "start", "lineage", "on_gap", "from_group", "refuses_late_writes")
+    names = ("table", "transform", "start", "lineage", "on_gap", "from_group", "refuses_late_writes", "cost")
     given = {name: getattr(args, name) for name in names if getattr(args, name) is not None}
     return {name: None if value == "none" else value for name, value in given.items()}
 
