@@ -11,6 +11,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from tests.support.shared_broker import EAGER, SharedBroker, delete_topics, shared_bootstrap
 from tests.support.small_disk import SmallDisk, small_disk
 from xdist.scheduler import LoadFileScheduling
 
@@ -19,13 +20,6 @@ from restow.kafka.embedded.broker import EmbeddedKafka
 from restow.settings import Kafka
 
 pytest.register_assert_rewrite("tests.support.platform_contract")  # before any folder's tests import it
-
-EAGER = {  # Kafka tidies up every few minutes by default; a test that waits for it can't
-    "log.cleaner.backoff.ms": "200",
-    "log.initial.task.delay.ms": "200",
-    "log.retention.check.interval.ms": "200",
-    "log.segment.delete.delay.ms": "200",
-}
 
 MARKERS = {"broker": "kafka", "kafka": "kafka", "session": "spark", "control_plane": "kubernetes"}
 """By fixture: what a test that uses it needs."""
@@ -36,6 +30,10 @@ LONGEST_FIRST = ("kubernetes", "without a node", "spark", "slow", "kafka")
 ONE_WORKER = "tests/platform/kubernetes"
 """All tests of this folder run in one worker, one after the other: a second control plane would cost more than it
 saves."""
+
+SHARED: pytest.StashKey[SharedBroker | None] = pytest.StashKey()
+BROKER = "broker"
+"""In a worker's input: how to reach the shared broker."""
 
 Eventually = Callable[[Callable[[], object]], None]
 
@@ -67,17 +65,28 @@ def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
     items.sort(key=lambda item: [name not in needs[item.path] for name in LONGEST_FIRST])
 
 
-@pytest.fixture(scope="session")
-def broker() -> Iterator[EmbeddedKafka]:
-    """One node for the whole session, of each process that runs tests. Leave it running and as it is: tests have topics
-    of their own."""
-    with EmbeddedKafka(server=EAGER) as kafka:
-        yield kafka
+@pytest.hookimpl(optionalhook=True)
+def pytest_configure_node(node: Any) -> None:
+    """In the main process, for each worker."""
+    shared = node.config.stash.setdefault(SHARED, None) or SharedBroker()
+    node.config.stash[SHARED] = shared
+    node.workerinput[BROKER] = shared.address
+
+
+def pytest_unconfigure(config: pytest.Config) -> None:
+    if shared := config.stash.get(SHARED, None):
+        shared.close()
 
 
 @pytest.fixture(scope="session")
-def kafka(broker: EmbeddedKafka) -> Kafka:
-    return Kafka(broker.bootstrap)
+def kafka(request: pytest.FixtureRequest) -> Iterator[Kafka]:
+    """One broker of one node for the whole session. Leave it running and as it is: tests have topics of their own."""
+    of_worker = getattr(request.config, "workerinput", None)
+    if of_worker is not None:
+        yield Kafka(shared_bootstrap(of_worker[BROKER]))
+        return
+    with EmbeddedKafka(server=EAGER) as broker:
+        yield Kafka(broker.bootstrap)
 
 
 @pytest.fixture(scope="session")
@@ -87,9 +96,13 @@ def admin(kafka: Kafka) -> Iterator[Admin]:
 
 
 @pytest.fixture
-def prefix() -> str:
-    """What the names of a test's own topics start with."""
-    return f"test-{uuid.uuid4().hex[:12]}"
+def prefix(request: pytest.FixtureRequest) -> Iterator[str]:
+    """What the names of a test's own topics start with. They are deleted after a test that uses the shared broker."""
+    name = f"test-{uuid.uuid4().hex[:12]}"
+    kafka: Kafka | None = request.getfixturevalue("kafka") if "admin" in request.fixturenames else None
+    yield name
+    if kafka is not None:
+        delete_topics(kafka, name)
 
 
 @pytest.fixture

@@ -8,8 +8,8 @@ from datetime import UTC, datetime
 from pathlib import Path
 
 import pytest
-from tests.conftest import EAGER
 from tests.support.delta.lake import on_disk
+from tests.support.shared_broker import EAGER
 from tests.support.spark.crashes import GRACE_S, SparkGroup, saved_state, send
 from tests.support.spark.crashing import FILES_WRITTEN
 
