@@ -91,7 +91,7 @@ def test_a_node_that_cannot_start_is_an_error_with_its_log_and_leaves_nothing(tm
     with pytest.raises(RestowError) as caught:
         broker.start()
     first, *log = str(caught.value).splitlines()
-    assert first == "Kafka's node 1 died before it started (exit code 1); its log:"
+    assert first == "Kafka's node 1 died while it started (exit code 1); its log:"
     assert any("Invalid value soon for configuration log.retention.ms" in line for line in log)
     assert broker.process_ids == ()
     with EmbeddedKafka(data=tmp_path):

@@ -12,6 +12,7 @@ import logging
 import os
 import time
 from collections.abc import Mapping
+from contextlib import suppress
 from pathlib import Path
 from types import TracebackType
 from typing import Self
@@ -19,12 +20,13 @@ from typing import Self
 from confluent_kafka import KafkaException
 from confluent_kafka.admin import AdminClient
 
+from restow.durable import write_atomically
 from restow.errors import InvalidInput, RestowError
 from restow.java.class_data import archive_for, using, writing
-from restow.java.jars import KAFKA, fetch
+from restow.java.jars import KAFKA, cache_dir, fetch
 from restow.java.runtime import find_java
 from restow.kafka.embedded.data import DataDirectory, kept_directory, temporary_directory
-from restow.kafka.embedded.node import Node, java_command
+from restow.kafka.embedded.node import CHECKPOINT, Node, java_command
 from restow.kafka.embedded.ports import LOOPBACK, check_ports, choose_ports
 
 # While a node starts, failed connections to it are expected.
@@ -198,12 +200,16 @@ class EmbeddedKafka:
     def _format(self, cluster_id: str) -> None:
         for node in self._nodes.values():
             node.prepare()
-        formats = {node: process for node in self._nodes.values() if (process := node.format(cluster_id))}
+        checkpoint = cache_dir() / f"kafka-{KAFKA.version}.checkpoint"
+        nodes = self._nodes.values()
+        formats = {node: process for node in nodes if (process := node.format(cluster_id, checkpoint))}
         try:
             for node, process in formats.items():
                 if process.wait():
                     node.process = process
                     raise node.death("before it started")
+                with suppress(OSError):  # another user's cache; the next node is formatted by Kafka again
+                    write_atomically(checkpoint, (node.data / CHECKPOINT).read_bytes())
         finally:
             for process in formats.values():
                 process.kill()
@@ -227,6 +233,7 @@ SMALL = {  # Kafka's defaults suit large machines; these save memory, threads an
     "broker.session.timeout.ms": "6000",
     "group.initial.rebalance.delay.ms": "0",
     "log.cleaner.dedupe.buffer.size": str(16 * 2**20),
+    "metadata.max.idle.interval.ms": "0",  # otherwise a record is written twice a second, for nothing
     "num.io.threads": "4",
     "num.network.threads": "2",
     "offsets.topic.num.partitions": "4",

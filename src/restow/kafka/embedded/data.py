@@ -79,7 +79,7 @@ def _lock(path: Path) -> IO[str]:
 def _cluster_id(note: Path, nodes: int) -> str:
     """Reads the cluster's id from the note. Writes the note with a new id first if there is none."""
     if not note.exists():
-        cluster_id = _new_cluster_id()
+        cluster_id = new_id()
         content = {"format": FORMAT, "kafka": KAFKA.version, "nodes": nodes, "cluster_id": cluster_id}
         write_atomically(note, json.dumps(content).encode())
         return cluster_id
@@ -101,7 +101,7 @@ def _cluster_id(note: Path, nodes: int) -> str:
     return cluster_id
 
 
-def _new_cluster_id() -> str:
+def new_id() -> str:
     """A UUID as Kafka writes it. Its first bit is 0, so that no id starts with a dash and looks like an option."""
     number = uuid.uuid4().bytes
     return urlsafe_b64encode(bytes([number[0] & 0x7F]) + number[1:]).decode().rstrip("=")

@@ -10,7 +10,9 @@ from dataclasses import dataclass, field
 from pathlib import Path
 
 from restow import lifeline
+from restow.durable import write_atomically
 from restow.errors import RestowError
+from restow.kafka.embedded.data import new_id
 from restow.kafka.embedded.ports import LOOPBACK
 
 # For tests and demos: a fast start and little memory matter more than peak throughput.
@@ -38,6 +40,10 @@ SHOWN_LINES = 5
 SCRATCH = "scratch"
 """In a node's directory: the native libraries that its jars unpack, which a killed node can't remove."""
 
+META = "meta.properties"
+CHECKPOINT = "bootstrap.checkpoint"
+"""What a format writes into the data directory: names, and the features of this version of Kafka."""
+
 STOP_WITHIN_S = 30.0
 """A node hands over its leaderships before it stops. Without a quorum it can't."""
 
@@ -62,6 +68,10 @@ class Node:
     process: "subprocess.Popen[bytes] | None" = field(default=None)
 
     @property
+    def data(self) -> Path:
+        return self.home / "data"
+
+    @property
     def log(self) -> Path:
         return self.home / "broker.log"
 
@@ -82,13 +92,24 @@ class Node:
         lines = (f"{name}={value}\n" for name, value in sorted(self.properties.items()))
         self._configuration.write_text("".join(lines).replace("\\", "\\\\"))
 
-    def format(self, cluster_id: str) -> "subprocess.Popen[bytes] | None":
-        """Starts formatting the data directory, as KRaft demands. Returns None if it is formatted already."""
-        if (self.home / "data" / "meta.properties").exists():
+    def format(self, cluster_id: str, checkpoint: Path) -> "subprocess.Popen[bytes] | None":
+        """Starts formatting the data directory, as KRaft demands. Returns None if it is formatted already, or now, with
+        the `checkpoint` that an earlier format has written: that takes no second of CPU."""
+        if (self.data / META).exists():
+            return None
+        if checkpoint.exists():
+            self._format_with(checkpoint, cluster_id)
             return None
         with self.log.open("ab") as log:
             tool = ("kafka.tools.StorageTool", "format", "-t", cluster_id, "-c", str(self._configuration))
             return subprocess.Popen([*self.command, *tool], stdin=subprocess.DEVNULL, stdout=log, stderr=log)
+
+    def _format_with(self, checkpoint: Path, cluster_id: str) -> None:
+        self.data.mkdir(exist_ok=True)
+        shutil.copyfile(checkpoint, self.data / CHECKPOINT)
+        names = {"version": "1", "cluster.id": cluster_id, "node.id": str(self.number), "directory.id": new_id()}
+        text = "".join(f"{name}={value}\n" for name, value in names.items())
+        write_atomically(self.data / META, text.encode())  # last: a directory that has it is formatted
 
     def start(self, pipe: int, lock: int) -> None:
         """Starts the node in a process group of its own, so that Ctrl-C reaches us and not the node."""
