@@ -3,6 +3,7 @@
 The domain and the pure machines, which read no clock and no file:
 errors.py, model.py     the errors, and the values that all modules share
 backoff.py, text.py     exponential backoff; numbers and lists in sentences
+frozen.py               changed copies of frozen dataclasses
 packing/                which partition goes to which consumer
 protocol/, settings/    the messages between the roles; restow.toml
 monitor/                measures how fast partitions are written

@@ -6,13 +6,13 @@ it reports what it holds.
 """
 
 from collections.abc import Mapping
-from dataclasses import replace
 from typing import assert_never
 
 from restow.controller import broken_code, capacity, failures, foreign, gains, pins, starts, stuck
 from restow.controller.state import Pause, Sent, View
 from restow.controller.transition import Transition
 from restow.controller.transitions import Cause, Phase
+from restow.frozen import changed
 from restow.model import ConsumerId, SortedMapping, TopicPartition
 from restow.protocol.messages import (
     ConsumerReady,
@@ -184,7 +184,7 @@ def _unanswered(sent: tuple[Sent, ...], sequence: int, answered: frozenset[Topic
     """Commands are applied in order, so an answer also settles earlier commands for its partitions. A Start that was
     followed by a Stop in the same cycle is never opened, and may have no offset to answer with."""
     remaining = (
-        replace(each, left=each.left - answered) if each.command.sequence <= sequence else each for each in sent
+        changed(each, left=each.left - answered) if each.command.sequence <= sequence else each for each in sent
     )
     return tuple(each for each in remaining if each.left)
 

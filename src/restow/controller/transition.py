@@ -1,12 +1,12 @@
 """One step in progress: the state so far, and the effects so far. Every handler of an event works on a `Transition`."""
 
 from collections.abc import Iterable
-from dataclasses import replace
 from typing import Any
 
 from restow.controller.effects import Effect, Moved, Noted, Send
 from restow.controller.state import Sent, State, View
 from restow.controller.transitions import PHASES, TRANSITIONS, Cause, Phase, Stage
+from restow.frozen import changed
 from restow.model import ConsumerId, SortedMapping, TopicPartition
 from restow.platform.interface import RestartConsumer
 from restow.protocol.messages import (
@@ -26,7 +26,7 @@ class Transition:
         """Why the plan can't stay as it is; None if it can."""
 
     def set(self, **changes: Any) -> None:
-        self.state = replace(self.state, **changes)
+        self.state = changed(self.state, **changes)
 
     def do(self, *effects: Effect) -> None:
         self.effects += effects
@@ -65,12 +65,12 @@ class Transition:
         if before is None or before.phase is not view.phase:
             source = None if before is None else before.phase
             assert (source, view.phase) in PHASES, f"consumer {consumer} can't go from {source} to {view.phase}"
-            view = replace(view, since_s=self.state.listened_s)
+            view = changed(view, since_s=self.state.listened_s)
         consumers = {**self.state.consumers, consumer: view}
         self.set(consumers=consumers if before is not None else dict(sorted(consumers.items())))
 
     def change(self, consumer: ConsumerId, **changes: Any) -> View:
-        view = replace(self.state.consumers[consumer], **changes)
+        view = changed(self.state.consumers[consumer], **changes)
         self.put(consumer, view)
         return view
 
@@ -118,7 +118,7 @@ class Transition:
 
     def repeat(self, consumer: ConsumerId, sent: Sent) -> None:
         """Sends what is unanswered of a command again, with its sequence number."""
-        again = replace(sent, since_s=self.state.listened_s, tries=sent.tries + 1)
+        again = changed(sent, since_s=self.state.listened_s, tries=sent.tries + 1)
         view = self.state.consumers[consumer]
         self.change(consumer, sent=tuple(again if other is sent else other for other in view.sent))
         self.do(Send(consumer, sent.unanswered))
