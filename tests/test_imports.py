@@ -31,8 +31,12 @@ class Layer:
 
 LAYERS = (  # from the ground up: a module imports only from its own layer and from those before it in this list
     Layer("compiler", ("restow.packing.compiler",)),  # reads the sources of what it compiles
-    Layer("model", ("restow", "restow.errors", "restow.model", "restow.text", "restow.backoff"), pure=True),
-    Layer("durable", ("restow.durable",)),
+    Layer(
+        "model",
+        ("restow", "restow.errors", "restow.model", "restow.text", "restow.backoff", "restow.frozen"),
+        pure=True,
+    ),
+    Layer("durable", ("restow.durable", "restow.clock")),
     Layer(
         "machines",
         (
@@ -50,7 +54,7 @@ LAYERS = (  # from the ground up: a module imports only from its own layer and f
             *("restow.java.*", "restow.kafka.*", "restow.pipeline.*"),
             *("restow.platform.processes.*", "restow.platform.kubernetes.*"),
             *("restow.metrics.board", "restow.metrics.collector", "restow.metrics.server", "restow.metrics.targets"),
-            *("restow.lifeline", "restow.health", "restow.logs", "restow.waiting", "restow.scratch", "restow.clock"),
+            *("restow.lifeline", "restow.health", "restow.logs", "restow.waiting", "restow.scratch"),
             "restow.loopback",
         ),
     ),

@@ -8,6 +8,11 @@ def utc_now() -> str:
     return utc_text(datetime.now(UTC))
 
 
+def as_iso(utc_s: float) -> str:
+    """For seconds since 1970."""
+    return utc_text(datetime.fromtimestamp(utc_s, UTC))
+
+
 def utc_text(moment: datetime) -> str:
     """For a time in UTC."""
     return moment.isoformat(timespec="milliseconds").replace("+00:00", "Z")

@@ -7,9 +7,9 @@ import pytest
 from starlette.requests import Request
 from starlette.types import Message
 
+from restow.clock import as_iso
 from restow.errors import InvalidInput
 from restow.page.actions import ACTIONS, MOST_BYTES, body_of
-from restow.page.times import as_iso
 from restow.protocol.desired import GroupPause, RecommendOnly
 
 NOON = 1_772_366_400.0

@@ -8,9 +8,9 @@ import pytest
 from tests.page.conftest import Opened, Window
 from tests.support.page_stage import CAPACITY, TOKEN, PageStage, day_of, group_at, group_of, moved, with_overview
 
+from restow.clock import as_iso
 from restow.controller.transitions import Phase
 from restow.model import ConsumerId, SortedMapping, TopicPartition
-from restow.page.times import as_iso
 from restow.picture.picture import Paused, Picture, Pin, RaisedFlag
 from restow.text import percent, sized
 

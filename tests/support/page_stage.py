@@ -15,6 +15,7 @@ from datetime import datetime
 from typing import Any
 from unittest.mock import patch
 
+from restow.clock import as_iso
 from restow.controller.transitions import Phase, Stage
 from restow.health import Health
 from restow.metrics.board import Board
@@ -24,7 +25,6 @@ from restow.page.following import DayRead, Empty, Following, Heard, Remembered, 
 from restow.page.past import Past
 from restow.page.samples import Sampler
 from restow.page.server import address_of, bound, serve
-from restow.page.times import as_iso
 from restow.page.updates import Updates
 from restow.picture.parts import plain_picture
 from restow.picture.picture import ConsumerStatus, Decision, Lag, Limits, Overview, PartitionStatus, Picture

@@ -6,8 +6,9 @@ from typing import Final
 
 from restow.cli.pause import end_of
 from restow.cli.support.config import CHANGE, add_change
-from restow.cli.support.moments import as_iso, moment
+from restow.cli.support.moments import moment
 from restow.cli.support.options import Subparsers, duration, whole_number
+from restow.clock import as_iso
 from restow.errors import InvalidInput
 from restow.model import ConsumerId, TopicPartition
 

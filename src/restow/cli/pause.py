@@ -4,8 +4,9 @@ import argparse
 from datetime import UTC, datetime, timedelta
 
 from restow.cli.support.config import CHANGE, add_change
-from restow.cli.support.moments import as_iso, moment
+from restow.cli.support.moments import moment
 from restow.cli.support.options import Subparsers, duration
+from restow.clock import as_iso
 from restow.errors import InvalidInput
 
 PAUSE = f"""\

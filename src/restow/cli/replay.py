@@ -11,9 +11,10 @@ from pathlib import Path
 from typing import TYPE_CHECKING, NamedTuple
 
 from restow.cli.support.config import add_config, settings_of
-from restow.cli.support.moments import Moment, as_iso, moment, shown
+from restow.cli.support.moments import Moment, moment, shown
 from restow.cli.support.options import Subparsers
 from restow.cli.support.output import note
+from restow.clock import as_iso
 from restow.errors import InvalidInput
 from restow.text import counted
 

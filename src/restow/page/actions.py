@@ -14,11 +14,12 @@ from typing import Any, Final
 from starlette.requests import Request
 from starlette.responses import Response
 
+from restow.clock import as_iso
 from restow.errors import InvalidInput
 from restow.kafka.channels.services import write_service
 from restow.page.answers import json_answer, refusal
 from restow.page.board import Board
-from restow.page.times import as_iso, utc_s
+from restow.page.times import utc_s
 from restow.picture.answers import ANSWER_WITHIN_S, NO_ANSWER, NO_CONTROLLER, Outcome, answer_to
 from restow.protocol.desired import GroupPause, RecommendOnly
 from restow.protocol.json_text import as_json

@@ -7,6 +7,7 @@ from typing import Any, Final
 from starlette.requests import Request
 from starlette.responses import Response
 
+from restow.clock import as_iso
 from restow.errors import InvalidInput, RestowError
 from restow.model import FIRST_CONSUMER, ConsumerId, TopicPartition
 from restow.page.board import Board
@@ -14,7 +15,7 @@ from restow.page.following import Following
 from restow.page.history import FINEST_S, KEPT_S
 from restow.page.past import Past
 from restow.page.streams import MOST_STREAMS, EventStream, Streams
-from restow.page.times import as_iso, utc_s
+from restow.page.times import utc_s
 from restow.picture.explanation import explain_consumer, explain_partition
 from restow.protocol.codec import to_plain
 from restow.protocol.json_text import as_json

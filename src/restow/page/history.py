@@ -8,9 +8,9 @@ import math
 from collections.abc import Callable, Iterable
 from typing import Any, Final
 
+from restow.clock import as_iso
 from restow.model import ConsumerId, TopicPartition
 from restow.page.samples import Columns, GroupFigures, Sample
-from restow.page.times import as_iso
 from restow.picture.picture import Decision
 from restow.protocol.codec import to_plain
 

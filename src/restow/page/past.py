@@ -9,9 +9,10 @@ from concurrent.futures import ThreadPoolExecutor
 from contextlib import ExitStack
 from typing import Final
 
+from restow.clock import as_iso
 from restow.errors import RestowError
 from restow.kafka.channels.status import StatusReader
-from restow.page.times import as_iso, utc_s
+from restow.page.times import utc_s
 from restow.picture.parts import Assembler, plain_picture
 from restow.picture.picture import Picture
 from restow.protocol.json_text import as_json

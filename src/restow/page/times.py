@@ -1,8 +1,7 @@
-"""UTC as text, in ISO 8601, and as seconds since 1970."""
+"""Times that browsers send, as seconds since 1970."""
 
 from datetime import UTC, datetime
 
-from restow.clock import utc_text
 from restow.errors import InvalidInput
 
 
@@ -13,8 +12,3 @@ def utc_s(time: str) -> float:
         return (found.replace(tzinfo=UTC) if found.tzinfo is None else found).timestamp()
     except (ValueError, OverflowError):
         raise InvalidInput(f"'{time:.40}' is no time; write one in UTC, like 2026-03-01T12:00:00Z") from None
-
-
-def as_iso(utc_s: float) -> str:
-    """2026-03-01T12:00:09.250Z"""
-    return utc_text(datetime.fromtimestamp(utc_s, UTC))

@@ -5,6 +5,7 @@ from collections.abc import Sequence
 from datetime import UTC, datetime, timedelta
 from typing import TYPE_CHECKING, Final
 
+from restow.clock import utc_text
 from restow.controller.events import SpeedsMeasured
 from restow.model import SortedMapping, Speeds
 from restow.simulator.data import RECORD_BYTES
@@ -22,8 +23,7 @@ NONSENSE: Final = ("impossible", "empty", "older", "partial", "garbage")
 
 
 def time_text(now_s: float) -> str:
-    moment = BEGINNING + timedelta(milliseconds=round(now_s * 1000))
-    return moment.isoformat(timespec="milliseconds").replace("+00:00", "Z")
+    return utc_text(BEGINNING + timedelta(milliseconds=round(now_s * 1000)))
 
 
 class MonitorProcess(SimulatedProcess):

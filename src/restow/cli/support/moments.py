@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from datetime import UTC, datetime, time, timedelta
 from typing import Final
 
-from restow.clock import utc_text
+from restow.clock import as_iso
 
 DAY: Final = timedelta(days=1)
 TIME_OF_DAY: Final = re.compile(r"[0-9]{2}:[0-9]{2}(:[0-9]{2}(\.[0-9]{1,6})?)?Z?")
@@ -49,8 +49,3 @@ def moment(text: str) -> Moment:
 def shown(utc_s: float) -> str:
     """2026-11-17 03:00:01.250"""
     return as_iso(utc_s).replace("T", " ").removesuffix("Z")
-
-
-def as_iso(utc_s: float) -> str:
-    """2026-11-17T03:00:01.250Z"""
-    return utc_text(datetime.fromtimestamp(utc_s, UTC))

@@ -4,10 +4,10 @@
 import os
 from collections.abc import Iterable
 from contextlib import suppress
-from datetime import UTC, datetime
 from pathlib import Path
 from typing import Final
 
+from restow.clock import utc_now
 from restow.durable import LineWriter
 
 READABLE_FILE: Final = 0o644
@@ -26,8 +26,7 @@ def log_of(volume: Path) -> Path:
 
 def line_of(words: str) -> str:
     """A line about what happens now, in the form of restow.logs, which a supervisor doesn't load."""
-    now = datetime.now(UTC).isoformat(timespec="milliseconds").replace("+00:00", "Z")
-    return f"{now} INFO    supervisor  {words}"
+    return f"{utc_now()} INFO    supervisor  {words}"
 
 
 def write_line(volume: Path, line: str, writer: LineWriter) -> None:
