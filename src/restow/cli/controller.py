@@ -18,7 +18,7 @@ from restow.cli.support.options import Subparsers
 from restow.cli.support.packer import load_packer
 from restow.cli.support.recorded import recorded
 from restow.cli.support.serving import serving
-from restow.cli.support.stopping import Stop
+from restow.cli.support.stopping import Stop, Stopped
 from restow.errors import InvalidInput, RestowError
 from restow.health import Health
 from restow.logs import configure
@@ -114,9 +114,14 @@ def run(args: argparse.Namespace) -> int:
         process = f"{socket.gethostname()}-{os.getpid()}"
         journal = ending.enter_context(Journal(event_log, settings.event_log, process))
         log.info("the controller of group %s starts; its event log is %s", group, event_log)
-        prepare_consumers(settings)
-        with waiting("the packer"):
-            load_packer()
+        try:
+            with stop.raising():
+                prepare_consumers(settings)
+                with waiting("the packer"):
+                    load_packer()
+        except Stopped:
+            log.info("stopped before it was prepared")
+            return 0
         code = code_of(settings, args.config)
         controller = ControllerProcess(settings, platform, journal, health, code, lock, board)
         try:
