@@ -189,6 +189,9 @@ def test_a_wrong_setting_is_refused_with_what_would_be_right(
 
 def test_topics_are_added_changed_removed_reset_and_listed(group: Group) -> None:
     group.draws()
+    idle = json.loads(group.runs("topics", "list", "--json"))["topics"]["^orders.*"]
+    assert (idle["from"], idle["partitions"]) == ("restow.toml, a pattern without topics", 0)
+    assert idle["definition"]["table"] == "lake/orders"
     group.runs("topics", "add", "views", "--table", "lake/views", "--start", "latest", "--no-lineage")
     views = TopicService("lake/views", start="latest", lineage=False)
     assert group.definition("views") == views
@@ -203,6 +206,7 @@ def test_topics_are_added_changed_removed_reset_and_listed(group: Group) -> None
     listed: dict[str, Any] = json.loads(group.runs("topics", "list", "--json"))["topics"]
     assert listed["clicks"]["definition"]["transform"] == "shop:clicks_v2"
     assert listed["orders-eu"]["definition"] is None
+    assert "^orders.*" not in listed, "a topic matches it"
     assert listed["a"]["partitions"] == 4
     assert listed["a"]["bytes_per_s"] == 160.0
     group.draws()

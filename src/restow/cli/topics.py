@@ -1,7 +1,7 @@
 """`restow topics list|add|set|remove|reset`: what the running group consumes."""
 
 import argparse
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import asdict, dataclass, replace
 from typing import TYPE_CHECKING, Any, Final
 
@@ -26,7 +26,8 @@ What the group consumes: restow.toml says it, and the service topic overrides it
 
 LIST = """\
 Shows every topic that the group consumes: where its definition comes from, its partitions, how fast they are written,
-and their lag. Changes nothing. It needs the right Read on <prefix>-service and <prefix>-status.
+and their lag; and every pattern of restow.toml that no topic matches. Changes nothing. It needs the right Read on
+<prefix>-service and <prefix>-status.
 """
 
 ADD = f"""\
@@ -135,9 +136,17 @@ class Definitions:
             return None
         return Consumed(self._settings.consume[entry], "restow.toml" if entry == topic else f"pattern {entry}")
 
+    def of_pattern(self, pattern: str) -> TopicService:
+        return self._settings.consume[pattern]
+
     def known(self, picture: "Picture | None") -> list[str]:
         seen = set() if picture is None else {partition.topic for partition in picture.partitions}
         return sorted({*self.updates, *self._wanted.names, *seen})
+
+    def idle_patterns(self, topics: Iterable[str]) -> list[str]:
+        """The patterns of restow.toml that none of these topics comes from."""
+        used = {self._wanted.entry_for(topic, is_restows=False) for topic in topics}
+        return sorted(self._wanted.patterns - used)
 
     def consumed(self, topic: str, picture: "Picture | None") -> TopicService:
         """Raises InvalidInput if the group does not consume the topic."""
@@ -211,13 +220,14 @@ def list_(args: argparse.Namespace) -> int:
     if args.json:
         print_json({"group": settings.group.name, "topics": {row.pop("topic"): row for row in rows}})
         return 0
+    topics = sum(not row["topic"].startswith("^") for row in rows)
     listing = table(
         Column("topic", no_wrap=True),
         Column("defined in"),
         Column("table"),
         Column("transform"),
         *map(right, ("partitions", "speed", "lag")),
-        caption=f"group {settings.group.name}, {counted(len(rows), 'topic')}",
+        caption=f"group {settings.group.name}, {counted(topics, 'topic')}",
     )
     for row in rows:
         service = row["definition"]
@@ -236,7 +246,8 @@ def list_(args: argparse.Namespace) -> int:
 
 def _rows(definitions: Definitions, picture: "Picture | None") -> Iterator[dict[str, Any]]:
     partitions = {} if picture is None else picture.partitions
-    for topic in definitions.known(picture):
+    known = definitions.known(picture)
+    for topic in known:
         found = definitions.of(topic)
         statuses = [status for partition, status in partitions.items() if partition.topic == topic]
         lags = [status.lag.records for status in statuses if status.lag is not None]
@@ -248,3 +259,7 @@ def _rows(definitions: Definitions, picture: "Picture | None") -> Iterator[dict[
             "bytes_per_s": sum(status.bytes_per_s or 0.0 for status in statuses),
             "lag_records": sum(lags) if lags else None,
         }
+    for pattern in definitions.idle_patterns(known):
+        definition = asdict(definitions.of_pattern(pattern))
+        counts = {"partitions": 0, "bytes_per_s": 0.0, "lag_records": None}
+        yield {"topic": pattern, "from": "restow.toml, a pattern without topics", "definition": definition, **counts}

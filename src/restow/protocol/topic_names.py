@@ -32,6 +32,7 @@ class NamesAndPatterns:
     def __init__(self, wanted: Iterable[str]) -> None:
         wanted = tuple(wanted)
         self.names = frozenset(each for each in wanted if not each.startswith("^"))
+        self.patterns = frozenset(wanted) - self.names
         self._patterns = tuple(re.compile(each) for each in wanted if each.startswith("^"))
 
     def entry_for(self, topic: str, *, is_restows: bool) -> str | None:
