@@ -9,12 +9,10 @@ import os
 import re
 import signal
 import subprocess
-import sys
 from pathlib import Path
 from types import TracebackType
 from typing import Final, Self
 
-from restow import lifeline
 from restow.demo.load import CAPACITY_BYTES_PER_S, TOPICS
 from restow.durable import write_atomically
 from restow.errors import InvalidInput
@@ -26,6 +24,7 @@ from restow.platform.processes.linux import send
 from restow.platform.processes.logs import READABLE_FILE
 from restow.platform.processes.supervisors import Supervisors
 from restow.protocol.json_text import as_json
+from restow.roles.child import kill_role, role_command, start_role
 from restow.settings import read_settings
 
 GROUP: Final = "data-engineering"
@@ -148,19 +147,10 @@ class DemoGroup:
             raise InvalidInput(f"{self.directory} has another demonstration; name a new or empty directory") from None
 
     def _start(self, role: str, *arguments: str, doomed: Path | None = None) -> None:
-        """In its own session, so that a terminal's Ctrl-C reaches only this process."""
         assert self._lifeline is not None
-        pipe = self._lifeline[0]
-        command = [sys.executable, "-P", "-m", "restow", role, "--config", str(self.config), *arguments]
+        command = role_command(role, self.config, *arguments)
         with (self.directory / f"{role}.txt").open("wb") as output:
-            self._roles[role] = subprocess.Popen(
-                lifeline.command(pipe, doomed, command),
-                stdin=subprocess.DEVNULL,
-                stdout=output,
-                stderr=output,
-                pass_fds=(pipe,),
-                start_new_session=True,
-            )
+            self._roles[role] = start_role(command, self._lifeline[0], output, doomed)
 
     def _end(self) -> None:
         """Ends the controller first, because it could start consumers, and then the consumers."""
@@ -170,7 +160,7 @@ class DemoGroup:
             try:
                 role.wait(GRACE_S)
             except subprocess.TimeoutExpired:
-                role.send_signal(signal.SIGUSR1)  # the lifeline kills it
+                kill_role(role)
                 role.wait(GRACE_S)
         end_group(GROUP, self.processes, GRACE_S, lambda _: None)
         for end in self._lifeline or ():

@@ -1,4 +1,5 @@
-"""A role as a child process of this one: it can't outlive us, and we read its lines. `together.py` runs several.
+"""A role as a child process of this one: it can't outlive us, and we read its lines. `together.py` runs several, and
+the demonstration starts its own.
 
 It runs below a lifeline (lifeline.py), in a session of its own, so that a terminal's Ctrl-C reaches only this process,
 which ends its children in the right order.
@@ -8,9 +9,11 @@ import os
 import select
 import signal
 import subprocess
+import sys
 import time
 from collections.abc import Iterator, Sequence
-from typing import Final
+from pathlib import Path
+from typing import IO, Final
 
 from restow import lifeline
 from restow.platform.processes.linux import Process, process
@@ -19,6 +22,29 @@ from restow.platform.processes.supervisor import STABLE_AFTER_S
 READ_BYTES: Final = 64 << 10
 LONGEST_LINE: Final = 1 << 20
 """Of a longer line, parts of this size are passed on: memory stays bounded whatever a child prints."""
+
+
+RESTOW: Final = (sys.executable, "-P", "-m", "restow")
+"""-P: modules are imported from the directory of restow.toml, and not from the working directory too."""
+
+
+def role_command(role: str, config: Path, *options: str) -> list[str]:
+    return [*RESTOW, role, "--config", str(config.absolute()), *options]
+
+
+def start_role(
+    command: Sequence[str], pipe: int, output: int | IO[bytes], doomed: Path | None = None
+) -> "subprocess.Popen[bytes]":
+    """`pipe` is the read end of the lifeline's pipe; `doomed` a directory that the lifeline removes at the role's end.
+    Raises OSError."""
+    return subprocess.Popen(
+        lifeline.command(pipe, doomed, command),
+        stdin=subprocess.DEVNULL,
+        stdout=output,
+        stderr=subprocess.STDOUT,
+        pass_fds=(pipe,),
+        start_new_session=True,
+    )
 
 
 class Lines:
@@ -41,19 +67,12 @@ class Lines:
 
 class RoleChild:
     def __init__(self, name: str, command: Sequence[str], pipe: int) -> None:
-        """`pipe` is the read end of the lifeline's pipe. Raises OSError."""
+        """Raises OSError."""
         self.name, self.started_s = name, time.monotonic()
         self.has_more = True
         """Whether its output is still open."""
         self._lines = Lines()
-        self._popen = subprocess.Popen(
-            lifeline.command(pipe, None, command),
-            stdin=subprocess.DEVNULL,
-            stdout=subprocess.PIPE,
-            stderr=subprocess.STDOUT,
-            pass_fds=(pipe,),
-            start_new_session=True,
-        )
+        self._popen = start_role(command, pipe, subprocess.PIPE)
         assert self._popen.stdout
         self.output: Final = self._popen.stdout
         os.set_blocking(self.output.fileno(), False)
@@ -87,7 +106,7 @@ class RoleChild:
         self._popen.send_signal(signal.SIGTERM)
 
     def kill(self) -> None:
-        self._popen.send_signal(signal.SIGUSR1)  # the lifeline kills it
+        kill_role(self._popen)
 
     def close(self) -> Iterator[str]:
         """After its end: its last lines. A process that it left behind may hold the pipe open."""
@@ -95,6 +114,11 @@ class RoleChild:
             yield from self.new_lines()
         yield from self._lines.rest()
         self.output.close()
+
+
+def kill_role(process: "subprocess.Popen[bytes]") -> None:
+    """Has the lifeline kill it."""
+    process.send_signal(signal.SIGUSR1)
 
 
 def how_it_ended(exit_code: int) -> str:

@@ -5,7 +5,6 @@ import logging
 import os
 import shlex
 import subprocess
-import sys
 import time
 from contextlib import ExitStack
 from pathlib import Path
@@ -18,6 +17,7 @@ from restow.platform.processes.logs import READABLE_FILE, rotate
 from restow.platform.processes.roles import UP, running_roles
 from restow.platform.processes.sole_up import SoleUp, UpElsewhere, end_leftovers
 from restow.platform.processes.supervisors import Supervisors
+from restow.roles.child import role_command
 from restow.settings import Settings
 from restow.text import counted, listed
 from restow.waiting import waiting
@@ -59,10 +59,7 @@ class LocalGroup:
         self.settings, self._config = settings, config
         self.name, self.directory = settings.group.name, directory_of(settings)
         self.log_file = self.directory / f"{self.name}-up" / "up.log"
-        # -P: modules are imported from the directory of restow.toml, and not from the working directory too.
-        self._restow = (sys.executable, "-P", "-m", "restow")
-        self._options = ("--config", str(config.absolute()))
-        self.commands = {role: [*self._restow, role, *self._options] for role in self.roles}
+        self.commands = {role: role_command(role, config) for role in self.roles}
         if settings.page.enabled:  # the group must not stay down because another group's page has the port
             self.commands[PAGE].append("--free-port")
 
@@ -104,7 +101,7 @@ class LocalGroup:
             ) from None
         try:
             begins = os.fstat(output).st_size
-            command = [*self._restow, "up", *self._options, "--detached"]
+            command = role_command("up", self._config, "--detached")
             process = subprocess.Popen(
                 command, stdin=subprocess.DEVNULL, stdout=output, stderr=output, start_new_session=True
             )
