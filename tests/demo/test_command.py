@@ -5,7 +5,7 @@ from pathlib import Path
 
 import pytest
 
-from restow.cli.demo import narrator
+from restow.cli.demo import kept_picture, narrator
 from restow.cli.main import main
 
 
@@ -43,3 +43,15 @@ def test_lines_have_the_time_since_the_start_and_their_continuations_are_indente
         "          because " + "very " * 35 + "very",
         "          very very very very much is sold",
     ]
+
+
+def test_the_last_picture_is_kept_in_the_cache_in_place_of_an_earlier_one(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("RESTOW_CACHE", str(tmp_path))
+    picture = tmp_path / "picture.json"
+    assert kept_picture(picture) == picture, "there is none"
+    for text in ("{}", '{"overview": {}}'):
+        picture.write_text(text)
+        assert kept_picture(picture) == tmp_path / "demo-picture.json"
+        assert (tmp_path / "demo-picture.json").read_text() == text

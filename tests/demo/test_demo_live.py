@@ -80,6 +80,7 @@ def test_a_group_grows_under_load_survives_a_kill_and_shrinks_and_no_record_is_l
     assert 0 < outcome["latency_p50_s"] <= outcome["latency_p99_s"]
     assert len(started) >= 8, "a broker, two roles, and consumers, each with its supervisor"
     assert [process for process in started if is_alive(process)] == []
+    assert f"the page's last picture is {run.data / 'picture.json'}; " in " ".join(run.told.split())
 
 
 @pytest.mark.parametrize(("number", "code"), [(signal.SIGINT, 130), (signal.SIGKILL, -signal.SIGKILL)])

@@ -17,6 +17,7 @@ from rich.table import Column, Table
 
 from restow.cli.support.options import Subparsers, duration
 from restow.cli.support.output import PIPE_WIDTH, print_json, right, show, table
+from restow.durable import write_atomically
 from restow.errors import InvalidInput
 from restow.scratch import temporary
 
@@ -37,7 +38,8 @@ and takes longer, up to twice TIME or TIME plus two minutes, whichever is more; 
 audit take another minute.
 
 A consumer's capacity is set to 40 kB/s, so that three of them fit a small machine. The demo needs 2 cores, less than
-8 GiB of memory, and Java 17. It leaves nothing running, and no files unless --data is given.
+8 GiB of memory, and Java 17. It leaves nothing running. It keeps one file, the group's picture as it was at the end,
+whose name it prints; with --data it keeps everything.
 
 examples:
   restow demo
@@ -93,14 +95,28 @@ def run(args: argparse.Namespace) -> int:
         except KeyboardInterrupt:
             narrate("interrupted; everything has been stopped")
             raise
+        picture = directory / "picture.json" if args.data else kept_picture(directory / "picture.json")
     if args.json:
         print_json(asdict(result))
     else:
         show(_table(result))
-        if args.data:
-            narrate(f"`restow status --from {args.data / 'picture.json'}` shows the group as it was at the end")
-            narrate(f"`restow replay {args.data / 'events'}` shows every decision with its reasons")
+    if picture.exists():
+        narrate(f"the page's last picture is {picture}; `restow status --from {picture}` shows it")
+    if args.data:
+        narrate(f"`restow replay {args.data / 'events'}` shows every decision with its reasons")
     return 0 if result.is_well else 1
+
+
+def kept_picture(picture: Path) -> Path:
+    """Copies the picture from the temporary directory into the cache, in place of an earlier demonstration's."""
+    from restow.java.jars import cache_dir
+    from restow.platform.processes.logs import READABLE_FILE
+
+    if not picture.exists():
+        return picture
+    kept = cache_dir().parent / "demo-picture.json"
+    write_atomically(kept, picture.read_bytes(), READABLE_FILE)
+    return kept
 
 
 def interrupt_once() -> None:
