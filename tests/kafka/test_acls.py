@@ -29,6 +29,7 @@ from restow.controller.journal import Journal
 from restow.health import Health
 from restow.kafka.acls import Acl, acls, literal_start
 from restow.kafka.admin import Admin
+from restow.kafka.channels.history import read_history
 from restow.kafka.channels.services import write_service
 from restow.kafka.channels.status import StatusReader
 from restow.kafka.channels.status_history import read_status
@@ -220,11 +221,12 @@ def test_the_listed_rights_are_sufficient_and_all_are_used(
 
 
 def look_and_act(settings: Settings, eventually: Eventually) -> None:
-    """As the page does: follows the picture, reads the last day, and asks for something."""
+    """As the page does: follows the picture, reads the last day and what was measured, and asks for something."""
     with StatusReader(settings, Assembler) as reader:
         eventually(lambda: reader.newest() is not None, within_s=60)
         assert reader.as_of(round(time.time() * 1000)) is not None
     assert sum(map(len, read_status(settings, since_ms=0))) > 0
+    assert any(True for _ in read_history(settings, since_ms=0))
     write_service(settings, RecommendOnly(False), "page")
 
 

@@ -8,11 +8,12 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from tests.support.picture_driver import pair
 
+from restow.clock import as_iso
 from restow.model import ConsumerId, SortedMapping, TopicPartition
 from restow.page.history import KEPT_S, History
 from restow.page.samples import Sample, Sampler
-from restow.page.times import as_iso
 from restow.picture.picture import Decision, Lag, PartitionStatus, Picture
+from restow.protocol.measurement import Measurement, PartitionSpeed
 
 NOON = 1_772_366_400.0
 A0 = TopicPartition("a", 0)
@@ -44,6 +45,22 @@ def test_a_series_has_the_worst_lag_of_each_interval_and_null_where_nothing_is_k
     assert series["lag_seconds_max"] == [7.0, None, 0.5]
     assert (series["consumers"], series["ready"]) == ([2, None, 2], [2, None, 2])
     assert (series["load_bytes_per_s"], series["capacity_bytes_per_s"]) == ([100.0, None, 100.0], [200.0, None, 200.0])
+
+
+def test_a_time_without_a_controller_has_the_speeds_that_the_monitor_measured() -> None:
+    history = day(drawn(0, 1))
+    speeds = {A0: 250.0, TopicPartition("b", 0): 50.0}
+    measured = {each: PartitionSpeed(speed, speed, 1.0, 7, None, False) for each, speed in speeds.items()}
+    history.add(Sampler().measured(Measurement(as_iso(NOON + 300), 30.0, SortedMapping(measured))))
+    series = history.series(NOON, NOON + 600, points=2)
+    assert series["load_bytes_per_s"] == [100.0, 300.0]
+    assert (series["consumers"], series["capacity_bytes_per_s"], series["lag_records"]) == (
+        [2, None],
+        [200.0, None],
+        [1, None],
+    )
+    of_partition = history.of_partition(A0)
+    assert (of_partition["speeds"], of_partition["places"]) == ([100.0, 250.0], [1, None])
 
 
 def test_intervals_are_not_shorter_than_pictures_are_apart() -> None:

@@ -1,6 +1,7 @@
 """`restow page` against a real broker, asked over HTTP."""
 
 import json
+import time
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import replace
 from pathlib import Path
@@ -10,14 +11,17 @@ from tests.conftest import Eventually
 from tests.support.pictures import config, drawn, publish, settings_in
 from tests.support.running_page import running_page
 
+from restow.clock import as_iso
 from restow.kafka.admin import Admin
+from restow.kafka.clients import make_producer
 from restow.kafka.newest import records_at
 from restow.kafka.topics import ensure_topics
-from restow.model import TopicPartition
-from restow.page.times import as_iso, utc_s
+from restow.model import SortedMapping, TopicPartition
+from restow.page.times import utc_s
 from restow.picture.parts import change, whole
 from restow.picture.picture import ServiceAnswer
-from restow.settings import Kafka
+from restow.protocol.measurement import Measurement, PartitionSpeed, encode, headers_of
+from restow.settings import Kafka, Settings
 
 
 def test_it_shows_the_newest_picture_follows_changes_and_remembers(
@@ -30,6 +34,8 @@ def test_it_shows_the_newest_picture_follows_changes_and_remembers(
     publish(settings, whole(past, 1))
     base = drawn(first_on=1)
     publish(settings, whole(base, 2))
+    measured_s = time.time() - 1800.0
+    measure(settings, measured_s, 250.0)  # when no controller ran
     with running_page(file) as page:
         eventually(lambda: page.get("/api/picture")["picture"] is not None)
         shown = page.get("/api/picture")
@@ -40,7 +46,11 @@ def test_it_shows_the_newest_picture_follows_changes_and_remembers(
             name, data = next(events)
             assert (name, data["picture"]["topics"]["a"]["0"]["consumer"]) == ("picture", 2)
         eventually(lambda: page.get("/api/history")["is_complete"])
-        _remembers(page.get("/api/history?points=300"))
+        history = page.get("/api/history?points=300")
+        _remembers(history)
+        [place] = [place for place, load in enumerate(history["load_bytes_per_s"]) if load == 250.0]
+        assert 0 <= measured_s - utc_s(history["times"][place]) <= 288
+        assert history["consumers"][place] is None
         partition = page.get("/api/partition/a/0")
         assert partition["consumer"][-1] == 2
         assert (partition["bytes_per_s"][-1], partition["status"]["consumer"]) == (40.0, 2)
@@ -52,6 +62,18 @@ def test_it_shows_the_newest_picture_follows_changes_and_remembers(
         assert page.get(f"/api/at?time={then[:-5]}Z")["picture"] is None
         assert page.ask("/healthz")[0] == page.ask("/readyz")[0] == 200
         assert page.ask("/api/at?time=noon")[0] == page.ask("/api/history?points=0")[0] == 400
+
+
+def measure(settings: Settings, at_s: float, bytes_per_s: float) -> None:
+    """As the monitor did at that time."""
+    speed = PartitionSpeed(bytes_per_s, bytes_per_s, 1.0, 7, None, False)
+    measurement = Measurement(as_iso(at_s), 30.0, SortedMapping({TopicPartition("a", 0): speed}))
+    headers: dict[str, str | bytes | None] = {**headers_of("monitor", settings.group.name)}
+    producer = make_producer(settings.kafka, {"acks": "all"})
+    producer.produce(
+        settings.topics.monitor, encode(measurement), partition=0, headers=headers, timestamp=round(at_s * 1000)
+    )
+    assert producer.flush(30) == 0
 
 
 def _remembers(history: Any) -> None:

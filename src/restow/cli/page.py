@@ -36,8 +36,8 @@ Who may look, and who may change:
   With --host and another address than loopback, the token is needed to look, too. The page speaks HTTP: put a proxy
   with TLS before it where the network is not yours.
 
-Rights in Kafka: Read on <prefix>-status, and Describe on the group; for pause, resume and recommend, Write on
-<prefix>-service.
+Rights in Kafka: Read on <prefix>-status, and Describe on the group; Read on <prefix>-monitor for the load in times
+without a controller; for pause, resume and recommend, Write on <prefix>-service.
 
 examples:
   restow page

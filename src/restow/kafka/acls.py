@@ -89,6 +89,7 @@ def _of_page(settings: Settings) -> tuple[Acl, ...]:
     """To look; and to pause, resume and recommend."""
     return (
         Acl("page", "Topic", settings.topics.status, ("Read",)),
+        Acl("page", "Topic", settings.topics.monitor, ("Read",)),
         Acl("page", "Topic", settings.topics.service, ("Write",)),
         Acl("page", "Group", settings.group.name, ("Describe",)),
     )

@@ -1,10 +1,11 @@
 """The page of a group: an HTTP server that shows the picture on <prefix>-status in a browser. `restow page` runs it.
 
-times.py       UTC as text
+times.py       times that browsers send
 updates.py     the newest picture and what changed, as JSON that all browsers share
 samples.py     what is kept of each picture of the last day
 history.py     the last day of the group, its partitions and consumers, in bounded memory
 backfill.py    which pictures of the last day are read when the page starts
+gaps.py        which times of the last day have no picture, and are filled from the monitor topic
 following.py   the thread that reads Kafka
 board.py       what the server knows; owned by the event loop
 streams.py     /api/events: server-sent events

@@ -1,4 +1,5 @@
-"""The thread that reads Kafka for the page: the newest picture as it changes, and once the last day.
+"""The thread that reads Kafka for the page: the newest picture as it changes, and once the last day. Where the day has
+no pictures, because no controller ran, it takes the speeds from the monitor topic.
 
 It owns its clients and hands frozen values to `post`, which is safe to call from this thread.
 """
@@ -7,16 +8,20 @@ import logging
 import threading
 import time
 from collections.abc import Callable, Iterator
+from contextlib import closing
 from dataclasses import dataclass
 from typing import Final
 
 from restow.backoff import Backoff, News, Retries
 from restow.errors import RestowError
+from restow.kafka.channels.history import read_history
 from restow.kafka.channels.status import StatusReader
 from restow.kafka.channels.status_history import StatusRecord, read_status
 from restow.page.backfill import Backfill
-from restow.page.history import KEPT_S
+from restow.page.gaps import Gap, Gaps
+from restow.page.history import FINEST_S, KEPT_S
 from restow.page.samples import Sample, Sampler
+from restow.page.times import utc_s
 from restow.page.updates import Update, Updates
 from restow.picture.parts import Assembler
 from restow.picture.picture import Picture
@@ -77,6 +82,9 @@ class Following(threading.Thread):
         self._is_ending = threading.Event()
         self._updates, self._sampler, self._backfill = Updates(), Sampler(), Backfill()
         self._day: Iterator[list[StatusRecord]] | None = None
+        self._gaps = Gaps(time.time() - KEPT_S)
+        self._between: Iterator[Sample] | None = None
+        """Samples of the times between pictures, once the pictures are read."""
         self._is_day_read = False
         self._news = News()
         self._retries = Retries(RETRY)
@@ -137,17 +145,57 @@ class Following(threading.Thread):
         """Reads a little more of the last day. Returns whether there is more. Raises RestowError."""
         if self._is_day_read:
             return False
+        if self._between is not None:
+            return self._read_between(self._between)
         if self._day is None:
-            self._day = read_status(self._settings, round((time.time() - KEPT_S) * 1000))
+            since_s = time.time() - KEPT_S
+            self._day, self._gaps = read_status(self._settings, round(since_s * 1000)), Gaps(since_s)
         try:
             records = next(self._day)
         except StopIteration:
-            self._is_day_read = True
-            self._post(DayRead())
-            return False
+            self._between = self._samples_between()
+            return True
         except RestowError:
             self._day = None
             raise
+        for record in records:
+            self._gaps.heard(record.time_ms / 1000)
         for sample in self._backfill.samples(records):
             self._post(Remembered(sample))
         return True
+
+    def _read_between(self, samples: Iterator[Sample]) -> bool:
+        """Reads a little more of the times without pictures. Returns whether there is more. Without the right to do so,
+        or without a monitor topic, they stay empty."""
+        try:
+            self._post(Remembered(next(samples)))
+            return True
+        except StopIteration:
+            pass
+        except RestowError as error:
+            log.info("%s; times without a controller stay empty in the history", error)
+        self._is_day_read = True
+        self._post(DayRead())
+        return False
+
+    def _samples_between(self) -> Iterator[Sample]:
+        last = self._updates.last
+        sampler = Sampler()
+        for gap in self._gaps.to_read(time.time(), 0 if last is None else len(last.picture.partitions)):
+            yield from self._samples_in(gap, sampler)
+
+    def _samples_in(self, gap: Gap, sampler: Sampler) -> Iterator[Sample]:
+        """Not beside its ends, where pictures are."""
+        begin_s, end_s, due_s = gap.from_s + FINEST_S, gap.to_s - FINEST_S, 0.0
+
+        def is_due(record_s: float) -> bool:
+            return record_s >= min(due_s, end_s)
+
+        with closing(read_history(self._settings, round(begin_s * 1000), is_due=is_due)) as measurements:
+            for measurement in measurements:
+                measured_s = utc_s(measurement.time)
+                if measured_s >= end_s:
+                    return
+                due_s = measured_s + FINEST_S
+                if measured_s >= begin_s:
+                    yield sampler.measured(measurement)

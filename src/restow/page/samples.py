@@ -14,6 +14,7 @@ from restow.controller.transitions import Phase
 from restow.model import ConsumerId, TopicPartition
 from restow.page.times import utc_s
 from restow.picture.picture import ConsumerStatus, Decision, Lag, PartitionStatus, Picture
+from restow.protocol.measurement import Measurement
 
 UNKNOWN: Final = math.nan
 K = TypeVar("K", TopicPartition, ConsumerId)
@@ -21,12 +22,14 @@ K = TypeVar("K", TopicPartition, ConsumerId)
 
 @dataclass(frozen=True, slots=True)
 class GroupFigures:
-    consumers: int
+    """Of a time in which no controller ran, only the load is known."""
+
+    consumers: int | None
     """All but those that are lost."""
-    ready: int
+    ready: int | None
     load_bytes_per_s: float | None
     """What producers write to all partitions; None before the first measurement."""
-    capacity_bytes_per_s: float
+    capacity_bytes_per_s: float | None
     lag_records: int | None
     lag_seconds_max: float | None
 
@@ -98,6 +101,20 @@ class Sampler:
             _columns(self._partitions, partitions, [_number(each.bytes_per_s) for each in partitions], "consumer"),
             _columns(self._consumers, consumers, [each.load_bytes_per_s for each in consumers], "partitions"),
             picture.overview.decisions,
+        )
+
+    def measured(self, measurement: Measurement) -> Sample:
+        """Of a time without a picture: the speeds are known, and nothing else."""
+        if self._partitions.keys() != measurement.partitions.keys():
+            self._partitions = {partition: row for row, partition in enumerate(measurement.partitions)}
+        speeds = array("f", [each.bytes_per_s for each in measurement.partitions.values()])
+        unknown = array("f", [UNKNOWN]) * len(speeds)
+        return Sample(
+            utc_s(measurement.time),
+            GroupFigures(None, None, math.fsum(speeds), None, None, None),
+            Columns(self._partitions, speeds, unknown, unknown, unknown),
+            Columns({}, array("f"), array("f"), array("f"), array("f")),
+            (),
         )
 
 
