@@ -34,7 +34,9 @@ appender.stdout.layout.type = PatternLayout
 appender.stdout.layout.pattern = %d{ISO8601} %p %c{1}: %m%n
 """
 
-ERROR_LINE = re.compile(r" (ERROR|FATAL) |^Caused by|^Exception in|^Error|java\.[a-z.]+\.\w+(Exception|Error):")
+ERROR_LINE = re.compile(
+    r" (ERROR|FATAL) |^Caused by|^Exception in|^Error|^[\w.]+(Exception|Error):|java\.[a-z.]+\.\w+(Exception|Error):"
+)
 SHOWN_LINES = 5
 
 SCRATCH = "scratch"
