@@ -1,7 +1,8 @@
-"""Makes the pictures of the page in docs/images from a run of `restow demo`. `make screenshots` runs it.
+"""Makes the pictures of the page in docs/images, and the README's listing, from a run of `restow demo`.
 
-The demo grows to three consumers, and one is killed. When every partition is read again, the page is photographed in
-light, in dark and as wide as a phone; the demo goes on to its end.
+`make screenshots` runs it. The demo grows to three consumers, and one is killed. When every partition is read again,
+the page is photographed in light, in dark and as wide as a phone; the demo goes on to its end. Then a part of what it
+narrated takes the place of the listing in the README, and its number of records that of the last run.
 """
 
 import argparse
@@ -9,14 +10,15 @@ import re
 import signal
 import subprocess
 import sys
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator, Sequence
 from pathlib import Path
 from typing import Any, Final
 
 from playwright.sync_api import Browser, Page, sync_playwright
 from tests.support.chromium import chromium
 
-IMAGES: Final = Path(__file__).parents[1] / "docs" / "images"
+ROOT: Final = Path(__file__).parents[1]
+IMAGES: Final = ROOT / "docs" / "images"
 VIEWS: Final[dict[str, dict[str, Any]]] = {
     "page-light": {"viewport": {"width": 1280, "height": 900}, "color_scheme": "light"},
     "page-dark": {"viewport": {"width": 1280, "height": 900}, "color_scheme": "dark"},
@@ -26,28 +28,68 @@ ADDRESS: Final = re.compile(r"watch the group at (http://\S+)")
 SHOWN: Final = "every partition is read again"
 SETTLED_MS: Final = 12_000
 """The next whole picture, which has the new speeds, comes within ten seconds."""
+LISTING: Final = re.compile(r"(?<=^```text\n)  0:00  starting Apache Kafka.*?(?=^```$)", re.MULTILINE | re.DOTALL)
+COUNTED: Final = re.compile(r"[\d,]+ records produced, [\d,]+(\s)rows stored")
+LEFT_OUT: Final = re.compile(
+    r"load [\d.]+, measured|Kafka runs at|starting the monitor|watch the group|stopping the group|"
+    r"the page's last picture|controller: (?!consumer \d+: re|\d+ -> \d+ consumers)"
+)
+"""What is narrated every few seconds, and what says little to a reader."""
+MOST_REASONS: Final = 3
 
 
 def main() -> int:
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--for", dest="length", default="4m", metavar="TIME", help="the demo's length (default: 4m)")
     command = [sys.executable, "-m", "restow", "demo", "--for", parser.parse_args().length]
+    told: list[str] = []
     with subprocess.Popen(command, stdout=subprocess.PIPE, text=True) as demo:
         assert demo.stdout is not None
         try:
-            is_photographed = _follow(demo.stdout)
+            is_photographed = _follow(demo.stdout, told)
         except BaseException:
             demo.send_signal(signal.SIGINT)
             raise
     if not is_photographed:
         sys.stderr.write("the demo ended before it had shown its page with three consumers\n")
+    elif demo.returncode == 0:
+        readme = ROOT / "README.md"
+        readme.write_text(with_listing(readme.read_text(encoding="utf-8"), told), encoding="utf-8")
+        sys.stdout.write("wrote the listing in README.md\n")
     return demo.returncode if is_photographed else 1
 
 
-def _follow(lines: Iterable[str]) -> bool:
-    """Returns whether the page was photographed."""
+def with_listing(readme: str, told: Sequence[str]) -> str:
+    """The README with a shortened listing of what this run narrated, and with its number of records."""
+    [produced] = [found[1] for line in told if (found := re.search(r"the load ends: ([\d,]+) records", line))]
+    listed = LISTING.sub(lambda _: "".join(f"{line}\n" for line in shortened(told)), readme)
+    return COUNTED.sub(lambda found: f"{produced} records produced, {produced}{found[1]}rows stored", listed)
+
+
+def shortened(told: Iterable[str]) -> Iterator[str]:
+    """Each narrated thing may have more lines: the rest of a long one, and reasons, which are indented further."""
+    is_left_out, reasons = False, 0
+    for line in told:
+        if re.match(r" *\d+:\d\d  ", line):
+            is_left_out, reasons = LEFT_OUT.search(line) is not None, 0
+        elif not line.startswith("        "):
+            return  # the table of the audit
+        elif line.startswith("          ") and is_reason(line):
+            reasons += 1
+        if not is_left_out and reasons <= MOST_REASONS:
+            yield line.rstrip()
+
+
+def is_reason(line: str) -> bool:
+    """And not the rest of the line before it."""
+    return re.match(r" +(consumer \d+ is|[a-z]+-\d+ goes|consumers? )", line) is not None
+
+
+def _follow(lines: Iterable[str], told: list[str]) -> bool:
+    """Returns whether the page was photographed. Adds the lines to `told`."""
     address, is_photographed = None, False
     for line in lines:
+        told.append(line)
         sys.stdout.write(line)
         sys.stdout.flush()
         if (found := ADDRESS.search(line)) is not None:
