@@ -4,6 +4,7 @@ A test that uses one of the fixtures in MARKERS gets the marker by itself; a tes
 way names its markers. `make quick` leaves out every test with a marker.
 """
 
+import os
 import time
 import uuid
 from collections.abc import Callable, Iterator
@@ -34,6 +35,11 @@ saves."""
 SHARED: pytest.StashKey[SharedBroker | None] = pytest.StashKey()
 BROKER = "broker"
 """In a worker's input: how to reach the shared broker."""
+
+SHORTEST_PAUSE_S = 0.02
+LONGEST_PAUSE_S = 0.5
+PAUSE_PER_CPU_S = 5.0
+"""A test that waits takes a sixth of a core at most."""
 
 Eventually = Callable[[Callable[[], object]], None]
 
@@ -114,10 +120,20 @@ def disk(tmp_path: Path) -> Iterator[SmallDisk]:
 
 @pytest.fixture(scope="session")
 def eventually() -> Eventually:
+    """Looks often at what is cheap to look at. What costs CPU, like reading a table, is looked at more rarely: it would
+    take a core from the processes that the test waits for."""
+
     def wait(condition: Callable[[], object], within_s: float = 120.0) -> None:
         deadline = time.monotonic() + within_s
+        before_s = _cpu_s()
         while not condition():
             assert time.monotonic() < deadline, f"not within {within_s:g} s"
-            time.sleep(0.02)
+            time.sleep(min(LONGEST_PAUSE_S, max(SHORTEST_PAUSE_S, PAUSE_PER_CPU_S * (_cpu_s() - before_s))))
+            before_s = _cpu_s()
 
     return wait
+
+
+def _cpu_s() -> float:
+    """Of this process, and of its children that have ended."""
+    return sum(os.times()[:4])

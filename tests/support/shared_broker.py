@@ -25,7 +25,7 @@ class SharedBroker:
     """In pytest's main process."""
 
     def __init__(self) -> None:
-        self._listener = Listener(family="AF_UNIX")
+        self._listener = Listener(family="AF_UNIX", backlog=16)
         self._broker: EmbeddedKafka | None = None
         self._thread = threading.Thread(target=self._serve, name="shared broker", daemon=True)
         self._thread.start()
