@@ -149,7 +149,8 @@ export class History {
     const [consumers, load, capacity] = [series.consumers, series.load_bytes_per_s, series.capacity_bytes_per_s].map(value);
     const [records, behind] = [series.lag_records, series.lag_seconds_max].map(value);
     say("read-consumers", consumers === null ? null : counted(consumers, "consumer"));
-    say("read-load", load === null || capacity === null ? null : `${speed(load)} of ${speed(capacity)}`);
+    const carried = capacity === null ? ", no controller ran" : ` of ${speed(capacity)}`;
+    say("read-load", load === null ? null : speed(load) + carried);
     say("read-lag", records === null ? null : `${behind === null ? "age unknown" : span(behind)}, ${counted(records, "record")}`);
   }
 
