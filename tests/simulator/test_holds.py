@@ -9,10 +9,17 @@ from restow.controller.effects import Send
 from restow.controller.events import Event
 from restow.controller.machine import step
 from restow.controller.state import Sent
-from restow.model import ConsumerId, SortedMapping
+from restow.model import ConsumerId, SortedMapping, TopicPartition
 from restow.packing import warm_up
 from restow.protocol.desired import GroupPause, RecommendOnly
-from restow.protocol.messages import ConsumerSettings, ServiceUpdate, StartConsumingCommand, StopConsumingCommand
+from restow.protocol.messages import (
+    RECOVER,
+    ConsumerSettings,
+    ServiceUpdate,
+    StartConsumingCommand,
+    StartFrom,
+    StopConsumingCommand,
+)
 from restow.simulator.holds import Held
 
 
@@ -88,10 +95,11 @@ def test_a_repeated_stop_is_not_reported(watched: Watched) -> None:
     view = watched.state.consumers[ConsumerId(1)]
     assert view.incarnation is not None
     stop = StopConsumingCommand(5, 3, view.incarnation, (A1,))
-    services = watched.services_of((A1,))
-    start = StartConsumingCommand(5, 4, view.incarnation, services, SortedMapping({A1: "recover"}))
+    services = SortedMapping(watched.services_of((A1,)))
+    starts: dict[TopicPartition, StartFrom] = {A1: RECOVER}
+    start = StartConsumingCommand(5, 4, view.incarnation, services, SortedMapping(starts))
     sent = (Sent(stop, 0.0, frozenset((A1,))), Sent(start, 0.0, frozenset((A1,))))
-    before = replace(watched.state, consumers=watched.state.consumers | {ConsumerId(1): replace(view, sent=sent)})
+    before = replace(watched.state, consumers={**watched.state.consumers, ConsumerId(1): replace(view, sent=sent)})
     watched.checker.stepped(before, (Send(ConsumerId(1), stop),), before)
     assert watched.reported == []
     watched.checker.stepped(before, (Send(ConsumerId(1), replace(stop, sequence=5)),), before)
