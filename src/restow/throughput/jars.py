@@ -14,6 +14,8 @@ DELTA: Final = Bundle(
         Jar("io.delta", "delta-kernel-api", "4.3.1", alone=True),
         Jar("io.delta", "delta-kernel-defaults", "4.3.1", alone=True),
         Jar("io.delta", "delta-kernel-unitycatalog", "4.3.1", alone=True),
+        Jar("io.unitycatalog", "unitycatalog-client", "0.5.0", alone=True),
+        Jar("io.unitycatalog", "unitycatalog-hadoop", "0.5.0", alone=True),
     ),
 )
 """For the Spark release that pyproject.toml pins."""
