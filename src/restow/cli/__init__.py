@@ -24,6 +24,7 @@ move.py        `restow move`: a partition pinned to a consumer
 reload.py      `restow reload`: changed transforms for running consumers
 down.py        `restow down`: ends a group on this machine
 replay.py      `restow replay`: an event log, run again and explained
+backtest.py    `restow backtest`: other settings on the load of an event log
 record.py      `restow record`: measured speeds as a trace
 simulate.py    `restow simulate`: the machines in a seeded world with faults
 plan.py        `restow plan`: what would be decided now, or for a group in a file

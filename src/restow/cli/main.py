@@ -11,6 +11,7 @@ from typing import Final
 from restow import __version__
 from restow.cli import (
     advise,
+    backtest,
     bench,
     broker,
     check,
@@ -58,7 +59,7 @@ COMMANDS: Final[Mapping[str, tuple[ModuleType, ...]]] = {
     "run a group": (up, down, monitor, controller, consumer, reload, manifests),
     "look at a group": (status, top, explain, plan, page, replay, record),
     "change a running group": (pause, recommend, topics, consumers, restart, move),
-    "try and measure": (simulate, study, bench, broker),
+    "try and measure": (simulate, backtest, study, bench, broker),
 }
 """By what people do, as `restow --help` shows them."""
 INTERRUPTED = 130

@@ -73,7 +73,7 @@ def add(commands: "Subparsers[argparse.ArgumentParser]") -> None:
 
 
 def run(args: argparse.Namespace) -> int:
-    log: Path = args.log or _log_of_the_group(args)
+    log: Path = args.log or log_of_the_group(args)
     try:
         return _replay(log, args)
     except InvalidInput as error:
@@ -84,7 +84,7 @@ def run(args: argparse.Namespace) -> int:
         ) from None
 
 
-def _log_of_the_group(args: argparse.Namespace) -> Path:
+def log_of_the_group(args: argparse.Namespace) -> Path:
     from restow.cli.controller import default_log
 
     return default_log(settings_of(args))
@@ -93,7 +93,7 @@ def _log_of_the_group(args: argparse.Namespace) -> Path:
 def _replay(log: Path, args: argparse.Namespace) -> int:
     from restow.controller.history import History, Remark
 
-    files, window = _chosen(log, args.begin, args.end)
+    files, window = chosen_files(log, args.begin, args.end)
     printer = Printer(args, window)
     for found in History(files).steps():
         if isinstance(found, Remark):
@@ -103,7 +103,7 @@ def _replay(log: Path, args: argparse.Namespace) -> int:
     return printer.end()
 
 
-def _chosen(log: Path, begin: Moment | None, end: Moment | None) -> tuple[Sequence[Path], Window]:
+def chosen_files(log: Path, begin: Moment | None, end: Moment | None) -> tuple[Sequence[Path], Window]:
     from restow.controller.history import last_utc_s, overlapping
     from restow.controller.segments import segments_in
 

@@ -13,12 +13,12 @@ from typing import TYPE_CHECKING
 
 from rich.table import Column
 
-from restow.cli.support.options import Subparsers, number, one_of, whole_number
+from restow.cli.support.options import Subparsers, list_of, number, one_of, setting, whole_number
 from restow.cli.support.output import note, print_json, progress, right, show, table
 from restow.cli.support.packer import load_packer
 from restow.errors import InvalidInput, RestowError
 from restow.simulator.scenario import HOUR_S, TRACE_STEP_S, Level, Scenario, scenario
-from restow.simulator.workloads import GENERATORS
+from restow.simulator.workloads import GENERATORS, RARE
 from restow.study.plot_file import check_plot_file
 
 if TYPE_CHECKING:
@@ -39,14 +39,20 @@ producers come from a seed, and the same seed gives the same run on every machin
 cost, moves and pauses, latency, overload and backlog. Checkers watch for what must never happen (docs/simulator.md); a
 violation is printed with the command that repeats it, and the exit code is 1.
 
-  --workload  daily (a wave; a run shorter than a day has a whole one), bursts, skew (Zipf), growth, or FILE: a
-              trace of your own load. It is a JSON array with one object for each {TRACE_STEP_S:g} s, with the speed of
-              every partition in bytes/s: [{{"orders": {{"0": 812.5, "1": 90}}}}, …]. `restow record FILE` writes one
+  --workload  daily (a wave; a run shorter than a day has a whole one), bursts, skew (Zipf), growth, flash-crowd,
+              outage (of the producers), or FILE: a trace of your own load. It is a JSON array with one object for each
+              {TRACE_STEP_S:g} s, with the speed of every partition in bytes/s: [{{"orders": {{"0": 812.5, "1": 90}}}},
+              …]. `restow record FILE` writes one
   --faults    crashes, hangs, zombies, lost volumes, outages, a platform that lies, two controllers at once and more:
               `some` is about one a minute, `many` two. They end some minutes before the run, and the group must recover
 
 Anything not given is drawn from the seed: 5 to 14 partitions, a workload, kinds of tables, settings.
-"""
+
+--compare runs other ways over the same loads, beside the real controller: KEDA's Kafka scaler, Kafka's assignors at
+fixed sizes, Flink's and uForwarder's autoscalers, and the published packers MWF and BFD at every interval. One model
+accounts for all of them: backlog, latency, overload, cost. Every policy is tuned on one seed and shown on others. Then
+it says which of restow's targets are met, and which are missed. docs/comparison.md has the rules, sources and figures.
+--sweep does the same with restow alone, and one setting at several values. """
 
 EPILOG = """\
 examples:
@@ -56,10 +62,18 @@ examples:
   restow simulate --seeds 5000 --faults many          on all cores
   restow simulate --seed 7 --faults many --picture group.json --at 600 && restow status --from group.json
   restow record --for 24h day.json && restow simulate --workload day.json
+  restow simulate --compare --plot compare.png        all policies over all workloads: some minutes
+  restow simulate --compare --workload day.json       over one's own trace
+  restow simulate --compare --quick --times start_s=60
+  restow simulate --sweep look_every_s=5,10,30,60,120
 
---json prints one object: seed, consumer_hours, consumers_mean, consumers_max, moves, pause_p50_s, pause_p99_s,
-latency_p50_s, latency_p99_s, overloaded_consumer_s, backlog_max_bytes, violations. With --seeds: seeds (first and
-last), runs, and violations, each with its seed and command.
+With --compare, --json prints {"rows": [{"policy", "workload", "consumer_hours", "moves", "latency_p99_s",
+"overloaded_consumer_s", "setting"}, …]}, the mean of the seeds that are shown (--seeds, 2 by default). With --sweep,
+{"setting", "rows": [{"value", "workload", …}]}.
+
+Otherwise --json prints one object: seed, consumer_hours, consumers_mean, consumers_max, moves, pause_p50_s,
+pause_p99_s, latency_p50_s, latency_p99_s, overloaded_consumer_s, backlog_max_bytes, violations. With --seeds: seeds
+(first and last), runs, and violations, each with its seed and command.
 """
 
 
@@ -72,7 +86,7 @@ def add(commands: "Subparsers[argparse.ArgumentParser]") -> None:
     option("--seeds", type=whole_number(1), metavar="N", help="run N seeds, starting with --seed, on all cores")
     option("--hours", type=number(above=0), metavar="H", help="simulated hours (default: 0.5, or the whole trace)")
     option("--partitions", type=whole_number(1), metavar="N", help="number of partitions, about twenty per consumer")
-    option("--workload", metavar="|".join((*GENERATORS, "FILE")), help="how fast partitions are written")
+    option("--workload", metavar="|".join((*GENERATORS, *RARE, "FILE")), help="how fast partitions are written")
     option(
         "--faults",
         type=one_of(tuple(Level), "level of faults"),
@@ -100,11 +114,46 @@ def add(commands: "Subparsers[argparse.ArgumentParser]") -> None:
         help="write the group's picture, for `restow status --from FILE` and `restow explain --from FILE`",
     )
     option("--at", type=number(above=0), metavar="S", help="seconds into the run of --picture (default: its end)")
-    option("--plot", type=Path, metavar="FILE", help="draw the run over time, as .png or .svg")
+    option("--plot", type=Path, metavar="FILE", help="draw the run over time, or the comparison, as .png or .svg")
+    option("--compare", action="store_true", help="other ways over the same loads, each tuned, with restow beside them")
+    option(
+        "--sweep",
+        type=_sweep,
+        metavar="NAME=V,V",
+        help="restow with a setting of [controller] or [consumer] at several values",
+    )
+    option(
+        "--set",
+        type=setting,
+        action="append",
+        default=[],
+        metavar="NAME=V",
+        help="with --sweep: another setting that differs from its default; may be repeated",
+    )
+    option("--quick", action="store_true", help="with --compare or --sweep: half an hour each and one seed")
+    option(
+        "--times",
+        type=list_of(_time),
+        default=(),
+        metavar="NAME=S,…",
+        help="with --compare or --sweep: other start, cycle and pause times, like start_s=40,kip848_join_s=2",
+    )
     parser.set_defaults(run=run)
 
 
+def _sweep(text: str) -> tuple[str, tuple[str, ...]]:
+    name, values = setting(text)
+    return name, tuple(dict.fromkeys(value.strip() for value in values.split(",")))
+
+
+def _time(text: str) -> tuple[str, float]:
+    name, value = setting(text)
+    return name, number(0)(value)
+
+
 def run(args: argparse.Namespace) -> int:
+    if args.compare or args.sweep:
+        return _study(args)
     if args.plot:
         check_plot_file(args.plot)
         if args.seeds:
@@ -125,13 +174,13 @@ def run(args: argparse.Namespace) -> int:
 def _maker(args: argparse.Namespace) -> "partial[Scenario]":
     trace: tuple[Speeds, ...] | None = None
     hours, workload = args.hours, args.workload
-    if workload is not None and workload not in GENERATORS:
+    if workload is not None and workload not in (*GENERATORS, *RARE):
         from restow.study.workload import read_trace
 
         file = Path(workload)
         if not file.suffix and not file.exists():
             raise InvalidInput(
-                f"--workload: there is no workload or file '{workload}'; known are {', '.join(GENERATORS)}"
+                f"--workload: there is no workload or file '{workload}'; known are {', '.join((*GENERATORS, *RARE))}"
             )
         if args.partitions is not None:
             note("--partitions is not used: the trace has its own")
@@ -158,6 +207,21 @@ def _command(args: argparse.Namespace, seed: int) -> str:
     words += [] if args.capacity == DEFAULT_CAPACITY else [f"--capacity {args.capacity:g}"]
     words += ["--learn"] if args.learn else []
     return " ".join(words)
+
+
+def _study(args: argparse.Namespace) -> int:
+    if args.compare and args.sweep:
+        raise InvalidInput("--compare and --sweep are two studies; leave one out")
+    if args.picture or args.faults != Level.NONE:
+        raise InvalidInput("--compare and --sweep have neither faults nor a picture; leave out --faults and --picture")
+    if args.set and not args.sweep:
+        raise InvalidInput("--set goes with --sweep; --compare tunes every policy itself")
+    if args.plot:
+        check_plot_file(args.plot)
+    load_packer()
+    from restow.cli.support.comparing import compare, sweep
+
+    return compare(args, _workers) if args.compare else sweep(args, _workers)
 
 
 # One run.

@@ -64,6 +64,8 @@ class Measures:
         self.latency = Histogram()
         self.pauses: list[float] = []
         self.moves = 0
+        self.holdings: list[tuple[float, TopicPartition, ConsumerId]] = []
+        """When a partition began to be read by another consumer than before."""
         self._stored: list[int] = [0] * len(data.partitions)
         """The next offset to be stored, by partition."""
         self._stored_s: list[float] = [0.0] * len(data.partitions)
@@ -110,6 +112,8 @@ class Measures:
             self.pauses.append(now_s - since_s)
         if self._last_holder.get(partition, consumer) != consumer:
             self.moves += 1
+        if self._last_holder.get(partition) != consumer:
+            self.holdings.append((now_s, partition, consumer))
         self._last_holder[partition] = consumer
 
     def released(self, partition: TopicPartition, now_s: float) -> None:

@@ -4,7 +4,7 @@ seed, so that a search over seeds meets small and large groups, both kinds of si
 
 import random
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from enum import StrEnum
 from math import ceil
 from typing import Final
@@ -49,6 +49,10 @@ class Scenario:
     """Whether records are the protocol's bytes instead of messages."""
     machines: MachineTraits | None = None
     """The machines of a run in which capacities are learned; None if the capacity is given."""
+    start_s: tuple[float, float] = (2.0, 8.0)
+    """The shortest and the longest time that a consumer takes to start."""
+    table: Table | None = field(default=None, compare=False, repr=False)
+    """The speeds, if they are neither drawn nor a trace."""
 
     @property
     def duration_s(self) -> float:
@@ -75,6 +79,8 @@ class Scenario:
         return random.Random(f"{self.seed}/{purpose}")
 
     def speeds(self) -> Table:
+        if self.table is not None:
+            return self.table
         steps = ceil(self.duration_s / STEP_S) + 1
         if self.trace is not None:
             return recorded(self.trace, self.partitions, steps, round(TRACE_STEP_S / STEP_S))

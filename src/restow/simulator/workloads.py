@@ -1,4 +1,5 @@
-"""Workloads: the speed of each partition over time, as a daily wave, bursts, skew, growth or a recorded trace.
+"""Workloads: the speed of each partition over time, as a daily wave, bursts, skew, growth, a flash crowd, an outage of
+the producers or a recorded trace.
 
 A workload is a table of speeds, with one row per partition and one column per step of `STEP_S`; every speed is a whole
 number of bytes/s, so that it is the same on every machine. All randomness comes from the generator passed in.
@@ -78,12 +79,37 @@ def growth(rng: random.Random, partitions: int, steps: int) -> Table:
     return _sizes(rng, partitions, 3.0) * np.linspace(0.5, 1.5, steps)[None, :] * noise(rng, partitions, steps, 0.1)
 
 
+def flash_crowd(rng: random.Random, partitions: int, steps: int) -> Table:
+    """A steady load that becomes four times as high within a minute, stays so for a tenth of the run, and fades."""
+    begin, length = round(steps * rng.uniform(0.3, 0.5)), max(6, steps // 10)
+    crowd = np.ones(steps)
+    crowd[begin:] = 4.0
+    crowd[begin : begin + 6] = np.linspace(1.0, 4.0, len(crowd[begin : begin + 6]))
+    fading = np.arange(max(0, steps - begin - length))
+    crowd[begin + length :] = 1 + 3 * np.exp(-fading / max(1.0, length / 3))
+    hit = 0.3 + 0.7 * uniform(rng, partitions, 1)  # not every partition sees all of the crowd
+    return _sizes(rng, partitions, 2.0) * (1 + (crowd[None, :] - 1) * hit) * noise(rng, partitions, steps, 0.1)
+
+
+def outage(rng: random.Random, partitions: int, steps: int) -> Table:
+    """Producers stop twice, for some minutes, and then send what they kept: three times the load for a while."""
+    table = _sizes(rng, partitions, 2.0) * noise(rng, partitions, steps, 0.1)
+    for part in (0.35, 0.7):
+        begin, length = round(steps * (part + rng.uniform(-0.05, 0.05))), rng.randint(18, 48)
+        table[:, begin : begin + length] = 0.0
+        table[:, begin + length : begin + length + length // 2] *= 3.0
+    return table
+
+
 GENERATORS: Final[dict[str, Generator]] = {"daily": daily, "bursts": bursts, "skew": skew, "growth": growth}
+"""What seeds draw from: another one would change the runs of all of them."""
+RARE: Final[dict[str, Generator]] = {"flash-crowd": flash_crowd, "outage": outage}
+"""By name only."""
 
 
 def generated(name: str, rng: random.Random, partitions: int, steps: int, mean: float, most: float) -> Table:
     """`mean` and `most` in bytes/s; no partition exceeds `most`, so that a consumer can carry it."""
-    table = GENERATORS[name](rng, partitions, steps)
+    table = {**GENERATORS, **RARE}[name](rng, partitions, steps)
     return np.asarray(np.rint(np.clip(table * (mean / table.mean()), 0, most)))
 
 

@@ -222,6 +222,7 @@ class World:
             spawn,
             remove_volume,
             self.scenario.consumer.grace_s,
+            self.scenario.start_s,
             identity=identity,
         )
         self.volumes = volumes

@@ -14,6 +14,7 @@ keys.py              single keys from the terminal
 scroll.py            which rows of a long list are on the screen
 questions.py         asks the person at the terminal, with defaults elsewhere
 topic_survey.py      shows a cluster's topics and asks which to consume
+comparing.py         `restow simulate --compare` and `--sweep`
 packer.py            loads the packer, or compiles it with a line that says so
 stopping.py          SIGINT and SIGTERM
 local_group.py       a group's roles on this machine, for `restow up`

@@ -101,6 +101,14 @@ def one_of(names: Collection[str], noun: str) -> Callable[[str], str]:
     return read
 
 
+def setting(text: str) -> tuple[str, str]:
+    """NAME=VALUE."""
+    name, equals, value = text.partition("=")
+    if not equals or not name.strip() or not value.strip():
+        raise argparse.ArgumentTypeError(f"'{text}' is no setting; write NAME=VALUE, like worth=3")
+    return name.strip(), value.strip()
+
+
 def list_of(item: Callable[[str], T]) -> Callable[[str], tuple[T, ...]]:
     """Values separated by commas, in their order and without repetitions."""
 
