@@ -1,12 +1,14 @@
 """`restow simulate`: what it prints, what it draws, and how it answers mistakes."""
 
 import json
+from multiprocessing.pool import ThreadPool
 from pathlib import Path
 
 import pytest
 from tests.support.simulator import mutants
 
 from restow.cli import main
+from restow.study.comparison.policies import POLICIES
 
 SHORT = ("simulate", "--hours", "0.1", "--partitions", "30", "--workload", "bursts")
 KEYS = [
@@ -92,3 +94,73 @@ def test_a_mistake_is_answered_with_one_line(
     out, err = capsys.readouterr()
     assert (code, out, len(err.splitlines())) == (2, "", 1)
     assert message in err
+
+
+# Comparisons and sweeps.
+
+
+@pytest.fixture
+def in_this_process(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Jobs run in a thread: starting processes would take longer than they do."""
+    monkeypatch.setattr("restow.cli.simulate._workers", lambda: ThreadPool(1))
+
+
+@pytest.fixture
+def small_trace(tmp_path: Path) -> Path:
+    """Ten minutes of four partitions, one of which becomes three times as fast."""
+    file = tmp_path / "trace.json"
+    steps = [{"orders": {str(n): 300_000 if step < 10 or n else 600_000 for n in range(4)}} for step in range(20)]
+    file.write_text(json.dumps(steps))
+    return file
+
+
+@pytest.mark.usefixtures("in_this_process")
+def test_a_comparison_has_a_row_for_every_policy_and_a_plot(
+    small_trace: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    plot = tmp_path / "compared.png"
+    options = ("--compare", "--quick", "--workload", str(small_trace), "--plot", str(plot))
+    assert main(["simulate", *options, "--json"]) == 0
+    out, err = capsys.readouterr()
+    rows = json.loads(out)["rows"]
+    assert [row["policy"] for row in rows] == [policy.name for policy in POLICIES]
+    keys = {"policy", "workload", "consumer_hours", "moves", "latency_p99_s", "overloaded_consumer_s"}
+    assert all(keys <= row.keys() and row["workload"] == "trace" for row in rows)
+    assert err == ""
+    assert plot.stat().st_size > 5000
+
+
+@pytest.mark.usefixtures("in_this_process")
+def test_a_sweep_has_a_row_for_every_value_and_says_what_it_ran(
+    small_trace: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    plot = tmp_path / "swept.svg"
+    options = ("--quick", "--workload", str(small_trace), "--plot", str(plot), "--set", "worth=2")
+    assert main(["simulate", "--sweep", "look_every_s=10,60", *options]) == 0
+    lines = [line.split() for line in capsys.readouterr().out.splitlines()]
+    assert [line[0] for line in lines if len(line) == 5 and line[0] in ("10", "60")] == ["10", "60"] * 2
+    assert plot.exists()
+
+
+@pytest.mark.parametrize(
+    ("options", "answer"),
+    [
+        (["--compare", "--sweep", "worth=1"], "--compare and --sweep are two studies; leave one out"),
+        (["--compare", "--faults", "many"], "--compare and --sweep have neither faults nor a picture"),
+        (["--compare", "--set", "worth=1"], "--set goes with --sweep"),
+        (["--compare", "--times", "begin_s=3"], "there is no time 'begin_s'; known are start_s"),
+        (["--compare", "--workload", "nowhere"], "there is no workload or file 'nowhere'; known are daily"),
+        (["--sweep", "worth=1,-1"], "worth"),
+        (["--sweep", "colour=red"], "there is no setting 'colour' that scaling depends on"),
+        (["--sweep", "worth"], "'worth' is no setting; write NAME=VALUE"),
+    ],
+)
+def test_a_study_s_mistakes_are_answered_before_it_runs(
+    options: list[str], answer: str, capsys: pytest.CaptureFixture[str]
+) -> None:
+    try:
+        code: object = main(["simulate", *options])
+    except SystemExit as ended:
+        code = ended.code
+    assert code == 2
+    assert answer in capsys.readouterr().err

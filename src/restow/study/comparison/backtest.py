@@ -58,6 +58,8 @@ class LoggedGroup:
         self._columns: dict[int, _Column] = {}
         self.rules: Rules | None = None
         """The newest: settings may have changed on the way."""
+        self._capacity_bytes_per_s = 0.0
+        """By settings, or as last learned."""
 
     def add(self, steps: Iterable[Step]) -> None:
         for step in steps:
@@ -73,6 +75,7 @@ class LoggedGroup:
         column.speeds.append(event.speeds)
         column.owners = {each: number for number, view in state.consumers.items() for each in sorted(view.held)}
         column.consumers = len(state.consumers)
+        self._capacity_bytes_per_s = state.capacity_bytes_per_s
 
     def load(self, capacity_bytes_per_s: float | None) -> Load:
         """Raises RestowError if there are too few measurements."""
@@ -90,7 +93,7 @@ class LoggedGroup:
             else:
                 rows = [[speeds.get(each, 0.0) for each in names] for speeds in found.speeds]
                 table[:, number] = np.array(rows).mean(axis=0)
-        capacity = capacity_bytes_per_s or self.rules.consumer.capacity_bytes_per_s
+        capacity = capacity_bytes_per_s or self._capacity_bytes_per_s
         return Load("the log", 1, (last + 1) * STEP_S / HOUR_S, names, capacity, np.rint(table))
 
     def as_it_was(self, load: Load, times: Times) -> Outcome:

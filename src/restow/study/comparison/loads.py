@@ -36,7 +36,7 @@ class Load:
 class Shape:
     """How large the groups of a comparison are."""
 
-    hours: float = 3.0
+    hours: float = 2.0
     partitions: int = 48
     per_consumer: int = 6
     capacity_bytes_per_s: float = 1_000_000.0
