@@ -25,7 +25,8 @@ VIEWS: Final[dict[str, dict[str, Any]]] = {
     "page-phone": {"viewport": {"width": 390, "height": 844}, "color_scheme": "light", "device_scale_factor": 2},
 }
 ADDRESS: Final = re.compile(r"watch the group at (http://\S+)")
-SHOWN: Final = "every partition is read again"
+SHOWN: Final = re.compile("every partition is read again|quiet again: ")
+"""On a busy machine the second may come without the first."""
 SETTLED_MS: Final = 12_000
 """The next whole picture, which has the new speeds, comes within ten seconds."""
 LISTING: Final = re.compile(r"(?<=^```text\n)  0:00  starting Apache Kafka.*?(?=^```$)", re.MULTILINE | re.DOTALL)
@@ -94,7 +95,7 @@ def _follow(lines: Iterable[str], told: list[str]) -> bool:
         sys.stdout.flush()
         if (found := ADDRESS.search(line)) is not None:
             address = found[1]
-        if SHOWN in line and address is not None:
+        if SHOWN.search(line) and address is not None and not is_photographed:
             photograph(address)
             is_photographed = True
     return is_photographed
