@@ -10,6 +10,7 @@ import re
 import signal
 import subprocess
 import sys
+import textwrap
 from collections.abc import Iterable, Iterator, Sequence
 from pathlib import Path
 from typing import Any, Final
@@ -36,7 +37,12 @@ LEFT_OUT: Final = re.compile(
     r"the page's last picture|controller: (?!consumer \d+: re|\d+ -> \d+ consumers)"
 )
 """What is narrated every few seconds, and what says little to a reader."""
+CLOCK: Final = re.compile(r" *\d+:\d\d  ")
+REASON: Final = re.compile(r" {10}(consumer \d+ is|[a-z]+-\d+ goes)")
+INDENT: Final = 8
+REASON_INDENT: Final = 10
 MOST_REASONS: Final = 3
+WIDTH: Final = 120
 
 
 def main() -> int:
@@ -68,22 +74,29 @@ def with_listing(readme: str, told: Sequence[str]) -> str:
 
 
 def shortened(told: Iterable[str]) -> Iterator[str]:
-    """Each narrated thing may have more lines: the rest of a long one, and reasons, which are indented further."""
+    """Without what LEFT_OUT names, with a few reasons of each decision, wrapped to the README's width."""
     is_left_out, reasons = False, 0
-    for line in told:
-        if re.match(r" *\d+:\d\d  ", line):
-            is_left_out, reasons = LEFT_OUT.search(line) is not None, 0
-        elif not line.startswith("        "):
-            return  # the table of the audit
-        elif line.startswith("          ") and is_reason(line):
+    for item in items(told):
+        if item.startswith(" " * REASON_INDENT):
             reasons += 1
+        else:
+            is_left_out, reasons = LEFT_OUT.search(item) is not None, 0
         if not is_left_out and reasons <= MOST_REASONS:
-            yield line.rstrip()
+            indent = REASON_INDENT if reasons else INDENT
+            yield from textwrap.wrap(item, WIDTH, subsequent_indent=" " * indent, drop_whitespace=True)
 
 
-def is_reason(line: str) -> bool:
-    """And not the rest of the line before it."""
-    return re.match(r" +(consumer \d+ is|[a-z]+-\d+ goes|consumers? )", line) is not None
+def items(told: Iterable[str]) -> Iterator[str]:
+    """What was narrated, each thing and each reason on one line, up to the table of the audit."""
+    item = ""
+    for line in told:
+        is_new = CLOCK.match(line) is not None or REASON.match(line) is not None
+        if not is_new and not line.startswith(" " * INDENT):
+            break
+        if is_new and item:
+            yield item
+        item = line.rstrip() if is_new else f"{item} {line.strip()}"
+    yield item
 
 
 def _follow(lines: Iterable[str], told: list[str]) -> bool:
