@@ -1,9 +1,9 @@
-"""Which offsets a cycle reads, and how many bytes the next one may read."""
+"""Which offsets a cycle reads."""
 
 from hypothesis import given
 from hypothesis import strategies as st
 
-from restow.consumer.planning import LEAST_SHARE, Backlog, Pace, Range, ReadPlan, plan_reads, tasks
+from restow.consumer.planning import Backlog, Range, ReadPlan, fetch_bytes, plan_reads, tasks
 from restow.model import SortedMapping, TopicPartition
 
 HOT, COLD, IDLE = (TopicPartition("orders", number) for number in range(3))
@@ -92,28 +92,10 @@ def test_nobody_gets_more_than_one_who_is_cut(waiting: dict[TopicPartition, Back
                 assert size <= got[cut] + waiting[cut].record_bytes + waiting[other].record_bytes
 
 
-def test_a_cycle_that_took_too_long_makes_the_next_one_smaller_and_a_quick_one_larger() -> None:
-    pace = Pace.at_first(cycle_s=1.0, most_bytes=8e6)
-    slower = pace.after(8e6, took_s=1.6)
-    assert (pace.bytes, slower.bytes) == (8e6, 5e6)
-    assert slower.after(5e6, took_s=0.8).bytes == 6.25e6
-    assert slower.after(5e6, took_s=0.1).bytes == 8e6
-
-
-def test_a_cycle_that_took_little_says_nothing_about_speed() -> None:
-    pace = Pace.at_first(cycle_s=1.0, most_bytes=8e6)
-    assert pace.after(1e6, took_s=30.0) == pace
-
-
-@given(st.lists(st.tuples(st.floats(0, 1e8), st.floats(0, 1e4))), st.floats(1.0, 1e9), st.floats(0.01, 60.0))
-def test_however_the_cycles_went_there_is_room_for_the_next(
-    cycles: list[tuple[float, float]], most_bytes: float, cycle_s: float
-) -> None:
-    pace = Pace.at_first(cycle_s, most_bytes)
-    for taken, took_s in cycles:
-        pace = pace.after(taken, took_s)
-        assert most_bytes * LEAST_SHARE <= pace.bytes <= most_bytes
-
-
 def test_every_task_has_enough_work() -> None:
     assert [tasks(size, cores=4, bytes_per_task=1e6) for size in (0.0, 5e5, 2.5e6, 1e9)] == [1, 1, 3, 4]
+
+
+def test_kafka_clients_share_a_quarter_of_the_heap() -> None:
+    sizes = [fetch_bytes(partitions, 600e6) for partitions in (0, 8, 144, 10_000)]
+    assert sizes == [1 << 20, 1 << 20, 347_222, 64 << 10]

@@ -2,7 +2,7 @@
 refusals."""
 
 import logging
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import TypeVar
 
@@ -19,7 +19,8 @@ from restow.pipeline import cycle as cycles
 from restow.pipeline.cycle import CycleResult, CycleRunner
 from restow.pipeline.sinks import NullSink, Span
 from restow.pipeline.spark.counting import ReadCount
-from restow.pipeline.spark.engine import Engine, JobFailed, StoreResult
+from restow.pipeline.spark.engine import Engine, JobFailed, Outcome, StoreResult
+from restow.pipeline.spark.worker import Patience
 from restow.pipeline.targets import TargetCycle, target_of
 from restow.protocol.messages import Failure, TopicService
 
@@ -47,26 +48,41 @@ class ScriptedEngine(Engine):
     """Every job succeeds, unless `outcomes` has something else for its table."""
 
     def __init__(self) -> None:
-        self.outcomes: dict[str, StoreResult | RestowError | None] = {}
+        self.outcomes: dict[str, Outcome] = {}
         self.jobs: list[str] = []
         """The table of each; empty where a transform was tried without it."""
+        self.lots: list[int] = []
+        """How many cycles ran side by side."""
+        self.allowed_s: list[float] = []
+        """How long each lot might have gone on, a second after it began."""
         self.bad: dict[TopicPartition, int] = {}
         """Records on which the transform fails."""
 
-    def run(self, cycle: TargetCycle, should_end: ShouldEnd, patience_s: float) -> StoreResult | None:  # noqa: ARG002
+    def run_all(
+        self,
+        cycles: Sequence[TargetCycle],
+        should_end: ShouldEnd,  # noqa: ARG002
+        patience: Patience,
+    ) -> list[Outcome]:
+        self.lots.append(len(cycles))
+        self.allowed_s.append(patience(1.0))
+        return [self._outcome_of(cycle) for cycle in cycles]
+
+    def _outcome_of(self, cycle: TargetCycle) -> Outcome:
         table = "" if cycle.sink.name == NullSink.name else cycle.target.table
         self.jobs.append(table)
         for partition, taken in cycle.ranges.items():
             if (offset := self.bad.get(partition)) in range(taken.first, taken.next):
-                raise JobFailed(cycle, in_python(f"ValueError: hunter2 on {offset}"))
+                return JobFailed(cycle, in_python(f"ValueError: hunter2 on {offset}"))
         counts = {p.topic: ReadCount(taken.records, 10 * taken.records) for p, taken in cycle.ranges.items()}
-        outcome = self.outcomes.get(table, StoreResult((), counts))
-        if isinstance(outcome, RestowError):
-            raise outcome
-        return outcome
+        return self.outcomes.get(table, StoreResult((), counts))
 
     def aside(self, work: Callable[[], T], should_end: ShouldEnd) -> T:  # noqa: ARG002
         return work()
+
+
+def never() -> bool:
+    return False
 
 
 def in_python(last_line: str) -> Exception:
@@ -100,7 +116,7 @@ class Bench:
 
     def __post_init__(self) -> None:
         self.runner = CycleRunner(
-            self.engine, self.open, self.plans, patience_s=1.0, redact=lambda text: text.replace("hunter2", "***")
+            self.engine, self.open, self.plans, most_patience_s=10.0, redact=lambda text: text.replace("hunter2", "***")
         )
 
     def open(self, uri: str) -> Table:
@@ -135,11 +151,28 @@ def test_a_cycle_is_one_job_per_table_and_has_a_plan_until_it_ends(bench: Bench)
     assert bench.plans.now == ()
 
 
-def test_rows_and_durations_of_all_tables_are_added_up(bench: Bench) -> None:
+def test_rows_of_all_tables_are_added_up_and_the_slowest_counts(bench: Bench) -> None:
     bench.engine.outcomes["lake/orders"] = StoreResult((), {}, rows=4, write_s=0.5, commit_s=0.02)
     bench.engine.outcomes["lake/clicks"] = StoreResult((), {}, rows=2, write_s=0.25, commit_s=0.01)
     result = bench.store()
-    assert (result.rows, result.write_s, result.commits_s) == (6, 0.75, [0.01, 0.02])
+    assert (result.rows, result.commits_s) == (6, [0.01, 0.02])
+    assert (result.write_s, result.commit_s) == (0.5, 0.02), "the slower of two that ran side by side"
+
+
+def test_tables_are_stored_side_by_side_and_the_targets_of_one_table_in_turn(bench: Bench) -> None:
+    bench.store()
+    assert bench.engine.lots == [2]
+    topics = {"orders": TOPICS["orders"], "clicks": TopicService(table="lake/orders", transform="shop:clicks")}
+    assert bench.store(topics=topics).stored == {ORDERS: 5, CLICKS: 3}
+    assert bench.engine.lots == [2, 1, 1]
+
+
+def test_a_cycle_that_is_almost_done_may_finish_and_each_cancelled_one_gives_the_next_more_time(bench: Bench) -> None:
+    bench.engine.outcomes = {"lake/orders": None}
+    expected: Iterator[float | None] = iter((2.0, 9.0, None, 3.0))
+    for _ in range(4):
+        bench.runner.store({ORDERS: RANGES[ORDERS]}, TOPICS, CycleResult({ORDERS: 0}), never, lambda _: next(expected))
+    assert bench.engine.allowed_s == [1.5, 0.0, 6.0, 10.0]
 
 
 def test_the_size_of_records_is_learned_by_topic(bench: Bench) -> None:

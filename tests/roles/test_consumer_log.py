@@ -8,17 +8,18 @@ from typing import Any, cast
 
 import pytest
 
-from restow.consumer import progress
+from restow.consumer import progress, watchdog
 from restow.consumer.effects import ChangeAssignment, RunCycle
 from restow.consumer.events import AssignmentChanged, CommandRead, CycleEnded, Event, RefusedPartitions
 from restow.consumer.machine import NONE_BROKEN
+from restow.consumer.outgoing import STALLED
 from restow.consumer.pipeline import ShouldEnd
 from restow.consumer.volume import Volume
 from restow.health import Health
 from restow.model import ConsumerId, SortedMapping, TopicPartition
-from restow.protocol.messages import BrokenTransforms, StartConsumingCommand, TopicService
-from restow.roles.consumer import ConsumerProcess
-from restow.settings import Group, Kafka, Settings
+from restow.protocol.messages import BrokenTransforms, ConsumerReport, Failure, StartConsumingCommand, TopicService
+from restow.roles.consumer import ConsumerProcess, Stalled
+from restow.settings import Consumer, Group, Kafka, Settings
 
 A0, A1, B0 = TopicPartition("a", 0), TopicPartition("a", 1), TopicPartition("b", 0)
 LENGTH = "of 0.5 s each, the longest 0.5 s"
@@ -36,9 +37,11 @@ class OneCommand:
     """A mailbox with the Start command in it."""
 
     letters: list[Event] = field(default_factory=lambda: [CommandRead(0, START)])
+    sent: list[object] = field(default_factory=list)
 
-    def send(self, message: object) -> int:  # noqa: ARG002  every record has the offset of the incarnation
-        return 7
+    def send(self, message: object) -> int:
+        self.sent.append(message)
+        return 7  # every record has the offset of the incarnation
 
     def poll(self) -> Iterable[Event]:
         letters, self.letters = self.letters, []
@@ -106,3 +109,45 @@ def test_a_line_comes_whenever_its_interval_is_over(
     run(tmp_path, monkeypatch, cycles=4)
     held = [line for line in caplog.messages if line.endswith("; lag 3 records; holds 2 partitions, stored in lake/a")]
     assert len(held) >= 2
+
+
+@dataclass
+class HangingTables(Tables):
+    """A pipeline whose third cycle hangs."""
+
+    dumps: int = 0
+
+    def cycle(self, cycle: RunCycle, should_end: ShouldEnd) -> CycleEnded:
+        while self.cycles == 2:
+            should_end()
+        return super().cycle(cycle, should_end)
+
+    def dump_threads(self) -> None:
+        self.dumps += 1
+
+
+def test_a_cycle_that_hangs_is_dumped_and_reported_and_then_ends_the_process(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
+) -> None:
+    monkeypatch.setattr(ConsumerProcess, "_prepare", lambda _: None)
+    monkeypatch.setattr(watchdog, "STALLED_AFTER_S", 0.0)
+    monkeypatch.setattr(watchdog, "STALLED_TIMES", 1.0)
+    monkeypatch.setattr(watchdog, "HOPELESS_AFTER_S", 1.0)
+    mailbox, tables = OneCommand(), HangingTables()
+    settings = Settings(Kafka("127.0.0.1:1"), Group("lake"), consumer=Consumer(report_every_s=0.01))
+    with Volume(tmp_path, "restow", ConsumerId(1), "") as volume, pytest.raises(Stalled, match="makes no progress"):
+        ConsumerProcess(
+            settings,
+            ConsumerId(1),
+            volume,
+            cast("Any", tables),
+            cast("Any", mailbox),
+            Health(None),
+            lambda _: False,
+        ).run()
+    assert tables.dumps == 1
+    [line] = [record for record in caplog.messages if "far longer than any before" in record]
+    assert line.endswith("all threads:")
+    reports = [message for message in mailbox.sent if isinstance(message, ConsumerReport)]
+    assert reports[-1].failures == (Failure("a", STALLED),)
+    assert reports[0].failures == ()

@@ -37,8 +37,9 @@ restow.toml:
   [group]
   name = "restow"              also the consumer group in Kafka; the consumer's name starts with it
   [consumer]
-  cycle_s = 1.0                a cycle takes at most about this long,
-  cycle_bytes = 32000000       and at most about this much
+  cycle_s = 1.0                seconds between two cycles while it keeps up
+  longest_cycle_s = 10.0       a cycle of a backlog takes at most about this long,
+  cycle_bytes = 256000000      and at most about this much
   report_every_s = 5.0
   grace_s = 30.0               time to finish after SIGTERM
   pipeline = "spark"           or "light": SQLite tables without Spark, for trials

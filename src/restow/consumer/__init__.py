@@ -13,7 +13,10 @@ report_window.py  throughput and cycle times since the last report
 work.py           what cycles say about the consumer's capacity, since the last report
 progress.py       the log line on what was stored, lag and tables
 planning.py       which offsets the next cycle reads
+pace.py           how many bytes it may read, learned from the cycles before
+patience.py       how long a command lets a running cycle finish
 warmth.py         which cycles are cold, so that nothing is learned from their length
+watchdog.py       when a running cycle counts as stalled, and when it is given up
 pipeline.py       the protocol of a pipeline, which reads, transforms and stores
 Edge:
 volume.py         the consumer's directory

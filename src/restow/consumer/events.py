@@ -18,6 +18,8 @@ class ReadySent:
 @dataclass(frozen=True, slots=True)
 class ClockTicked:
     now_s: float
+    is_stalled: bool = False
+    """The running cycle makes no progress for longer than cycles explain."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -73,8 +73,8 @@ def step(state: State, event: Event) -> Step:
     match event:
         case ReadySent(incarnation):
             return _announced(state, incarnation)
-        case ClockTicked(now_s):
-            return _ticked(state, now_s)
+        case ClockTicked(now_s, is_stalled):
+            return _ticked(replace(state, is_stalled=is_stalled), now_s)
         case CommandRead():
             return _command_read(state, event), ()
         case CommandsReadTo(offset):

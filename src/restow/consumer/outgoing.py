@@ -1,5 +1,7 @@
 """The consumer's messages to the controller, made from its state. `answers.py` has the answers to commands."""
 
+from typing import Final
+
 from restow.consumer.events import RefusedPartitions
 from restow.consumer.state import State
 from restow.model import SortedMapping, TopicPartition
@@ -8,12 +10,15 @@ from restow.protocol.messages import (
     ConsumerReady,
     ConsumerReport,
     ConsumingRefused,
+    Failure,
     StateQueryResponse,
     StopConsumingEvent,
 )
 from restow.protocol.records import known_versions
 
 Stopped = SortedMapping[TopicPartition, int | None]
+
+STALLED: Final = "the consumer's running cycle makes no progress; its log has a thread dump"
 
 
 def ready(state: State, broken: BrokenTransforms) -> ConsumerReady:
@@ -68,10 +73,17 @@ def report(state: State, now_s: float) -> ConsumerReport:
         cycle_s_max=window.longest_s,
         gaps=window.gaps,
         next_offsets=state.positions,
-        failures=tuple(failure for failure in state.failures if failure.topic in state.topics),
+        failures=_failures(state),
         platform=state.platform,
         work=window.work.work(),
     )
+
+
+def _failures(state: State) -> tuple[Failure, ...]:
+    """While a cycle is stalled no topic is stored."""
+    if state.is_stalled:
+        return tuple(Failure(topic, STALLED) for topic in state.topics)
+    return tuple(failure for failure in state.failures if failure.topic in state.topics)
 
 
 def _incarnation(state: State) -> int:

@@ -49,4 +49,7 @@ class Pipeline(Protocol):
         """Reads, stores and commits up to the limits of a cycle, or waits that long for data. A table that can't be
         written is retried in a later cycle; the other tables continue."""
 
+    def dump_threads(self) -> None:
+        """Writes the stacks of all threads to the log. Works while a cycle hangs."""
+
     def close(self) -> None: ...

@@ -5,15 +5,11 @@ evenly. So a long backlog never delays the other partitions, and spare capacity 
 """
 
 from collections.abc import Mapping
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from math import ceil
 from typing import Final, NamedTuple
 
 from restow.model import SortedMapping, TopicPartition
-
-LEAST_SHARE: Final = 1 / 8
-"""Of `cycle_bytes`: a cycle may read that much however long it takes. Every cycle has fixed costs, so that on a slow
-machine smaller and smaller cycles would only lower the throughput."""
 
 
 class Backlog(NamedTuple):
@@ -89,26 +85,23 @@ def _fair_share(sizes: list[float], limit: float) -> float:
     return sizes[-1] if sizes else 0.0
 
 
-@dataclass(frozen=True, slots=True)
-class Pace:
-    """How many bytes a cycle may read to end within `cycle_s`, learned from the cycles before."""
-
-    cycle_s: float
-    most_bytes: float
-    bytes: float
-
-    @classmethod
-    def at_first(cls, cycle_s: float, most_bytes: float) -> "Pace":
-        return cls(cycle_s, most_bytes, most_bytes)
-
-    def after(self, read_bytes: float, took_s: float) -> "Pace":
-        """A small cycle teaches nothing: its fixed costs decided how long it took."""
-        if took_s <= 0 or read_bytes < self.bytes / 2:
-            return self
-        wanted = self.bytes * min(2.0, max(0.5, self.cycle_s / took_s))
-        return replace(self, bytes=min(self.most_bytes, max(wanted, self.most_bytes * LEAST_SHARE)))
-
-
 def tasks(read_bytes: float, cores: int, bytes_per_task: float) -> int:
     """How many Spark tasks share a cycle's work. Every task writes a file of its own, so that few records are one."""
     return max(1, min(cores, ceil(read_bytes / bytes_per_task)))
+
+
+LEAST_FETCH_BYTES: Final = 64 << 10
+MOST_FETCH_BYTES: Final = 1 << 20
+"""Kafka's own default."""
+FETCH_SHARE: Final = 1 / 4
+"""Of the heap: what the Kafka clients of all partitions may hold together."""
+FETCH_COPIES: Final = 3
+"""Of a fetch, at the worst: the one that is parsed into records, the next one, and the one on its way."""
+
+
+def fetch_bytes(partitions: int, heap_bytes: float) -> int:
+    """How much a Kafka client may fetch at once. Every partition has a client of its own, which keeps what it fetched
+    between cycles: with Kafka's default of 1 MiB, 144 of them filled a heap of 600 MB, and the JVM did little but
+    collect garbage."""
+    share = FETCH_SHARE * heap_bytes / FETCH_COPIES / max(1, partitions)
+    return round(min(max(share, LEAST_FETCH_BYTES), MOST_FETCH_BYTES))

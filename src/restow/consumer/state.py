@@ -42,6 +42,8 @@ class State:
     """From the last cycle."""
     failures: tuple[Failure, ...] = ()
     """From the last cycle."""
+    is_stalled: bool = False
+    """The running cycle makes no progress."""
     waiting: tuple[Command, ...] = ()
     """Commands read during a cycle or a change, to be applied after it."""
     batch: CommandBatch | None = None

@@ -1,4 +1,5 @@
 """The storing half of a cycle: each target is read, transformed and written by one Spark job, and taken by one commit.
+Targets of different tables run side by side.
 
 `CycleRunner` owns the Spark engine, the open sinks, the cycles in flight and the backoff of each target. The pipeline
 (pipeline.py) decides which offsets to read. The plan of a cycle is on the volume before the cycle starts; a cycle
@@ -9,20 +10,22 @@ while the others continue.
 import logging
 import re
 import time
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import partial
 from typing import Final
 
 from restow.backoff import Backoff, News, Retries
 from restow.consumer.events import RefusedPartitions
+from restow.consumer.patience import patience_s
 from restow.consumer.pipeline import Plans, ShouldEnd
 from restow.consumer.planning import Range
 from restow.errors import RestowError
 from restow.model import TopicPartition
 from restow.pipeline.in_flight import InFlight
 from restow.pipeline.sinks import OpenSink, OpenSinks, Sink
-from restow.pipeline.spark.engine import Engine, SparkEnded, StoreResult
+from restow.pipeline.spark.engine import Engine, StoreResult
+from restow.pipeline.spark.worker import Patience
 from restow.pipeline.start_offsets import gap_refusal
 from restow.pipeline.targets import Target, TargetCycle, by_target, target_of
 from restow.protocol.messages import BrokenTransforms, Failure, Gap, TopicService
@@ -35,6 +38,13 @@ OWN_NAMES: Final = re.compile(r"[\w.-]*\d[\w.-]*")
 cycle."""
 FIRST_GUESS_BYTES: Final = 1000.0
 """The size of a record, until one of its topic was read."""
+
+ExpectedS = Callable[[float], float | None]
+"""How long a cycle of so many bytes takes; None if that is unknown."""
+
+
+def unknown(size: float) -> float | None:  # noqa: ARG001  an ExpectedS
+    return None
 
 
 @dataclass
@@ -50,9 +60,13 @@ class CycleResult:
     rows: int = 0
     is_disturbed: bool = False
     """A target failed, was cancelled or refused, or was settled from an earlier cycle."""
+    is_cancelled: bool = False
     write_s: float = 0.0
-    """Spark's jobs: reading, transforms, and files written."""
+    """Spark's jobs: reading, transforms, and files written. Of tables side by side, the slowest counts."""
+    commit_s: float = 0.0
+    """The same tables' commits."""
     commits_s: list[float] = field(default_factory=list)
+    """Of every table."""
     dropped: list[RefusedPartitions] = field(default_factory=list)
     gaps: list[Gap] = field(default_factory=list)
 
@@ -63,11 +77,12 @@ class CycleResult:
 
 class CycleRunner:
     def __init__(
-        self, engine: Engine, open_sink: OpenSink, plans: Plans, patience_s: float, redact: Callable[[str], str]
+        self, engine: Engine, open_sink: OpenSink, plans: Plans, most_patience_s: float, redact: Callable[[str], str]
     ) -> None:
-        """`patience_s`: how long a waiting command or shutdown lets a Spark job run before the job is cancelled.
-        `redact` removes secrets from a text."""
-        self._engine, self._patience_s, self._redact = engine, patience_s, redact
+        """`most_patience_s`: how long a waiting command or shutdown lets a Spark job run at most, before the job is
+        cancelled. `redact` removes secrets from a text."""
+        self._engine, self._most_patience_s, self._redact = engine, most_patience_s, redact
+        self._cancelled_in_a_row = 0
         self._sinks = OpenSinks(open_sink)
         self._in_flight = InFlight(plans, self._sinks)
         self._retries = Retries(RETRY)
@@ -83,6 +98,9 @@ class CycleRunner:
 
     def broken_transforms(self, targets: Iterable[Target], should_end: ShouldEnd) -> BrokenTransforms:
         return self._engine.broken_transforms(targets, should_end)
+
+    def dump_threads(self) -> None:
+        self._engine.dump_threads()
 
     def close(self) -> None:
         self._engine.close()
@@ -118,14 +136,16 @@ class CycleRunner:
         topics: Mapping[str, TopicService],
         result: CycleResult,
         should_end: ShouldEnd,
+        expected_s: ExpectedS = unknown,
     ) -> None:
-        cycles = self._target_cycles(_without_refused_gaps(ranges, topics, result), topics)
+        cycles = self._target_cycles(_without_refused_gaps(ranges, topics, result), topics, len(result.at))
         if cycles:
             self._in_flight.begin(cycles)
-        for cycle in cycles:
+        patience = self._patience(expected_s(sum(cycle.bytes for cycle in cycles)))
+        for lot in _lots(cycles):
             if result.stored and should_end():
                 break  # the next cycle takes the other targets
-            self._store(cycle, result, should_end)
+            self._store(lot, result, should_end, patience)
         self.settle(result, should_end)
 
     def settle(self, result: CycleResult, should_end: ShouldEnd) -> None:
@@ -147,34 +167,52 @@ class CycleRunner:
         self._in_flight.end()
 
     def _target_cycles(
-        self, ranges: Mapping[TopicPartition, Range], topics: Mapping[str, TopicService]
+        self, ranges: Mapping[TopicPartition, Range], topics: Mapping[str, TopicService], held: int
     ) -> list[TargetCycle]:
         cycles = []
         for target, partitions in by_target(ranges, topics).items():
             sink, taken = self._sinks.of(target.table), {p: ranges[p] for p in partitions}
-            cycles.append(TargetCycle(target, taken, self._estimated_bytes(taken), sink, sink.staging()))
+            cycles.append(TargetCycle(target, taken, self._estimated_bytes(taken), sink, sink.staging(), held))
         return cycles
 
-    def _store(self, cycle: TargetCycle, result: CycleResult, should_end: ShouldEnd) -> None:
-        for gap in _gaps(cycle.ranges):
+    def _patience(self, expected_s: float | None) -> Patience:
+        def patience(elapsed_s: float) -> float:
+            rest_s = None if expected_s is None else expected_s - elapsed_s
+            return patience_s(rest_s, self._cancelled_in_a_row, self._most_patience_s)
+
+        return patience
+
+    def _store(
+        self, lot: Sequence[TargetCycle], result: CycleResult, should_end: ShouldEnd, patience: Patience
+    ) -> None:
+        for gap in (gap for cycle in lot for gap in _gaps(cycle.ranges)):
             if self._news.is_new(gap.partition, str(gap)):  # a retried cycle finds the same gap
                 log.warning("%s", gap)
-        try:
-            done = self._engine.run(cycle, should_end, self._patience_s)
-        except SparkEnded:
-            raise
-        except RestowError as error:
-            result.is_disturbed = True
-            self._failed(cycle, error, should_end)
-            self._in_flight.mark_uncertain(cycle)
-            return
-        if done is None:
-            result.is_disturbed = True
-            log.info("cancelled a cycle for %s before its commit: a command or the shutdown waits", cycle.sink.name)
-            self._in_flight.mark_uncertain(cycle)
-            return
+        outcomes = self._engine.run_all(lot, should_end, patience)
+        for cycle, outcome in zip(lot, outcomes, strict=True):
+            match outcome:
+                case StoreResult():
+                    self._has_run(cycle, outcome, result, should_end)
+                case None:
+                    self._was_cancelled(cycle, result)
+                case RestowError():
+                    result.is_disturbed = True
+                    self._failed(cycle, outcome, should_end)
+                    self._in_flight.mark_uncertain(cycle)
+        if done := [outcome for outcome in outcomes if isinstance(outcome, StoreResult)]:
+            self._cancelled_in_a_row = 0
+            slowest = max(done, key=lambda each: each.write_s + each.commit_s)
+            result.write_s += slowest.write_s
+            result.commit_s += slowest.commit_s
+
+    def _was_cancelled(self, cycle: TargetCycle, result: CycleResult) -> None:
+        result.is_disturbed = result.is_cancelled = True
+        self._cancelled_in_a_row += 1
+        log.info("cancelled a cycle for %s before its commit: a command or the shutdown waits", cycle.sink.name)
+        self._in_flight.mark_uncertain(cycle)
+
+    def _has_run(self, cycle: TargetCycle, done: StoreResult, result: CycleResult, should_end: ShouldEnd) -> None:
         result.rows += done.rows
-        result.write_s += done.write_s
         result.commits_s.append(done.commit_s)
         self._failures.pop(cycle.target, None)
         if self._retries.succeeded(cycle.target):
@@ -213,6 +251,18 @@ class CycleRunner:
 
     def _estimated_bytes(self, ranges: Mapping[TopicPartition, Range]) -> float:
         return sum(taken.records * self.record_bytes(partition.topic) for partition, taken in ranges.items())
+
+
+def _lots(cycles: Iterable[TargetCycle]) -> list[list[TargetCycle]]:
+    """Cycles that can run side by side. A table takes its cycles one after the other, in the order of their stamps."""
+    lots: list[list[TargetCycle]] = []
+    for cycle in cycles:
+        lot = next((lot for lot in lots if all(each.target.table != cycle.target.table for each in lot)), None)
+        if lot is None:
+            lots.append([cycle])
+        else:
+            lot.append(cycle)
+    return lots
 
 
 def _without_refused_gaps(

@@ -5,6 +5,7 @@ commits the group's offsets. cycle.py stores what was planned and owns Spark and
 thread, so that commands are heard during a cycle. Without new records no Spark job starts and nothing is written.
 """
 
+import faulthandler
 import logging
 import os
 import time
@@ -15,8 +16,10 @@ from typing import Final
 from restow.backoff import News
 from restow.consumer.effects import ChangeAssignment, RunCycle
 from restow.consumer.events import AssignmentChanged, CycleEnded, RefusedPartitions
+from restow.consumer.pace import Pace
+from restow.consumer.patience import SHARE_OF_GRACE
 from restow.consumer.pipeline import Plans, ShouldEnd
-from restow.consumer.planning import Backlog, Pace, ReadPlan, plan_reads
+from restow.consumer.planning import Backlog, ReadPlan, plan_reads
 from restow.consumer.warmth import Warmth
 from restow.errors import RestowError
 from restow.kafka.offsets import GroupOffsets, LogOffsets
@@ -44,10 +47,6 @@ LOOK_EVERY_S: Final = 0.2
 LOOK_AT_LEAST_EVERY_S: Final = 1.0
 SLICE_S: Final = 0.02
 BROKERS: Final = "brokers"
-SHARE_OF_GRACE: Final = 0.4
-"""The share of the grace time that a running Spark job gets while a command or the shutdown waits; then it is
-cancelled. The rest is for ending, even if no broker answers: 6 s for the group's offsets, 10 s for the last message to
-the controller."""
 
 NO_CONSUMER: Final = ConsumerId(0)
 """The number of a writer that is no consumer of the group, such as `restow consume --once`."""
@@ -81,10 +80,10 @@ class SparkPipeline:
         self._log_offsets = LogOffsets(settings.kafka)
         self._opener = Opener(settings.kafka, self._group, self._log_offsets)
         self._secrets = Secrets(settings, os.environ)
-        patience_s = SHARE_OF_GRACE * self._limits.grace_s
-        self._runner = CycleRunner(engine, open_sink, plans or NoPlans(), patience_s, self._secrets.redact)
+        most_patience_s = SHARE_OF_GRACE * self._limits.grace_s
+        self._runner = CycleRunner(engine, open_sink, plans or NoPlans(), most_patience_s, self._secrets.redact)
         self._news = News()
-        self._pace = Pace.at_first(self._limits.cycle_s, self._limits.cycle_bytes)
+        self._pace = Pace.at_first(self._limits.cycle_s, self._limits.longest_cycle_s, self._limits.cycle_bytes)
         self._warmth = Warmth()
         self._at: dict[TopicPartition, int] = {}
         self._ends: dict[TopicPartition, int] = {}
@@ -102,6 +101,10 @@ class SparkPipeline:
 
     def broken_transforms(self, services: Iterable[TopicService], should_end: ShouldEnd) -> BrokenTransforms:
         return self._runner.broken_transforms({target_of(service) for service in services}, should_end)
+
+    def dump_threads(self) -> None:
+        faulthandler.dump_traceback()
+        self._runner.dump_threads()
 
     def close(self) -> None:
         self._runner.close()
@@ -136,10 +139,13 @@ class SparkPipeline:
         if not planned.ranges:
             return self._ended(result, cycle.topics, took_s=time.monotonic() - waited_s)
         self._begun_s = begun_s = time.monotonic()
-        self._runner.store(planned.ranges, cycle.topics, result, should_end)
+        self._runner.store(planned.ranges, cycle.topics, result, should_end, self._pace.expected_s)
         took_s = time.monotonic() - begun_s
-        self._pace = self._pace.after(result.bytes, took_s)
         is_cold, self._warmth = self._warmth.is_cold(planned.ranges), self._warmth.after(planned.ranges, took_s)
+        if result.is_cancelled:
+            self._pace = self._pace.after_cancelled()
+        elif not result.is_disturbed:
+            self._pace = self._pace.after(result.bytes, took_s, is_cold=is_cold)
         ended = self._ended(result, cycle.topics, took_s)
         return replace(ended, saturated=planned.is_cut, busy_s=took_s, is_cold=is_cold)
 
@@ -228,6 +234,5 @@ def _steps_s(result: CycleResult, took_s: float, offsets_s: float) -> SortedMapp
     """Of a cycle that stored something. What is left over is the plan on the volume and the table's maintenance."""
     if not result.stored:
         return SortedMapping()
-    commit_s = sum(result.commits_s)
-    rest_s = max(0.0, took_s - result.write_s - commit_s)
-    return SortedMapping({"write": result.write_s, "commit": commit_s, "offsets": offsets_s, "rest": rest_s})
+    rest_s = max(0.0, took_s - result.write_s - result.commit_s)
+    return SortedMapping({"write": result.write_s, "commit": result.commit_s, "offsets": offsets_s, "rest": rest_s})

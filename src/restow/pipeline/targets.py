@@ -30,6 +30,8 @@ class TargetCycle:
     """An estimate."""
     sink: Sink
     staging: str = ""
+    held: int = 1
+    """How many partitions the consumer holds, in all targets."""
 
     @property
     def spans(self) -> dict[TopicPartition, Span]:

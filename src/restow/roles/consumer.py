@@ -18,6 +18,7 @@ from restow.consumer.machine import NONE_BROKEN, begin, step
 from restow.consumer.pipeline import Pipeline
 from restow.consumer.progress import Progress, refusals_line
 from restow.consumer.volume import Volume
+from restow.consumer.watchdog import Verdict, Watchdog
 from restow.errors import RestowError
 from restow.health import Health
 from restow.kafka.admin import Admin
@@ -56,6 +57,10 @@ class ShutdownTimeout(RestowError):
     """The brokers did not answer during shutdown."""
 
 
+class Stalled(RestowError):
+    """A cycle hangs. Only a new process gets on."""
+
+
 class ConsumerProcess:
     def __init__(
         self,
@@ -79,6 +84,9 @@ class ConsumerProcess:
         self._progress = Progress(time.monotonic())
         self._board = board or Board("consumer", settings.group.name, consumer)
         self._counts = CycleCounts(self._board.tallies)
+        self._watchdog = Watchdog(max(settings.consumer.cycle_s, settings.consumer.longest_cycle_s))
+        self._has_dumped = False
+        """The stacks of the running cycle's threads."""
         self._refused: list[ConsumingRefused] = []
         """Sent since the last cycle."""
 
@@ -138,6 +146,7 @@ class ConsumerProcess:
                 self._changed(self._pipeline.change(effect))
             case RunCycle():
                 self._log_refused()
+                self._watchdog = self._watchdog.begun(time.monotonic())
                 self._cycle_ended(self._pipeline.cycle(effect, self._poll))
             case End():
                 self._log_refused()
@@ -154,6 +163,10 @@ class ConsumerProcess:
         self._log_progress()
 
     def _cycle_ended(self, ended: CycleEnded) -> None:
+        self._watchdog = self._watchdog.looked(time.monotonic()).ended(ended.records > 0)
+        if self._has_dumped:
+            self._has_dumped = False
+            log.info("the stalled cycle has ended")
         self._progress = self._progress.with_cycle(ended)
         self._counts.ended(ended)
         self._step(ended)
@@ -174,7 +187,7 @@ class ConsumerProcess:
     def _poll(self) -> bool:
         """Called by the pipeline during a cycle. Sends due reports at once, and returns whether the cycle should
         end."""
-        self._step(ClockTicked(time.monotonic()))
+        self._step(ClockTicked(time.monotonic(), self._is_stalled()))
         for letter in self._mailbox.poll():
             self._step(letter)
         self._check_for_stop()
@@ -186,6 +199,22 @@ class ConsumerProcess:
         if self._board.is_due():
             self._board.publish(ConsumerNow(len(self._state.positions), len(self._state.failures)).samples)
         return self._state.should_end_cycle
+
+    def _is_stalled(self) -> bool:
+        """Whether the running cycle makes no progress. Raises Stalled if there is no hope for it."""
+        self._watchdog = self._watchdog.looked(time.monotonic())
+        verdict, running_s = self._watchdog.verdict, self._watchdog.running_s
+        if verdict is Verdict.FINE:
+            return False
+        if not self._has_dumped:
+            self._has_dumped = True
+            log.error("the running cycle takes %.0f s, far longer than any before; all threads:", running_s)
+            self._pipeline.dump_threads()
+        if verdict is Verdict.HOPELESS:
+            raise Stalled(
+                f"the running cycle takes {running_s:.0f} s and makes no progress; a new process has to start"
+            )
+        return True
 
     def _should_end(self) -> bool:
         self._check_for_stop()

@@ -244,8 +244,9 @@ class Consumer:
     """`spark` runs transforms on Spark and writes Delta tables. `light` stores records in SQLite without Spark, to try
     out a group."""
 
-    memory_mb: Annotated[int, AT_LEAST_1] = 1024
-    """Memory of each consumer in MiB. Spark's heap is sized from it."""
+    memory_mb: Annotated[int, AT_LEAST_1] = 1536
+    """Memory of each consumer in MiB. Spark's heap is 640 MiB less. A consumer of 144 partitions took 1,262 MB at full
+    load; with 1024 its heap was full, and it spent its time collecting garbage."""
 
     cores: Annotated[float, ABOVE_0] = 1.0
     """CPU cores of each consumer; fractions are allowed."""
@@ -260,13 +261,17 @@ class Consumer:
     """Seconds that a consumer has to finish its cycle when it is stopped. Then it is killed."""
 
     cycle_s: Annotated[float, ABOVE_0] = 1.0
-    """Target length of a cycle in seconds: a cycle reads no more than it can store in this time. An idle consumer waits
-    this long before it looks for records again."""
+    """Seconds between the beginnings of two cycles while the consumer keeps up: how fresh tables are, against how many
+    files they get. An idle consumer waits this long before it looks for records again."""
 
-    cycle_bytes: Annotated[int, AT_LEAST_1] = 32_000_000
-    """Upper limit of a cycle in bytes, approximately; `cycle_s` may limit it further. Larger cycles have more
-    throughput and take longer: on one busy core, 8 MB took 1.1 s (7 MB/s), 32 MB 1.6 s (20 MB/s), 64 MB 1.9 s
-    (33 MB/s)."""
+    longest_cycle_s: Annotated[float, ABOVE_0] = 10.0
+    """Upper limit of a cycle in seconds while there is a backlog. The consumer learns what a cycle costs whatever it
+    reads, and makes cycles so long that this is a tenth of their time. A command or the shutdown cuts a longer cycle
+    short, and its work is lost."""
+
+    cycle_bytes: Annotated[int, AT_LEAST_1] = 256_000_000
+    """Upper limit of a cycle in bytes, approximately; `longest_cycle_s` may limit it further. At 50 MB/s this is 5 s,
+    of which 0.4 s are fixed. Records are streamed: a larger cycle needs no more memory."""
 
     light_bytes_per_s: Annotated[float, ABOVE_0] | None = None
     """Throttles the light consumer to this many bytes per second, so that a trial on one fast machine needs several

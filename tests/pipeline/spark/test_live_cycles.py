@@ -11,15 +11,15 @@ from typing import Any
 
 import pytest
 from tests.support.paths import TRANSFORMS, line_in
-from tests.support.spark.live import CYCLE, Lake, of, reading
+from tests.support.spark.live import Lake, of, reading
 
 from restow.consumer.checkpoint import TableWrite
 from restow.consumer.events import RefusedPartitions
+from restow.consumer.patience import FINISH_WITHIN_S
 from restow.kafka.survey import sampled
 from restow.model import SortedMapping, TopicPartition
 from restow.pipeline.delta.errors import DeltaTableError
 from restow.pipeline.delta.sink import DeltaSink
-from restow.pipeline.pipeline import SHARE_OF_GRACE
 from restow.protocol.messages import RECOVER, StartFrom, TopicService
 from restow.settings import Consumer
 from restow.starter.facts import TopicFacts
@@ -253,21 +253,26 @@ def test_each_way_in_which_a_transform_fails_has_its_reason_its_line_and_its_rec
     assert "Aborting task" not in capfd.readouterr().err, "Spark says nothing besides"
 
 
-def test_a_cycle_that_should_end_and_takes_too_long_is_cancelled_and_stores_nothing(lake: Lake) -> None:
+def test_a_cycle_that_should_end_and_takes_too_long_is_cancelled_and_stores_nothing(
+    lake: Lake, capfd: pytest.CaptureFixture[str]
+) -> None:
     topic = lake.topic("slow", 1)
     lake.write(topic, {0: 1})
     service = TopicService(table=lake.table(), transform="transforms_on_spark:slow")
-    reader = reading(lake.pipeline(), {topic: service}, {TopicPartition(topic, 0): 0})
+    pipeline = lake.pipeline()
+    reader = reading(pipeline, {topic: service}, {TopicPartition(topic, 0): 0})
     begun_s, calls = time.monotonic(), 0
 
     def should_end() -> bool:
         nonlocal calls
         calls += 1
+        if calls == 10:
+            pipeline.dump_threads()
         return time.monotonic() > begun_s + 1.0
 
     ended = reader.cycle(should_end)
     took_s = time.monotonic() - begun_s
-    assert 1.0 + SHARE_OF_GRACE * CYCLE.grace_s < took_s < 30.0
+    assert 1.0 + FINISH_WITHIN_S < took_s < 30.0
     assert calls > 5 * took_s, "several times a second"
     assert (ended.records, tuple(ended.positions.values())) == (0, (0,))
     assert lake.rows() == []
@@ -275,6 +280,10 @@ def test_a_cycle_that_should_end_and_takes_too_long_is_cancelled_and_stores_noth
         f"cancelled a cycle for the table {lake.table()} before its commit: a command or the shutdown waits"
     ]
     assert lake.staged() == [], "nothing is left of it"
+    dump = capfd.readouterr().err
+    assert "in _work" in dump, "Python's threads, while it hung"
+    assert "Full thread dump" in dump, "and the JVM's"
+    assert "Executor task launch worker" in dump
 
 
 def test_the_transform_that_init_writes_has_a_column_for_each_field_of_sampled_json(

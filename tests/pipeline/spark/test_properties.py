@@ -91,7 +91,7 @@ def test_untranslatable_security_settings_are_refused_unless_java_names_are_set(
     [
         (Resources(), "local[*]", None),
         (Resources(cores=0.5, memory_mb=600), "local[1]", 512),
-        (Resources(cores=2.0, memory_mb=2048), "local[2]", 1624),
+        (Resources(cores=2.0, memory_mb=2048), "local[2]", 1408),
     ],
 )
 def test_spark_gets_the_cores_and_the_memory_of_its_consumer(

@@ -6,7 +6,7 @@ from collections.abc import Iterator
 
 import pytest
 
-from restow.pipeline.spark.worker import Worker
+from restow.pipeline.spark.worker import Worker, no_patience
 
 
 @pytest.fixture
@@ -48,7 +48,7 @@ def test_work_is_cancelled_again_and_again_once_patience_has_run_out(worker: Wor
         return "cancelled twice"
 
     begun_s = time.monotonic()
-    result = worker.run_patiently(until_cancelled_twice, lambda: True, 0.2, cancelled.release)
+    result = worker.run_patiently(until_cancelled_twice, lambda: True, lambda _: 0.2, cancelled.release)
     assert result == "cancelled twice"
     assert time.monotonic() - begun_s > 0.2
 
@@ -64,5 +64,20 @@ def test_patience_starts_over_when_the_work_need_not_end_any_more(worker: Worker
     def never() -> None:
         raise AssertionError("cancelled")
 
-    worker.run_patiently(lambda: time.sleep(0.5), every_other_time, 0.06, never)
+    worker.run_patiently(lambda: time.sleep(0.5), every_other_time, lambda _: 0.06, never)
     assert asked > 2
+
+
+def test_works_run_side_by_side_and_an_error_of_one_leaves_the_others_alone() -> None:
+    worker, both = Worker(threads=2), threading.Barrier(2)
+
+    def meet() -> int:
+        return both.wait(timeout=10)
+
+    def fail() -> int:
+        raise ValueError("no")
+
+    ended = worker.run_all_patiently([meet, meet, fail], lambda: False, no_patience, lambda: None)
+    assert [each.exception() is None for each in ended] == [True, True, False]
+    assert sorted(each.result() for each in ended[:2]) == [0, 1]
+    worker.close()

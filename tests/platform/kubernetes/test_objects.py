@@ -109,7 +109,7 @@ def test_its_container_gets_its_name_by_the_downward_api_and_has_probes() -> Non
     def probe(path: str) -> dict[str, Any]:
         return {"httpGet": {"path": path, "port": "metrics"}, "timeoutSeconds": 10, "failureThreshold": 3}
 
-    amounts = {"cpu": "1000m", "memory": "1024Mi"}
+    amounts = {"cpu": "1000m", "memory": "1536Mi"}
     assert container() == {
         "name": "consumer",
         "image": "restow:1",
@@ -123,7 +123,7 @@ def test_its_container_gets_its_name_by_the_downward_api_and_has_probes() -> Non
             from_label("RESTOW_CONSUMER", "restow/name"),
             from_label("RESTOW_CREATION", "restow/creation"),
             {"name": "RESTOW_CORES", "value": "1"},
-            {"name": "RESTOW_MEMORY_MB", "value": "1024"},
+            {"name": "RESTOW_MEMORY_MB", "value": "1536"},
             {"name": "RESTOW_SCRATCH", "value": "/tmp"},
             {"name": "RESTOW_SIGNS", "value": "/run/restow"},
             {"name": "RESTOW_METRICS_HOST", "valueFrom": {"fieldRef": {"fieldPath": "status.podIP"}}},
@@ -290,7 +290,7 @@ def test_pod_settings_are_merged_item_by_item() -> None:
         "env": [{"name": "HOME", "value": "/home"}, secret, *others],
         "envFrom": [{"secretRef": {"name": "lake"}}],
         "volumeMounts": [*own["volumeMounts"], {"name": "secrets", "mountPath": "/secrets", "readOnly": True}],
-        "resources": {**own["resources"], "limits": {"cpu": "2", "memory": "1024Mi"}},
+        "resources": {**own["resources"], "limits": {"cpu": "2", "memory": "1536Mi"}},
     }
 
 

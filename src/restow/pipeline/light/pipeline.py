@@ -5,6 +5,7 @@ table. Records for a table that can't be written are read again later; the other
 without a table are only counted, and the group's committed offset is their position.
 """
 
+import faulthandler
 import os
 import time
 from collections.abc import Iterable, Mapping
@@ -29,6 +30,8 @@ from restow.settings import Settings
 SLICE_S: Final = 0.05
 """How long one poll for data waits; commands are polled in between."""
 MOST_AT_ONCE: Final = 1000
+MOST_BYTES: Final = 32_000_000
+"""Of a cycle, whatever `cycle_bytes` allows: its records are in Python's memory."""
 
 Records = Mapping[TopicPartition, list[Record]]
 
@@ -45,7 +48,8 @@ class Taken:
 class LightPipeline:
     def __init__(self, settings: Settings) -> None:
         self._limits = settings.consumer
-        self._reader = RecordReader(settings.kafka, settings.group.name, settings.consumer.cycle_bytes)
+        self._most_bytes = min(settings.consumer.cycle_bytes, MOST_BYTES)
+        self._reader = RecordReader(settings.kafka, settings.group.name, self._most_bytes)
         self._group = GroupOffsets(settings.kafka, settings.group.name)
         self._secrets = Secrets(settings, os.environ)
         self._stores = Stores(settings)
@@ -61,6 +65,9 @@ class LightPipeline:
     def broken_transforms(self, services: Iterable[TopicService], should_end: ShouldEnd) -> BrokenTransforms:
         del should_end  # imports can't be interrupted
         return broken_of((service.transform for service in services), transform_of, self._secrets.redact)
+
+    def dump_threads(self) -> None:
+        faulthandler.dump_traceback()
 
     def close(self) -> None:
         self._reader.close()
@@ -186,7 +193,7 @@ class LightPipeline:
 
     def _limit_bytes(self) -> float:
         rate = self._limits.light_bytes_per_s
-        return self._limits.cycle_bytes if rate is None else min(self._limits.cycle_bytes, rate * self._limits.cycle_s)
+        return self._most_bytes if rate is None else min(self._most_bytes, rate * self._limits.cycle_s)
 
     def _count(self, records: list[Record]) -> int:
         size = total_size(records)

@@ -14,6 +14,7 @@ from restow.pipeline.places import place_of
 from restow.pipeline.sinks import Batch, NullSink, Stored
 from restow.pipeline.spark.engine import Engine, JobFailed
 from restow.pipeline.spark.session import Resources
+from restow.pipeline.spark.worker import no_patience
 from restow.pipeline.spark.writing import write_files
 from restow.pipeline.targets import TargetCycle, target_of
 from restow.pipeline.transforms import TransformError, TransformRaised
@@ -54,7 +55,7 @@ class SparkTrial:
         ranges = {partition: Range(each.start, each.start, each.stop) for partition, each in offsets.items()}
         cycle = TargetCycle(target_of(service), ranges, 0.0, sink)
         try:
-            done = self._engine.run(cycle, lambda: False, patience_s=0.0)
+            done = self._engine.run(cycle, lambda: False, no_patience)
         except (JobFailed, TransformRaised) as error:
             raise TransformError(self._engine.explain(cycle, error, lambda: False)) from None
         records = sum(read.records for read in done.read.values()) if done else 0

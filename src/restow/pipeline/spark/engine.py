@@ -5,10 +5,13 @@ cycle.py decides what is read and stored, and calls this. `restow check` calls i
 
 import logging
 import os
+import signal
 import threading
 import time
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from concurrent.futures import Future
 from dataclasses import dataclass, field
+from functools import partial
 from typing import Final, NamedTuple, TypeVar
 
 from pyspark.sql import DataFrame, SparkSession
@@ -22,11 +25,12 @@ from restow.pipeline.secrets import Secrets
 from restow.pipeline.sinks import Batch, NullSink, Span
 from restow.pipeline.spark.counting import ReadCount, ReadCounter
 from restow.pipeline.spark.failures import call_sites, is_python, summary
+from restow.pipeline.spark.jvm import java_class, signal_jvm
 from restow.pipeline.spark.reading import RangeReader
-from restow.pipeline.spark.session import Resources, parallelism, start_session
+from restow.pipeline.spark.session import Resources, heap_bytes, parallelism, start_session
 from restow.pipeline.spark.transforms import transformed
 from restow.pipeline.spark.warm_up import warm_up_cycle
-from restow.pipeline.spark.worker import Worker
+from restow.pipeline.spark.worker import Patience, Worker, no_patience
 from restow.pipeline.targets import Target, TargetCycle
 from restow.pipeline.transforms import TransformRaised, broken_of
 from restow.protocol.messages import BrokenTransforms
@@ -42,6 +46,11 @@ LOCATE_WITHIN_S: Final = 15.0
 wait; a command or the shutdown ends it."""
 BYTES_PER_TASK: Final = 4_000_000.0
 """Every task has fixed costs and writes a file of its own."""
+
+
+SIDE_BY_SIDE: Final = 4
+"""How many tables are written at once. Where a store answers slowly, as object stores do, their waits overlap; Spark
+runs no more tasks at once than there are cores."""
 
 
 class SparkEnded(RestowError):
@@ -81,11 +90,19 @@ class StoreResult:
     commit_s: float = 0.0
 
 
+Outcome = StoreResult | RestowError | None
+"""None if the job was cancelled."""
+
+
 class Engine:
     def __init__(self, settings: Settings, resources: Resources) -> None:
         self._settings, self._resources = settings, resources
         self._secrets = Secrets(settings, os.environ)
-        self._worker = Worker()
+        self._worker = Worker(SIDE_BY_SIDE)
+        self._thread = threading.local()
+        self._describing = threading.Lock()
+        """Rows are described by one thread at a time: the reader has one set of options, and transforms are user code
+        that need not be thread-safe. Only jobs and commits run side by side."""
         self._is_cancelled = threading.Event()
         self._session: SparkSession | None = None
         self._kafka: RangeReader | None = None
@@ -94,9 +111,15 @@ class Engine:
         """Returns when the session is up and warm, or `should_end` came first."""
         self._worker.run_until(self._start, should_end)
 
+    def dump_threads(self) -> None:
+        """Has the JVM write the stacks of its threads to our stderr, whatever it is doing."""
+        signal_jvm(signal.SIGQUIT)
+
     def close(self) -> None:
         if self._session is not None and not self._worker.is_busy:
             self._worker.run(self._session.stop)
+        elif self._worker.is_busy:
+            signal_jvm(signal.SIGKILL)  # it may hang, and would outlive this process
         self._worker.close()
 
     def schema_of(self, target: Target) -> str:
@@ -117,19 +140,36 @@ class Engine:
 
         return self._worker.run_until(broken, should_end) or SortedMapping()
 
-    def run(self, cycle: TargetCycle, should_end: ShouldEnd, patience_s: float) -> StoreResult | None:
-        """Returns None if the job was cancelled, because `should_end` was true for longer than `patience_s`. Raises
+    def run(self, cycle: TargetCycle, should_end: ShouldEnd, patience: Patience) -> StoreResult | None:
+        """Returns None if the job was cancelled, because `should_end` was true for longer than `patience`. Raises
         RestowError if it failed, and SparkEnded if the session is gone."""
+        [outcome] = self.run_all([cycle], should_end, patience)
+        if isinstance(outcome, RestowError):
+            raise outcome
+        return outcome
+
+    def run_all(self, cycles: Sequence[TargetCycle], should_end: ShouldEnd, patience: Patience) -> list[Outcome]:
+        """Runs cycles of different tables side by side. Raises SparkEnded if the session is gone."""
         self._is_cancelled.clear()
-        try:
-            return self._worker.run_patiently(lambda: self._store(cycle), should_end, patience_s, self._cancel)
-        except RestowError:
-            raise
-        except Exception as error:  # noqa: BLE001  raised by Spark, by the user's transform inside it, or by the store
-            if self._is_cancelled.is_set():
-                return None
-            self._check_alive(error)
-            raise JobFailed(cycle, error) from None
+        ranges = [taken for cycle in cycles for taken in cycle.ranges.values() if taken.records]
+        self.aside(lambda: self._reader().choose_codegen(ranges), should_end)
+        works = [partial(self._store_unless_cancelled, cycle) for cycle in cycles]
+        ended = self._worker.run_all_patiently(works, should_end, patience, self._cancel)
+        return [self._outcome(cycle, each) for cycle, each in zip(cycles, ended, strict=True)]
+
+    def _outcome(self, cycle: TargetCycle, ended: "Future[StoreResult | None]") -> Outcome:
+        error = ended.exception()
+        if error is None:
+            return ended.result()
+        if isinstance(error, RestowError):
+            return error
+        if not isinstance(error, Exception):
+            raise error
+        # Raised by Spark, by the user's transform inside it, or by the store.
+        if self._is_cancelled.is_set():
+            return None
+        self._check_alive(error)
+        return JobFailed(cycle, error)
 
     def explain(self, cycle: TargetCycle, error: RestowError, should_end: ShouldEnd) -> str:
         """Why a cycle failed, with the record that causes it if it is one."""
@@ -158,7 +198,7 @@ class Engine:
                 return None
             ranges = {partition: Range(span.first, span.first, span.next) for partition, span in spans.items()}
             try:
-                done = self.run(TargetCycle(cycle.target, ranges, 0.0, NullSink()), has_no_time, patience_s=0.0)
+                done = self.run(TargetCycle(cycle.target, ranges, 0.0, NullSink()), has_no_time, no_patience)
             except (JobFailed, TransformRaised) as error:
                 errors.append(error)
                 return True
@@ -175,7 +215,7 @@ class Engine:
 
     def aside(self, work: Callable[[], T], should_end: ShouldEnd) -> T:
         """Runs other work in Spark's thread, between two jobs, while this thread polls for commands."""
-        return self._worker.run_patiently(work, should_end, 0.0, lambda: None)
+        return self._worker.run_patiently(work, should_end, no_patience, lambda: None)
 
     # In the worker's thread.
 
@@ -185,30 +225,45 @@ class Engine:
 
     def _start_and_warm_up(self) -> None:
         self._session = start_session(self._settings, self._resources)
-        self._kafka = RangeReader(self._settings, self._session)
+        self._kafka = RangeReader(self._settings, self._session, heap_bytes(self._session))
         try:
             self._store(warm_up_cycle(self._settings))
         except Exception as error:  # noqa: BLE001  a session that isn't warm works as well
             self._check_alive(error)
             log.warning("Spark's warm-up failed, so that the first cycle may be slow: %s", summary(error))
 
+    def _store_unless_cancelled(self, cycle: TargetCycle) -> StoreResult | None:
+        if self._is_cancelled.is_set():
+            return None
+        return self._store(cycle)
+
     def _store(self, cycle: TargetCycle) -> StoreResult:
         ranges = {partition: taken for partition, taken in cycle.ranges.items() if taken.records}
         if not ranges:
-            rows = self._rows(self._reader().empty(), cycle.target)
+            with self._describing:
+                rows = self._rows(self._reader().empty(), cycle.target)
             stored = cycle.sink.store(Batch(rows, cycle.spans, 0, cycle.staging))
             return StoreResult(stored.replaced, commit_s=stored.commit_s)
         counter = ReadCounter({partition.topic for partition in ranges})
-        records = counter.observe(self._reader().frame(ranges, self._tasks(cycle)))
         count = sum(taken.records for taken in ranges.values())
-        rows = self._rows(records, cycle.target)
+        with self._describing:
+            records = counter.observe(self._reader().frame(ranges, self._tasks(cycle), cycle.held))
+            rows = self._rows(records, cycle.target)
         begun_s = time.monotonic()
         stored = cycle.sink.store(Batch(rows, cycle.spans, count, cycle.staging))
         write_s = time.monotonic() - begun_s - stored.commit_s
         counts = {} if stored.replaced else counter.counts()
         return StoreResult(stored.replaced, counts, stored.rows, write_s, stored.commit_s)
 
+    def _activate_session(self) -> None:
+        """A transform may ask for the active session, which Spark keeps for each thread."""
+        if not getattr(self._thread, "has_session", False):
+            session = self._running()
+            java_class(session, "org.apache.spark.sql.classic.SparkSession").setActiveSession(session._jsparkSession)
+            self._thread.has_session = True
+
     def _rows(self, records: DataFrame, target: Target) -> DataFrame:
+        self._activate_session()
         return transformed(records, target.transform or None, target.lineage)
 
     def _tasks(self, cycle: TargetCycle) -> int:

@@ -1,6 +1,7 @@
 """The JVM of a Spark session: starts it with a low-priority compiler, and finds Java classes by name."""
 
 import os
+import signal
 from collections.abc import Iterator
 from contextlib import contextmanager, suppress
 from pathlib import Path
@@ -31,12 +32,26 @@ def launch(properties: dict[str, str]) -> None:
     if SparkContext._gateway is None:
         with _filtered_stderr() as stderr:
             launch_jvm: Any = launch_gateway
-            gateway = launch_jvm(SparkConf().setAll(list(properties.items())), {"stderr": stderr})
+            gateway = launch_jvm(SparkConf().setAll(list(properties.items())), {"stdout": stderr, "stderr": stderr})
         SparkContext._ensure_initialized(gateway=gateway)
-    process: Any = getattr(SparkContext._gateway, "proc", None)
-    if process is not None:  # None if another program started the JVM
+    process = _process()
+    if process is not None:
         with suppress(OSError):  # there is no /proc outside of Linux
-            _lower_compiler_priority(process.pid)
+            _lower_compiler_priority(process)
+
+
+def signal_jvm(number: signal.Signals) -> None:
+    """Does nothing if there is no JVM, or another program started it."""
+    process = _process()
+    if process is not None:
+        with suppress(OSError):  # it has ended
+            os.kill(process, number)
+
+
+def _process() -> int | None:
+    """The JVM's process id; None if another program started it."""
+    process: Any = getattr(SparkContext._gateway, "proc", None)
+    return None if process is None else int(process.pid)
 
 
 @contextmanager

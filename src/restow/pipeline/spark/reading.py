@@ -11,7 +11,7 @@ from typing import Final
 
 from pyspark.sql import DataFrame, SparkSession
 
-from restow.consumer.planning import Range
+from restow.consumer.planning import Range, fetch_bytes
 from restow.model import TopicPartition
 from restow.pipeline.spark.properties import java_properties
 from restow.settings import Settings
@@ -29,15 +29,18 @@ RECORDS_AT_ONCE: Final = 5000
 megabyte."""
 CODEGEN_FROM_RECORDS: Final = 1000
 """From this many records of a partition on, generating and compiling code to read them pays off."""
+FETCH: Final = "kafka.max.partition.fetch.bytes"
 CODEGEN: Final = "spark.sql.codegen.factoryMode"
 
 
 class RangeReader:
-    def __init__(self, settings: Settings, session: SparkSession) -> None:
-        self._session = session
+    def __init__(self, settings: Settings, session: SparkSession, heap_bytes: int | None) -> None:
+        """`heap_bytes` is shared by the Kafka clients; None leaves them as Kafka has them."""
+        self._session, self._heap_bytes = session, heap_bytes
         self._codegen = settings.spark.of_session().get(CODEGEN)
         self._may_choose = self._codegen is None
         in_java = settings.spark.of_reader()
+        self._may_limit = FETCH not in in_java
         translated = java_properties(settings.kafka.properties, [name.removeprefix("kafka.") for name in in_java])
         options: dict[str, str] = {
             "kafka.isolation.level": "read_committed",
@@ -56,22 +59,26 @@ class RangeReader:
         }
         self._reader = session.read.format("kafka").options(**options)
 
-    def frame(self, ranges: Mapping[TopicPartition, Range], most_tasks: int) -> DataFrame:
-        """The records of these ranges, ordered by offset within each partition, in at most `most_tasks` tasks."""
+    def frame(self, ranges: Mapping[TopicPartition, Range], most_tasks: int, held: int) -> DataFrame:
+        """The records of these ranges, ordered by offset within each partition, in at most `most_tasks` tasks. `held`
+        partitions, these among them, share the heap."""
         options = {
             "assign": _by_topic(ranges),
             "startingOffsets": _offsets({partition: taken.first for partition, taken in ranges.items()}),
             "endingOffsets": _offsets({partition: taken.next for partition, taken in ranges.items()}),
         }
-        self._choose_codegen(ranges.values())
+        if self._heap_bytes is not None and self._may_limit:
+            # A client keeps the size with which it was made.
+            options[FETCH] = str(fetch_bytes(held, self._heap_bytes))
         return self._reader.options(**options).load().coalesce(most_tasks).selectExpr(*COLUMNS)
 
     def empty(self) -> DataFrame:
         """The same columns without rows, to find the schema of a transform's rows."""
         return self._session.createDataFrame([], SCHEMA)
 
-    def _choose_codegen(self, ranges: Collection[Range]) -> None:
-        """Switches code generation outside of whole-stage codegen, which is little more than reading."""
+    def choose_codegen(self, ranges: Collection[Range]) -> None:
+        """Switches code generation outside of whole-stage codegen, which is little more than reading. It is a property
+        of the session: call it before the jobs that read these ranges side by side."""
         pays_off = sum(taken.records for taken in ranges) > CODEGEN_FROM_RECORDS * len(ranges)
         wanted = "FALLBACK" if pays_off else "NO_CODEGEN"
         if self._may_choose and wanted != self._codegen:

@@ -21,7 +21,7 @@ from restow.pipeline.spark.jars import CONNECTOR
 from restow.pipeline.spark.jvm import launch
 from restow.settings import Settings
 
-OUTSIDE_THE_HEAP_MB: Final = 424
+OUTSIDE_THE_HEAP_MB: Final = 640
 """Of a consumer's memory: what Python and the JVM itself need beside the Java heap."""
 LEAST_HEAP_MB: Final = 512
 """Spark refuses to start with less."""
@@ -70,6 +70,14 @@ def start_session(settings: Settings, resources: Resources) -> SparkSession:
 def parallelism(session: SparkSession) -> int:
     """How many tasks can run at once."""
     return session.sparkContext.defaultParallelism
+
+
+def heap_bytes(session: SparkSession) -> int | None:
+    """The heap of the JVM that reads from Kafka; None if that is done by executors on other machines."""
+    if not (session.sparkContext.master or "").startswith("local"):
+        return None
+    jvm: Any = session._jvm
+    return int(jvm.java.lang.Runtime.getRuntime().maxMemory())
 
 
 def _properties(settings: Settings, resources: Resources, jars: list[Path]) -> dict[str, str]:
