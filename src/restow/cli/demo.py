@@ -142,7 +142,9 @@ def narrator(stream: TextIO) -> Callable[[str], None]:
         clock = "" if words.startswith(" ") else f"{minutes:3}:{seconds:02}"
         inner = INDENT + len(words) - len(words.lstrip())
         head = clock.ljust(inner)
-        lines = textwrap.wrap(words.strip(), width, initial_indent=head, subsequent_indent=" " * inner)
+        lines = textwrap.wrap(
+            words.strip(), width, initial_indent=head, subsequent_indent=" " * inner, break_on_hyphens=False
+        )
         stream.write("\n".join(lines) + "\n")
         stream.flush()
 
