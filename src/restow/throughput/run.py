@@ -2,7 +2,6 @@
 
 import time
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from contextlib import contextmanager
 from dataclasses import dataclass
 from math import inf
 from typing import Final
@@ -45,8 +44,7 @@ class Outcome:
 def run(
     cases: Mapping[Case, Sequence[str]], timing: Timing, platform_of: consumer.PlatformOf, tell: Tell
 ) -> Iterator[Outcome]:
-    """One outcome after the other. A contender that can't be had, or fails, is left out with a line that says so;
-    restow's failure is raised."""
+    """One outcome after the other. A contender that can't be had, or fails, is left out with a line that says so."""
     missing = {}
     for name in sorted({name for names in cases.values() for name in names}):
         try:
@@ -54,12 +52,17 @@ def run(
         except Unavailable as reason:
             missing[name] = reason
             tell(f"{name} is left out: {reason}")
+    machine = cores()
     for case, names in cases.items():
-        present = [name for name in names if name not in missing]
-        with temporary("bench"), _brokers(case) as kafka:
-            records = _filled(kafka, case, timing, tell)
-            for name in present:
-                yield _outcome(name, kafka, case, timing, records, platform_of, tell)
+        own, others = shared_out(machine, case.cores)
+        # What this process does beside a contender, it does on the brokers' cores.
+        with temporary("bench"), on_cores(others), EmbeddedKafka(case.brokers) as broker:
+            kafka = Kafka(broker.bootstrap)
+            with on_cores(machine):
+                records = _filled(kafka, case, timing, tell)
+            for name in names:
+                if name not in missing:
+                    yield _outcome(name, kafka, case, own, timing, records, platform_of, tell)
 
 
 def records_for(case: Case, timing: Timing) -> int:
@@ -68,18 +71,10 @@ def records_for(case: Case, timing: Timing) -> int:
     return int(for_s * per_s * case.cores)
 
 
-@contextmanager
-def _brokers(case: Case) -> Iterator[Kafka]:
-    """On the cores that contenders leave free, if there are any; so is this process."""
-    _, others = _shared_out(case)
-    with on_cores(others), EmbeddedKafka(case.brokers) as broker:
-        yield Kafka(broker.bootstrap)
-
-
-def _shared_out(case: Case) -> tuple[tuple[int, ...], tuple[int, ...]]:
-    """The cores of contenders, the machine's last ones, and those of everything else."""
-    all_cores = tuple(cores())
-    return all_cores[-case.cores :], all_cores[: -case.cores] or all_cores
+def shared_out(machine: Sequence[int], count: int) -> tuple[Sequence[int], Sequence[int]]:
+    """The cores of contenders, the machine's last ones, and those of brokers and everything else: all, if contenders
+    leave none."""
+    return machine[-count:], machine[:-count] or machine
 
 
 def _filled(kafka: Kafka, case: Case, timing: Timing, tell: Tell) -> int:
@@ -98,11 +93,17 @@ def _filled(kafka: Kafka, case: Case, timing: Timing, tell: Tell) -> int:
 
 
 def _outcome(
-    name: str, kafka: Kafka, case: Case, timing: Timing, records: int, platform_of: consumer.PlatformOf, tell: Tell
+    name: str,
+    kafka: Kafka,
+    case: Case,
+    own: Sequence[int],
+    timing: Timing,
+    records: int,
+    platform_of: consumer.PlatformOf,
+    tell: Tell,
 ) -> Outcome:
-    own, _ = _shared_out(case)
     with temporary(name) as directory:
-        setting = Setting(kafka, case, own, directory)
+        setting = Setting(kafka, case, tuple(own), directory)
         running = consumer.running(setting, platform_of) if name == RESTOW else peers.running(name, setting)
         backlog_records = inf if name in NO_JVM else records
         if name in NO_JVM:
@@ -111,13 +112,11 @@ def _outcome(
             measured = measure(
                 name, case, own, running, timing, backlog_records, lambda what: tell(f"{name}, {case}: {what}")
             )
+            if name != RESTOW:
+                return Outcome(name, case, measured)
+            check_stored(setting)
         except RestowError as error:
-            if name == RESTOW:
-                raise
             tell(f"{name}, {case} is left out: {error}")
             return Outcome(name, case, None)
-        if name != RESTOW:
-            return Outcome(name, case, measured)
-        check_stored(setting)
         each_bytes = backlog.log_bytes(kafka, case) / records
         return Outcome(name, case, measured, capacity(case, measured.speed, each_bytes))

@@ -10,7 +10,9 @@ from pathlib import Path
 import pytest
 
 from restow.cli import main
+from restow.cli.bench.consumer import exit_code
 from restow.study.throughput import BASE, LOOP, RESTOW, TUNED, Case, Row, Speed, result, row_of
+from restow.throughput.run import Outcome
 
 KEYS = {
     *("contender", "cores", "record_bytes", "partitions", "topics", "tables", "brokers"),
@@ -83,6 +85,12 @@ def test_unknown_names_and_numbers_are_refused(
     with pytest.raises(SystemExit, match="2"):
         main(["bench", "consumer", *options])
     assert reason in capsys.readouterr().err
+
+
+def test_the_exit_code_is_1_if_restow_failed_and_0_if_a_peer_did() -> None:
+    assert exit_code([Outcome(RESTOW, BASE, None)]) == 1
+    assert exit_code([Outcome(LOOP, BASE, None)]) == 0
+    assert exit_code([]) == 0
 
 
 @pytest.mark.kafka

@@ -52,7 +52,8 @@ Each reads JSON records from embedded brokers, parses them, drops one of ten and
 (the bare client doesn't). The topics are filled before, so that nobody waits for records. A contender runs on the
 machine's last core, brokers on the others; with two cores both share them if there are no more. Its speed is taken from
 the commits in its tables, after a warm-up of a minute: from one commit to a later one. CPU time and memory (PSS) are
-those of all of its processes. restow's rows are checked afterwards: none missing, none doubled.
+those of all of its processes. restow's rows are checked afterwards: none missing, none doubled. The exit code is 1 if
+that check fails, or if restow can't be measured.
 """
 
 EPILOG = """\
@@ -132,7 +133,12 @@ def run(args: argparse.Namespace) -> int:
             show(_setting(found))
     for line in _details(outcomes):
         note(line) if args.json else show(line)
-    return 0
+    return exit_code(outcomes)
+
+
+def exit_code(outcomes: "Sequence[Outcome]") -> int:
+    """1 if restow has failed in a case, or stored a wrong row; the lines on stderr say why."""
+    return int(any(outcome.contender == RESTOW and outcome.measured is None for outcome in outcomes))
 
 
 def _measured(args: argparse.Namespace) -> "list[Outcome]":
