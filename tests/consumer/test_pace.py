@@ -55,8 +55,8 @@ def test_slow_first_cycles_do_not_make_the_next_ones_smaller() -> None:
 
 def test_a_cold_cycle_beyond_the_longest_makes_the_next_one_as_long_as_that_or_half_as_large() -> None:
     pace = at_first(longest_s=10.0)
-    assert pace.after(8e6, took_s=12.5, is_cold=True).bytes == 6.4e6
-    assert pace.after(8e6, took_s=40.0, is_cold=True).bytes == 4e6
+    assert pace.after(4e6, took_s=12.5, is_cold=True).bytes == 3.2e6
+    assert pace.after(4e6, took_s=40.0, is_cold=True).bytes == 2e6
 
 
 def test_cycles_of_a_consumer_that_keeps_up_leave_the_limit() -> None:

@@ -11,8 +11,8 @@ from typing import Final
 
 FIXED_SHARE: Final = 0.1
 """A longer cycle would gain less than this share of throughput. Each halving doubles the length of a cycle."""
-FIRST_BYTES: Final = 8_000_000.0
-"""The limit of the first cycle of a process: a cold JVM stores 3 to 5 MB/s, and the first commit should be soon."""
+FIRST_BYTES: Final = 4_000_000.0
+"""The limit of the first cycle of a process, which should commit soon: 8 MB took a cold JVM 5 s of CPU time."""
 LEAST_BYTES: Final = 1_000_000.0
 """No limit is smaller, however slow a cycle was: its fixed time would be most of it."""
 GROWTH: Final = 2.0
