@@ -17,6 +17,7 @@ from restow.errors import RestowError
 from restow.kafka.channels.history import read_history
 from restow.kafka.channels.status import StatusReader
 from restow.kafka.channels.status_history import StatusRecord, read_status
+from restow.kafka.errors import NoAnswer
 from restow.page.backfill import Backfill
 from restow.page.gaps import Gap, Gaps
 from restow.page.history import FINEST_S, KEPT_S
@@ -166,12 +167,15 @@ class Following(threading.Thread):
 
     def _read_between(self, samples: Iterator[Sample]) -> bool:
         """Reads a little more of the times without pictures. Returns whether there is more. Without the right to do so,
-        or without a monitor topic, they stay empty."""
+        or without a monitor topic, they stay empty. Raises NoAnswer; the next call begins anew."""
         try:
             self._post(Remembered(next(samples)))
             return True
         except StopIteration:
             pass
+        except NoAnswer:
+            self._between = None
+            raise
         except RestowError as error:
             log.info("%s; times without a controller stay empty in the history", error)
         self._is_day_read = True
