@@ -359,6 +359,8 @@ class ConsumerProcess(SimulatedProcess):
         )
         if world.machines is not None:
             self.busy_s += self._ended.busy_s
+            if self.frozen_until_s > self._cycle_began_s:
+                world.machines.misjudged.add(self.number)
             busy_s = world.machines.reported(self, self._ended)
             self._ended = replace(self._ended, busy_s=busy_s, is_cold=self._is_cold)
         for partition in dropped:

@@ -1,6 +1,6 @@
 """The checker of what is learned of consumers: it stays within bounds, rises slowly, and ignores cold cycles.
 
-It knows the machines' real speeds. A consumer that has lied is held to the bounds alone.
+It knows the machines' real speeds. A consumer that has lied, or hung in a cycle, is held to the bounds alone.
 """
 
 from collections.abc import Callable
@@ -54,12 +54,14 @@ class LearnsWithinBounds:
         truth = true_capacity(world, state, consumer)
         if truth is None:
             return
+        if known.cycle_bytes:  # the fixed time of a cycle is a larger share of a small one
+            truth = known.cycle_bytes / (world.scenario.overhead_s + known.cycle_bytes / truth)
         seen = self._seen.setdefault(consumer, _Seen(min(value, truth), value))
         seen.lowest = min(seen.lowest, truth)
         assert world.machines is not None
         if value > seen.last * RISE_IN_10_S:
             self._report(5, f"the capacity of consumer {consumer} rose from {seen.last:g} to {value:g} in 10 s")
-        if value < seen.lowest / TOLERANCE and consumer not in world.machines.liars:
+        if value < seen.lowest / TOLERANCE and consumer not in world.machines.misjudged:
             self._report(5, f"consumer {consumer} is believed to carry {value:g} bytes/s; it carries {truth:g}")
         seen.last = value
 

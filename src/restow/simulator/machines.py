@@ -58,8 +58,8 @@ class Machines:
         self._speeds: dict[ConsumerId, float] = {}
         self._drifted: dict[ConsumerId, float] = {}
         self._lying: dict[ConsumerId, float] = {}
-        self.liars: set[ConsumerId] = set()
-        """Consumers that have lied at some time."""
+        self.misjudged: set[ConsumerId] = set()
+        """Consumers that have lied at some time, or hung in a cycle, which looks like a long one."""
         topics = sorted(world.services)
         self.costs = {topic: HEAVY if traits.heavy and topic == topics[0] else 1.0 for topic in topics}
 
@@ -120,5 +120,5 @@ class Machines:
         if numbers:
             liar = self._rng.choice(numbers)
             self._lying[liar] = self._rng.choice(LIES)
-            self.liars.add(liar)
+            self.misjudged.add(liar)
             self._world.coverage.fault("CONSUMER_LIES")
