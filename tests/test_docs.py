@@ -13,14 +13,18 @@ from tests.support.paths import ROOT
 
 from restow.cli.main import parser
 from restow.controller.broken_code import BROKEN
+from restow.controller.closing import BUDGET
 from restow.controller.fastest import INFEASIBLE
 from restow.controller.foreign import ELSEWHERE
 from restow.controller.gains import NO_GAIN
+from restow.controller.parking import PARKED
 from restow.controller.reassign import OVERLOADED, OVERPINNED
 from restow.controller.roll import OUTDATED
+from restow.controller.schedules import SCHEDULE
 from restow.controller.sentinel import IMPOSSIBLE, MISSING, STALE
 from restow.controller.starts import FAILED_STARTS
 from restow.controller.stuck import STUCK
+from restow.controller.urgency import RETENTION_FIRST
 from restow.picture import retention
 from restow.protocol.messages import TopicService
 from restow.settings import Settings
@@ -28,7 +32,7 @@ from restow.settings import Settings
 PAGES: Final = ("operations.md", "troubleshooting.md")
 FLAGS: Final = {
     *(BROKEN, ELSEWHERE, FAILED_STARTS, INFEASIBLE, OVERLOADED, OUTDATED, IMPOSSIBLE, MISSING, STALE),
-    *(NO_GAIN, OVERPINNED, STUCK, "failing TOPIC", "refused TOPIC"),
+    *(NO_GAIN, OVERPINNED, STUCK, BUDGET, PARKED, RETENTION_FIRST, SCHEDULE, "failing TOPIC", "refused TOPIC"),
     retention.FLAG,  # raised by the picture
 }
 
@@ -70,7 +74,8 @@ def test_no_flag_is_raised_that_this_test_does_not_know() -> None:
             if isinstance(node, ast.Call) and isinstance(node.func, ast.Attribute) and node.func.attr == "flag":
                 raised.add(ast.unparse(node.args[0]))
     names = {"BROKEN", "ELSEWHERE", "FAILED_STARTS", "INFEASIBLE", "OVERLOADED", "OUTDATED", "IMPOSSIBLE", "OVERPINNED"}
-    assert raised == {*names, "MISSING", "NO_GAIN", "STALE", "STUCK", "_flag_of(topic)", "failing_flag(topic)"}
+    names |= {"MISSING", "NO_GAIN", "STALE", "STUCK", "_flag_of(topic)", "failing_flag(topic)"}
+    assert raised == {*names, "PARKED", "SCHEDULE", "RETENTION_FIRST", "closing.BUDGET"}
 
 
 def texts(file: Path) -> Iterator[str]:

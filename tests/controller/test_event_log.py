@@ -21,9 +21,12 @@ from restow.controller.events import (
     LearningRecalled,
     PlatformRefused,
     Received,
+    RetentionSeen,
+    SchedulePlanned,
     ServiceChanged,
     SpeedsMeasured,
     TookOver,
+    Window,
 )
 from restow.controller.learned import LearnedCapacity, TopicCost
 from restow.controller.log_reader import Origin, entries
@@ -63,6 +66,8 @@ EVENTS: tuple[Event, ...] = (
     LearningRecalled(
         SortedMapping({ONE: LearnedCapacity(2_500_000.0, 3_000_000.0)}), SortedMapping({"a": TopicCost(1.5, 4e9)})
     ),
+    SchedulePlanned((Window("0 22 * * *", 1_772_366_400.0, 1_772_395_200.0, least=1, hold=True),)),
+    RetentionSeen(SortedMapping({A0: 120.0})),
 )
 BEGINS: dict[TopicPartition, StartFrom] = {A0: 5, A1: "recover"}
 START = StartConsumingCommand(7, 1, 81, SortedMapping({"a": TO_A}), SortedMapping(BEGINS))

@@ -4,11 +4,13 @@ import pytest
 
 from restow.settings import (
     ClientProperties,
+    Controller,
     Group,
     InvalidSettings,
     Kafka,
     Monitor,
     PassthroughTable,
+    Schedule,
     Settings,
     Topics,
     read_settings,
@@ -188,8 +190,8 @@ def test_an_item_of_a_list_is_checked_by_itself(item: str) -> None:
             MINIMAL + "[x]",
             (
                 "there is no table [x]; known are consume, consumer, "
-                "controller, event_log, group, kafka, kubernetes, log, metrics, monitor, page, processes, spark, "
-                "table, topics"
+                "controller, event_log, group, kafka, kubernetes, log, metrics, monitor, page, processes, "
+                "schedule, spark, table, topics"
             ),
         ),
         (MINIMAL + "[monitor]\nwindow = 3", "[monitor] there is no setting 'window'; did you mean 'window_s'?"),
@@ -333,3 +335,58 @@ def test_a_single_error_is_the_message() -> None:
     with pytest.raises(InvalidSettings) as caught:
         read(MINIMAL + "[consumer]\ncycle_s = -1")
     assert caught.value.errors == (str(caught.value),)
+
+
+NIGHTS = '[[schedule]]\ncron = "0 22 * * *"\nfor = "8h"\nzone = "Europe/Berlin"\nleast = 1\nmost = 4\nhold = true\n'
+
+
+def test_schedules_are_tables_of_their_own() -> None:
+    settings = read(f'{MINIMAL}{NIGHTS}[[schedule]]\ncron = "0 0 L * *"\nfor = "1d"\nleast = 2\n')
+    assert settings.schedule == (
+        Schedule("0 22 * * *", "8h", "Europe/Berlin", least=1, most=4, hold=True),
+        Schedule("0 0 L * *", "1d", least=2),
+    )
+
+
+@pytest.mark.parametrize(
+    ("text", "told"),
+    [
+        (
+            NIGHTS.replace("22", "25"),
+            (
+                'restow.toml: [[schedule]] cron = "0 25 * * *" can\'t be used; it must be a cron expression of five '
+                "fields, like 0 22 * * mon-fri"
+            ),
+        ),
+        (
+            NIGHTS.replace("8h", "8 hours"),
+            (
+                'restow.toml: [[schedule]] for = "8 hours" can\'t be used; it must be days, hours and minutes, like 8h '
+                "or 1d12h, 31d at most"
+            ),
+        ),
+        (NIGHTS.replace("least = 1", "least = 9"), "restow.toml: [[schedule]] most is 4; it must be least (9) or more"),
+        (
+            NIGHTS.replace("hold", "holds"),
+            "restow.toml: [[schedule]] there is no setting 'holds'; did you mean 'hold'?",
+        ),
+        (
+            "[schedule]\nleast = 1\n",
+            "restow.toml: schedule can't be used; it must be tables of their own, [[schedule]]",
+        ),
+    ],
+)
+def test_an_invalid_schedule_is_reported_with_what_would_be_right(text: str, told: str) -> None:
+    assert refusal(MINIMAL + text) == told
+
+
+def test_a_preset_sets_defaults_and_keys_that_are_written_win() -> None:
+    settings = read(f'{MINIMAL}[controller]\npreset = "lean"\ndrain_to = 0.8\n').controller
+    assert settings == Controller.of_preset("lean", drain_to=0.8)
+    assert (settings.close_after_s, settings.drain_to, settings.fill_to) == (60.0, 0.8, 0.92)
+    assert read(MINIMAL).controller == Controller.of_preset("balanced") == Controller()
+
+
+def test_an_unknown_preset_is_refused() -> None:
+    told = 'restow.toml: [controller] preset = "bold" can\'t be used; it must be careful or balanced or lean'
+    assert refusal(f'{MINIMAL}[controller]\npreset = "bold"\n') == told

@@ -25,7 +25,7 @@ def test_the_page_is_what_the_code_says() -> None:
 
 
 def test_every_table_and_every_key_is_there() -> None:
-    assert [name.removesuffix(".NAME") for name in SECTIONS] == list(schema.tables())
+    assert [name.removesuffix(".NAME").strip("[]") for name in SECTIONS] == list(schema.tables())
     for name, kind in {"consume.NAME": messages.TopicService, "kafka": schema.Kafka, "spark": schema.Spark}.items():
         keys = [cells[0].strip("`") for cells in rows(name)]
         assert keys == ["any other key" if field.type is ClientProperties else field.name for field in fields(kind)]
@@ -40,10 +40,17 @@ def test_every_key_has_values_a_default_and_a_meaning() -> None:
 def test_the_defaults_can_be_written_into_the_file_and_change_nothing() -> None:
     required = {"kafka": ['bootstrap = "127.0.0.1:9092"'], "group": ['name = "lake"']}
     lines = []
-    for section in SECTIONS:
+    for section in [name for name in SECTIONS if not name.startswith("[")]:  # [[schedule]] is there or is not
         written = [(key.strip("`"), value.strip("`")) for key, _, value, _ in rows(section) if value.startswith("`")]
         lines += [f"[{section}]", *(f"{key} = {value}" for key, value in written)]
         lines += [line for line in required.get(section, []) if line.split()[0] not in dict(written)]
     least = "\n".join(line for name in required for line in (f"[{name}]", *required[name]))
     spelled = re.sub(r"(?m)^name = .*", 'name = "lake"', "\n".join(lines))
     assert read_settings(spelled, "all", {}) == read_settings(f"{least}\n[consume.NAME]", "least", {})
+
+
+def test_the_page_on_policy_has_the_presets() -> None:
+    page = (ROOT / "docs" / "policy.md").read_text(encoding="utf-8")
+    for name in schema.PRESETS["careful"]:
+        values = [getattr(schema.Controller.of_preset(preset), name) for preset in ("careful", "balanced", "lean")]
+        assert f"| `{name}` | {' | '.join(f'{value:g}' for value in values)} |" in page

@@ -45,6 +45,11 @@ MUTANTS: list[Mutant] = [
     mutants.a_pin_ends_with_a_restart_of_its_consumer,
     mutants.a_restart_is_an_act,
     mutants.a_restart_is_never_carried_out,
+    mutants.the_speeds_of_the_last_minutes_are_forgotten,
+    mutants.no_cool_down_is_kept,
+    mutants.a_prediction_opens_two_consumers,
+    mutants.a_parked_group_is_never_woken,
+    mutants.a_schedule_holds_nothing,
 ]
 
 
@@ -52,9 +57,11 @@ OTHER_SEEDS: dict[Mutant, range] = {
     mutants.an_old_epoch_is_obeyed: range(20, 30),
     mutants.a_standby_counts_the_time_in_which_it_could_hear_nothing: range(14, 24),
     mutants.recommendations_are_carried_out: range(14, 24),
+    mutants.a_parked_group_is_never_woken: range(14, 24),
 }
 """Ten others. A second controller waits for the first, so that commands of a replaced one are rare, and so are
-standbys that hear nothing for long. The load seldom asks for a change just while decisions are only recommended."""
+standbys that hear nothing for long. The load seldom asks for a change just while decisions are only recommended. Few
+groups are parked when the faults end, and get records again."""
 
 QUICK: list[Mutant] = MUTANTS[:2]
 """A sample for `make quick`."""

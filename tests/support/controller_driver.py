@@ -64,7 +64,10 @@ A0, A1, A2, A3, A4, B0 = (TopicPartition.parse(name) for name in ("a-0", "a-1", 
 TO_A, TO_B, ELSEWHERE = TopicService("tables/a"), TopicService("tables/b"), TopicService("tables/elsewhere")
 PLAIN = TopicService("files/a", refuses_late_writes=False)
 CONSUME = SortedMapping({"a": TO_A, "b": TO_B})
-RULES = Rules(Controller(), Consumer(capacity_bytes_per_s=CAPACITY), CONSUME)
+AT_ONCE: dict[str, Any] = {"close_after_s": 0.0, "cool_down_after_opening_s": 0.0, "cool_down_after_closing_s": 0.0}
+"""A consumer is closed as soon as the speeds of the moment allow it, and none is opened ahead. test_closing.py and
+test_rise.py test the rules that wait and predict."""
+RULES = Rules(Controller(**AT_ONCE), Consumer(capacity_bytes_per_s=CAPACITY, memory_mb=1024), CONSUME)
 SETTINGS = ConsumerSettings(memory_mb=1024, cores=1.0, capacity_bytes_per_s=CAPACITY)
 TAKE_OVER_S = 1000.0
 NOON_UTC_S = 1_772_366_400.0
@@ -75,7 +78,7 @@ Requests = tuple[Request, ...]
 
 
 def rules(consume: Mapping[str, TopicService] = CONSUME, **controller: Any) -> Rules:
-    return Rules(Controller(**controller), RULES.consumer, SortedMapping(consume))
+    return Rules(Controller(**{**AT_ONCE, **controller}), RULES.consumer, SortedMapping(consume))
 
 
 def named(values: Mapping[str, Any]) -> SortedMapping[TopicPartition, Any]:

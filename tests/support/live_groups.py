@@ -54,6 +54,9 @@ cycle_s = 0.2
 grace_s = {grace_s}
 [controller]
 look_every_s = 1
+close_after_s = 0
+cool_down_after_opening_s = 0
+cool_down_after_closing_s = 0
 list_every_s = 2
 answer_within_s = {answer_within_s}
 most_tries = 2

@@ -11,6 +11,7 @@ from restow.cli.support.options import Subparsers
 from restow.cli.support.output import note, print_line
 from restow.cli.support.transforms_path import add_transforms_path
 from restow.errors import InvalidInput
+from restow.roles.schedules import check_zones
 from restow.scratch import temporary
 from restow.settings import InvalidSettings, Settings
 
@@ -57,6 +58,7 @@ def run(args: argparse.Namespace) -> int:
         settings = settings_of(args)
         if not settings.consume:
             raise InvalidInput(f"{args.config}: there is no [consume.NAME], so nothing is consumed; write one")
+        check_zones(settings.schedule, args.config)
     except InvalidInput as error:
         for line in error.errors if isinstance(error, InvalidSettings) else (str(error),):
             print_line(f"wrong    {line}")

@@ -11,6 +11,12 @@ standby.py          before it is in charge: waits while another controller is
 synchronize.py      on every start: which consumers exist, and what each holds
 sentinel.py         watches speeds and loads, and finds the cause for a new plan
 reassign.py         plans the assignment, with the packer
+closing.py          when a consumer may be closed: hysteresis, cool-downs, the budget of moves
+schedules.py        windows of time with limits of their own, or in which the group is held
+parking.py          scale to zero: a group without new records has no consumers
+rise.py             opens consumers while others start, and one ahead of a rising load
+urgency.py          partitions whose unread records would be deleted are served first
+peaks.py            the highest speeds of the last minutes
 manage.py           works towards the plan, by Stop and Start commands
 reconcile.py        what each consumer holds, compared with the plan
 

@@ -84,7 +84,9 @@ def _reported(transition: Transition, view: View, message: ConsumerReport) -> No
         _learn_holdings(transition, message.consumer, message.incarnation, held, message.definitions)
     for gap in message.gaps:
         transition.warn(message.consumer, str(gap))
-    view = transition.change(message.consumer, heard_s=transition.state.listened_s, report=message)
+    view = transition.change(
+        message.consumer, heard_s=transition.state.listened_s, report=message, report_s=transition.state.time_s
+    )
     failures.learn(transition, message)
     stuck.learn(transition, message)
     _learn_capacity(transition, message)

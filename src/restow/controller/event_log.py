@@ -13,11 +13,12 @@ A replay runs the same machine over the events and must come to the same effects
 `Noted` effects and the words of `Moved` are not compared: they explain, and their wording may change between releases.
 The log leaves out the values of consumers' environment variables, which may be secrets, and has their digest instead.
 
-Version 6 has what was learned of consumers, in the state and as the event LearningRecalled; a replay of an older log
-judges no scale-up and finds no stuck partition. Version 5 names the message of a ServiceChanged, which may be any of
-the service topic, and has the wall clock in ClockTicked. Version 4 has segments, the wall clock and short events.
-Version 3 renamed fields of the state (log_reader.py), gave causes short names and `Noted` the kind "failure". Logs of
-versions 2 to 5 are still replayed; the causes of version 2 are not compared.
+Version 6 has what was learned of consumers, in the state and as the event LearningRecalled, and what the rules for
+opening and closing consumers remember; a replay of an older log judges no scale-up, finds no stuck partition and closes
+consumers at once. Version 5 names the message of a ServiceChanged, which may be any of the service topic, and has the
+wall clock in ClockTicked. Version 4 has segments, the wall clock and short events. Version 3 renamed fields of the
+state (log_reader.py), gave causes short names and `Noted` the kind "failure". Logs of versions 2 to 5 are still
+replayed; the causes of version 2 are not compared.
 """
 
 import json

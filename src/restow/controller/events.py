@@ -53,11 +53,16 @@ class SpeedsMeasured:
     """The monitor's clock, UTC, ISO 8601. A record older than the last one is ignored."""
     speeds: Speeds
     records_per_s: SortedMapping[TopicPartition, float] = field(default_factory=SortedMapping)
+    ends: SortedMapping[str, int] = field(default_factory=SortedMapping, metadata=ADDED)
+    """The sum of the end offsets of each topic: it changes with every record. Not in event logs before version 6."""
 
     @classmethod
     def from_measurement(cls, measurement: Measurement) -> "SpeedsMeasured":
         records = {partition: speed.records_per_s for partition, speed in measurement.partitions.items()}
-        return cls(measurement.time, measurement.speeds, SortedMapping(records))
+        ends: dict[str, int] = {}
+        for partition, speed in measurement.partitions.items():
+            ends[partition.topic] = ends.get(partition.topic, 0) + speed.end_offset
+        return cls(measurement.time, measurement.speeds, SortedMapping(records), SortedMapping(ends))
 
 
 @dataclass(frozen=True, slots=True)
@@ -104,6 +109,37 @@ class LearningRecalled:
 
 
 @dataclass(frozen=True, slots=True)
+class Window:
+    """A time in which a schedule limits or holds the group. Times are seconds since 1970."""
+
+    cron: str
+    """The schedule that it is of."""
+    begin_s: float
+    end_s: float
+    least: int | None = None
+    most: int | None = None
+    hold: bool = False
+
+    def is_open(self, utc_s: float) -> bool:
+        return self.begin_s <= utc_s < self.end_s
+
+
+@dataclass(frozen=True, slots=True)
+class SchedulePlanned:
+    """The windows of the next hours, resolved from `[[schedule]]` and its time zones."""
+
+    windows: tuple[Window, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class RetentionSeen:
+    """How long Kafka still keeps the oldest unread record of partitions, where that is less than the catch-up time."""
+
+    left_s: SortedMapping[TopicPartition, float]
+    """At least. Partitions that are left out have longer, or nothing unread."""
+
+
+@dataclass(frozen=True, slots=True)
 class ConsumersListed:
     """The platform's answer to ListConsumers."""
 
@@ -127,6 +163,8 @@ Event = (
     | ServiceChanged
     | CodeChanged
     | LearningRecalled
+    | SchedulePlanned
+    | RetentionSeen
     | ConsumersListed
     | ConsumerUp
     | ConsumerFailing

@@ -1,4 +1,5 @@
-"""The load of partitions and consumers, in bytes/s of mean cost: speeds, and backlogs spread over the catch-up time."""
+"""The load of partitions and consumers, in bytes/s of mean cost: speeds, and backlogs spread over the catch-up time, or
+over less if unread records would be deleted before (urgency.py)."""
 
 import math
 
@@ -45,8 +46,15 @@ class Loads:
 
     def _with_backlog(self, partition: TopicPartition, backlog: float, consumer: ConsumerId) -> float:
         """A backlog raises a partition to its consumer's fill at most: it can't be read by more than one."""
-        rules, work = self._state.rules.controller, backlog * self.cost_of(partition.topic)
-        return with_catch_up(self.written(partition), work, rules.catch_up_s, self.capacities[consumer] * rules.fill_to)
+        work, fill_to = backlog * self.cost_of(partition.topic), self._state.rules.controller.fill_to
+        within_s = _catch_up_s(self._state, partition)
+        return with_catch_up(self.written(partition), work, within_s, self.capacities[consumer] * fill_to)
+
+
+def _catch_up_s(state: State, partition: TopicPartition) -> float:
+    """Half of the time that is left before unread records are deleted, if that is shorter than the catch-up time."""
+    catch_up_s, deadline_s = state.rules.controller.catch_up_s, state.deadlines_s.get(partition)
+    return catch_up_s if deadline_s is None else min(catch_up_s, max(1.0, (deadline_s - state.time_s) / 2))
 
 
 def weighted(state: State, speeds: Speeds) -> Speeds:
@@ -69,10 +77,10 @@ def loads(state: State) -> dict[ConsumerId, float]:
     }
 
 
-def overloaded(state: State) -> tuple[ConsumerId, ...]:
-    """The consumers above the trigger."""
+def overloaded(state: State, factor: float = 1.0) -> tuple[ConsumerId, ...]:
+    """The consumers above the trigger, or whose load would be if it were this multiple."""
     capacities, trigger = state.capacities(), state.rules.controller.trigger
-    return tuple(c for c, load in loads(state).items() if load > capacities[c] * trigger * SLACK)
+    return tuple(c for c, load in loads(state).items() if load * factor > capacities[c] * trigger * SLACK)
 
 
 def _backlogs(state: State, view: View) -> list[tuple[TopicPartition, float]]:

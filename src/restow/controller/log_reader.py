@@ -24,6 +24,13 @@ RENAMED_IN_VIEWS_IN_3: Final = {
     "had": "held_before_roll",
     "again_s": "retry_platform_at_s",
 }
+BEFORE_6: Final = {
+    "close_after_s": 0.0,
+    "cool_down_after_opening_s": 0.0,
+    "cool_down_after_closing_s": 0.0,
+    "predict_at_most": 0.0,
+}
+"""Settings of [controller] that version 6 has added, by which a controller decides as one did before them."""
 NOT_JSON: Final = "line {}: this is not JSON; the file is damaged, or no log of a controller"
 
 
@@ -152,14 +159,24 @@ def _header(line: str) -> Header:
 
 def _upgraded(state: Any, version: int) -> Any:
     """A state of an older version under today's names; anything malformed is left for the codec to refuse."""
-    if isinstance(state, dict) and isinstance(rules := state.get("rules"), dict) and version < 6:
-        state = {**state, "rules": {**rules, "judges_evidence": False}}
-    if version >= 3 or not isinstance(state, dict):
+    if not isinstance(state, dict):
+        return state
+    if version < 6:
+        state = _with_rules_before_6(state)
+    if version >= 3:
         return state
     renamed = _renamed(state, RENAMED_IN_3)
     if isinstance(views := state.get("consumers"), dict):
         renamed["consumers"] = {name: _renamed(view, RENAMED_IN_VIEWS_IN_3) for name, view in views.items()}
     return renamed
+
+
+def _with_rules_before_6(state: dict[str, Any]) -> dict[str, Any]:
+    rules = state.get("rules")
+    controller = rules.get("controller") if isinstance(rules, dict) else None
+    if not isinstance(rules, dict) or not isinstance(controller, dict):
+        return state
+    return {**state, "rules": {**rules, "judges_evidence": False, "controller": {**BEFORE_6, **controller}}}
 
 
 def _with_update_named(event: Any) -> Any:

@@ -17,12 +17,15 @@ from restow.controller import (
     platform_events,
     reassign,
     restarts,
+    rise,
     roll,
+    schedules,
     sentinel,
     services,
     stuck,
     synchronize,
     timeouts,
+    urgency,
 )
 from restow.controller.consumer_events import receive
 from restow.controller.effects import Effect
@@ -34,6 +37,8 @@ from restow.controller.events import (
     LearningRecalled,
     PlatformRefused,
     Received,
+    RetentionSeen,
+    SchedulePlanned,
     ServiceChanged,
     SpeedsMeasured,
     TookOver,
@@ -54,6 +59,7 @@ def step(state: State, event: Event) -> tuple[State, tuple[Effect, ...]]:
         case ClockTicked():
             timeouts.tick(transition, event)
             holds.tick(transition)
+            schedules.tick(transition)
             foreign.tick(transition)
             sentinel.check_staleness(transition)
             gains.review(transition)
@@ -72,6 +78,10 @@ def step(state: State, event: Event) -> tuple[State, tuple[Effect, ...]]:
             roll.change_code(transition, code)
         case LearningRecalled(capacities, costs):
             transition.set(learned=capacity.recall(transition.state.learned, capacities, costs))
+        case SchedulePlanned():
+            schedules.plan(transition, event)
+        case RetentionSeen():
+            urgency.learn(transition, event)
         case ConsumersListed(consumers):
             synchronize.compare(transition, consumers)
         case ConsumerUp(consumer):
@@ -105,8 +115,12 @@ def _proceed(transition: Transition, event: Event) -> None:
                     roll.begin(transition)
                 elif cause is Cause.RESTART:
                     restarts.begin(transition)
-    elif transition.state.stage is Stage.MANAGE and transition.replan_cause is not None:
-        transition.enter(Stage.REASSIGN, transition.replan_cause)
-        reassign.reassign(transition)
+    elif transition.state.stage is Stage.MANAGE:
+        cause = transition.replan_cause
+        if cause is None and isinstance(event, SpeedsMeasured) and rise.is_overtaken(transition.state):
+            cause = Cause.OVERLOAD
+        if cause is not None:
+            transition.enter(Stage.REASSIGN, cause)
+            reassign.reassign(transition)
     if transition.state.stage is Stage.MANAGE and manage.is_news(transition.before, transition.state):
         manage.manage(transition)

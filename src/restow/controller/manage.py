@@ -6,6 +6,7 @@ ready, so that their start does not pause the data; a partition that no consumer
 consumer is ready.
 """
 
+from restow.controller import closing
 from restow.controller.reconcile import deviations, is_outdated, wanted_of
 from restow.controller.removal import delete
 from restow.controller.state import State, View
@@ -26,6 +27,7 @@ def manage(transition: Transition) -> None:
     stops, held_back = _stops(transition.state, target, found.holders, all_ready)
     for consumer in sorted(stops):
         transition.command_stop(consumer, tuple(sorted(stops[consumer])))
+    closing.count_moves(transition, _moves(target, stops))
     starts, waiting = _starts(transition.state, found.missing, found.taken)
     for consumer in sorted(starts):
         transition.command_start(consumer, SortedMapping(starts[consumer]))
@@ -100,6 +102,11 @@ def _stops(
     return stops, held_back
 
 
+def _moves(target: Assignment, stops: dict[ConsumerId, list[TopicPartition]]) -> int:
+    """How many of the stopped partitions go to another consumer."""
+    return sum(target.get(each, consumer) != consumer for consumer, partitions in stops.items() for each in partitions)
+
+
 def _starts(
     state: State, missing: Missing, taken: frozenset[TopicPartition]
 ) -> tuple[dict[ConsumerId, dict[TopicPartition, StartFrom]], bool]:
@@ -141,6 +148,7 @@ def _finish(transition: Transition, target: Assignment) -> None:
         if consumer not in staying:
             assert not transition.state.consumers[consumer].may_hold, f"consumer {consumer} leaves with partitions"
             transition.note(consumer, "no partitions left; deleting it")
+            transition.set(closed_s=transition.state.time_s)
             delete(transition, consumer)
     transition.set(target=None)
     transition.enter(Stage.SENTINEL, Cause.DONE)

@@ -11,7 +11,7 @@ from dataclasses import replace
 from itertools import count
 from typing import Final
 
-from restow.controller import gains, pins, restarts, roll, starts
+from restow.controller import closing, gains, pins, restarts, rise, roll, starts
 from restow.controller.effects import Noted
 from restow.controller.load import Loads, overloaded, weighted
 from restow.controller.reconcile import is_outdated
@@ -34,8 +34,6 @@ from restow.packing.reasons import ConsumerClosed, ConsumerOpened, PartitionGive
 from restow.platform.interface import CreateConsumer
 from restow.text import counted, listed, sized
 
-NO_TRIGGER: Final = 1e9
-"""No load is above it: stale speeds relieve no consumer."""
 WORTH_SAYING: Final = 0.1
 """A cost that differs from the mean by less is not in the words of a reason."""
 OVERLOADED, OVERPINNED = "too few consumers", "too much pinned"
@@ -50,13 +48,14 @@ def reassign(transition: Transition) -> None:
         transition.set(target=None)
         transition.enter(Stage.SENTINEL, Cause.NO_CHANGE, "there is no consumer, and none can be created yet")
         return
-    plan = decide(state)
+    plan, postponed = decision(state)
     for consumer in state.usable():
         if state.consumers[consumer].held_before_roll:
             transition.change(consumer, held_before_roll=frozenset())  # the plan has it
     if not state.is_scaling_frozen and not state.only_recovers:
         transition.set(packed=state.measured, tolerated=frozenset(plan.over_limit))
         _flag_limits(transition, plan)
+        _flag_budget(transition, postponed)
     _clear_failed_starts(transition, plan)
     if not _has_changes(state, plan):
         transition.set(target=None)
@@ -72,6 +71,7 @@ def reassign(transition: Transition) -> None:
     for consumer in plan.assignment.consumers:
         if consumer not in transition.state.consumers:
             transition.add(consumer, Phase.AWAITED, transition.state.fingerprint)
+            transition.set(opened_s=transition.state.time_s)
             transition.note(consumer, "creating it")
             transition.do(CreateConsumer(consumer, transition.state.consumer_settings))
 
@@ -94,21 +94,41 @@ def _recommend(transition: Transition) -> None:
 
 
 def decide(state: State) -> PackingPlan:
+    return decision(state)[0]
+
+
+def decision(state: State) -> tuple[PackingPlan, str | None]:
+    """The plan, and why a consumer that could be closed stays, if one does."""
+    problem, pack = _problem(state), PACKERS[state.rules.packer]
+    there, most, postponed = len(problem.current.consumers), problem.most_consumers, None
+    if state.is_parked or closing.is_free(state):
+        planned = pack(problem).assignment
+    else:
+        least = max(problem.least_consumers, there if most is None else min(there, most))
+        planned = closing.with_present_consumers(problem, pack(replace(problem, least_consumers=least)).assignment)
+        if len(planned.consumers) == there:
+            fewer = closing.tightened(state, problem, planned)
+            planned, postponed = fewer.assignment, fewer.postponed
+    if len(planned.consumers) >= there and not state.is_parked:
+        planned = rise.with_one_more(state, problem, planned)
+    return _renumbered(PackingPlan(problem, planned), state), postponed
+
+
+def _problem(state: State) -> Problem:
     rules, usable = state.rules.controller, state.usable()
     frozen, speeds, current = state.is_scaling_frozen, _speeds(state), _current(state, usable)
     least, most = _bounds(state, len(usable))
-    problem = Problem(
+    return Problem(
         speeds=speeds,
         current=current,
         capacities=_capacities(state, usable),
         worth=rules.worth,
-        margins=replace(rules.margins, trigger=NO_TRIGGER) if frozen or state.only_recovers else rules.margins,
+        margins=replace(rules.margins, trigger=closing.NO_TRIGGER) if frozen or state.only_recovers else rules.margins,
         least_consumers=least,
         most_consumers=most,
         previous=weighted(state, state.packed.speeds) if state.packed else None,
         pins=SortedMapping({**_stays(state, current, speeds), **pins.plannable(state, speeds.keys())}),
     )
-    return _renumbered(PACKERS[state.rules.packer](problem), state)
 
 
 def _bounds(state: State, usable: int) -> tuple[int, int | None]:
@@ -118,8 +138,8 @@ def _bounds(state: State, usable: int) -> tuple[int, int | None]:
     if not state.may_create:
         most = min(most or usable, usable)
     no_gain = gains.most_consumers(state)
-    if no_gain is not None:
-        most = no_gain if most is None else min(most, no_gain)
+    if no_gain is not None:  # no further one is opened, and none is closed for it
+        most = max(no_gain, usable) if most is None else min(most, max(no_gain, usable))
     if state.only_recovers or state.is_scaling_frozen:
         least = usable if state.only_recovers else max(least, usable)
         most = None if most is None else max(most, usable)
@@ -148,6 +168,8 @@ def _stays(state: State, current: Assignment, speeds: Speeds) -> SortedMapping[T
 def _speeds(state: State) -> Speeds:
     """Effective speeds of all known partitions of consumed topics, except those that wait for a rolling consumer.
     Refused partitions count: a consumer is kept for them, so that an unwritable table closes and opens no consumers."""
+    if state.is_parked:
+        return Speeds()
     each, parked = Loads(state), state.parked()
     return Speeds(
         {
@@ -239,13 +261,24 @@ def _can_be_started(state: State, partitions: Iterable[TopicPartition]) -> bool:
 def _explain(transition: Transition, plan: PackingPlan, how: str = "") -> None:
     before, after = plan.problem.current.consumers, plan.assignment.consumers
     summary = f"{how}{len(before)} -> {len(after)} consumers"
+    if transition.state.is_parked:
+        summary += ": the group is parked"
+    elif len(after) < len(before) and (window_s := transition.state.rules.controller.close_after_s):
+        summary += f", which could have carried the load of the last {window_s:g} s"
     if plan.moves:
         summary += f", {counted(len(plan.moves), 'move')} of {plan.r_score:.3g} capacities"
     if transition.state.fixed_capacity_bytes_per_s is None:
         summary += f"; {_learned_words(plan.problem.capacities)}"
     transition.do(Noted("decision", "group", summary))
-    words = ((reason, reason.words + _cost_words(transition.state, reason)) for reason in plan.reasons)
-    transition.do(*(Noted("decision", _subject(reason), each) for reason, each in words))
+    for reason in () if transition.state.is_parked else plan.reasons:
+        transition.do(Noted("decision", _subject(reason), _words(transition.state, plan, reason)))
+
+
+def _words(state: State, plan: PackingPlan, reason: Reason) -> str:
+    is_beyond_least = len(plan.assignment.consumers) > plan.problem.least_consumers
+    if isinstance(reason, ConsumerOpened) and not reason.partitions and is_beyond_least:
+        return f"consumer {reason.consumer} is opened ahead: {rise.words(state)}"
+    return reason.words + _cost_words(state, reason)
 
 
 def _learned_words(capacities: Capacities) -> str:
@@ -280,6 +313,13 @@ def _clear_failed_starts(transition: Transition, plan: PackingPlan) -> None:
     is_needed = is_starting or any(consumer not in state.consumers for consumer in plan.assignment.consumers)
     if state.creation.failures and state.may_create and not is_needed:
         transition.clear(starts.FAILED_STARTS, "no more consumers are needed")
+
+
+def _flag_budget(transition: Transition, postponed: str | None) -> None:
+    if postponed is not None:
+        transition.flag(closing.BUDGET, postponed)
+    else:
+        transition.clear(closing.BUDGET, "no consumer could be closed that is not")
 
 
 def _flag_limits(transition: Transition, plan: PackingPlan) -> None:

@@ -4,9 +4,10 @@ Stale, missing or impossible speeds raise a flag; while they are stale nothing i
 only misplaced partitions are a cause.
 """
 
+from dataclasses import replace
 from typing import Final
 
-from restow.controller import pins, restarts, roll, starts
+from restow.controller import parking, pins, restarts, rise, roll, starts
 from restow.controller.events import ClockTicked, Event, SpeedsMeasured
 from restow.controller.load import overloaded
 from restow.controller.reconcile import is_outdated
@@ -40,7 +41,10 @@ def measure(transition: Transition, event: SpeedsMeasured) -> None:
         return
     if before is not None and missing:
         event = _completed(event, before, missing)
-    transition.set(measured=event, measured_s=state.time_s)
+    peaks = state.peaks.measured(event.speeds, state.time_s, state.rules.controller.close_after_s)
+    transition.set(measured=event, measured_s=state.time_s, peaks=peaks)
+    rise.watch(transition)
+    parking.watch(transition)
     transition.learn(event.speeds)
     transition.clear(STALE, "speeds arrive again")
 
@@ -49,6 +53,7 @@ def check_staleness(transition: Transition) -> None:
     """Runs in every stage."""
     after_s = transition.state.rules.controller.stale_after_s
     if transition.state.now_s is not None and transition.state.now_s - transition.state.measured_s > after_s:
+        parking.wake(transition, "whether records arrive is not known")
         transition.flag(STALE, f"no speeds for more than {after_s:g} s; nothing is scaled until they arrive")
 
 
@@ -65,6 +70,12 @@ def cause_to_replan(transition: Transition, event: Event) -> Cause | None:
     if not state.can_have_consumers:
         return None  # a plan needs at least one
     cause = _misplaced(state) or _wanted(state) or _overload(state) or _periodic(state) or _outdated(state)
+    if cause is None and _may_scale(state) and not state.rolling and parking.is_due(state):
+        parking.park(transition)
+        return Cause.QUIET
+    if cause is None and _may_scale(state) and rise.is_ahead(state):
+        transition.set(predicted_s=state.time_s)
+        return Cause.RISE
     return cause or (Cause.PERIODIC if came_late and _may_scale(state) else None)
 
 
@@ -94,6 +105,8 @@ def _misplaced(state: State) -> Cause | None:
     if is_unwanted:
         return Cause.TOPICS
     unknown_phases = state.unknown_phases
+    if state.is_parked:
+        return None
     for partition in state.known - held - left:
         if (
             state.service_of(partition.topic) is not None
@@ -145,4 +158,4 @@ def _missing(state: State, event: SpeedsMeasured) -> tuple[TopicPartition, ...]:
 
 def _completed(event: SpeedsMeasured, before: SpeedsMeasured, missing: tuple[TopicPartition, ...]) -> SpeedsMeasured:
     known = {partition: before.speeds[partition] for partition in missing if partition in before.speeds}
-    return SpeedsMeasured(event.time, Speeds({**event.speeds, **known}), event.records_per_s)
+    return replace(event, speeds=Speeds({**event.speeds, **known}))

@@ -12,6 +12,7 @@ from dataclasses import replace
 from typing import Final
 
 from restow.backoff import Backoff
+from restow.controller import rise
 from restow.controller.removal import NO_ANSWER, delete, give_up
 from restow.controller.state import LONGEST_PAUSE, Pause, State, View
 from restow.controller.transition import Transition
@@ -59,6 +60,8 @@ def lost(transition: Transition, consumer: ConsumerId) -> None:
 def succeeded(transition: Transition, consumer: ConsumerId, before: View) -> None:
     """A new consumer, or one in a roll, is ready. `before` is the view before its ConsumerReady."""
     state = transition.state
+    if before.phase is Phase.AWAITED:
+        rise.started(transition, state.listened_s - before.since_s)
     is_proof = before.phase is Phase.AWAITED or not before.is_ending
     if is_proof and before.settings == state.fingerprint:
         transition.set(creation=Pause(), roll_halted=False)

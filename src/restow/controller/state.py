@@ -12,8 +12,9 @@ from typing import Final
 
 from restow.backoff import Backoff
 from restow.controller.desired import Desired
-from restow.controller.events import SpeedsMeasured
+from restow.controller.events import SpeedsMeasured, Window
 from restow.controller.learned import Learned
+from restow.controller.peaks import Peaks
 from restow.controller.transitions import Phase, Stage
 from restow.model import Assignment, Capacities, ConsumerId, SortedMapping, TopicPartition
 from restow.packing import DEFAULT_PACKER
@@ -140,6 +141,8 @@ class View:
     report: ConsumerReport | None = None
     lagging: SortedMapping[TopicPartition, Lagging] = field(default_factory=SortedMapping)
     """The partitions with a backlog, as long as the consumer has room (stuck.py)."""
+    report_s: float = 0.0
+    """When its last report arrived."""
     settings: str | None = None
     """The fingerprint of the settings it was created or last restarted with; None if unknown."""
     broken: frozenset[str] = frozenset()
@@ -194,6 +197,31 @@ class Pause:
     def after_failure(self, first_s: float, now_s: float) -> "Pause":
         failures = self.failures + 1
         return Pause(failures, now_s + Backoff(first_s, LONGEST_PAUSE * first_s).pause_s(failures))
+
+
+@dataclass(frozen=True, slots=True)
+class Quiet:
+    """The end offsets of the consumed topics, each topic's summed, and since when they have not changed."""
+
+    ends: SortedMapping[str, int]
+    since_s: float
+
+
+@dataclass(frozen=True, slots=True)
+class TotalSpeed:
+    """The total speed of the consumed partitions at a time."""
+
+    time_s: float
+    bytes_per_s: float
+
+
+@dataclass(frozen=True, slots=True)
+class MovesBegun:
+    """Moves whose Stop was commanded within one minute."""
+
+    minute_s: float
+    """When the minute began."""
+    count: int
 
 
 @dataclass(frozen=True, slots=True)
@@ -266,6 +294,12 @@ class State:
     """The digest of the transforms' modules that local consumers load."""
     desired: Desired = field(default_factory=Desired)
     """What people want of the group, from the service topic."""
+    windows: tuple[Window, ...] = ()
+    """Windows of schedules, past and to come."""
+    open_windows: tuple[Window, ...] = ()
+    """Those that are open by the wall clock."""
+    deadlines_s: SortedMapping[TopicPartition, float] = field(default_factory=SortedMapping)
+    """When Kafka may delete the oldest unread record of partitions that are served first for it."""
     known: frozenset[TopicPartition] = frozenset()
     """Every partition that was ever measured or held."""
     measured: SpeedsMeasured | None = None
@@ -274,6 +308,24 @@ class State:
     """When it arrived; before the first, when this controller began."""
     began_s: float = 0.0
     """The first tick."""
+    peaks: Peaks = field(default_factory=Peaks)
+    """The highest speeds of the last `close_after_s`."""
+    quiet: Quiet | None = None
+    """Since when nothing has been written, if the group may be parked; None if that is not known."""
+    is_parked: bool = False
+    """Nothing is written and everything is read: the group has no consumers."""
+    totals: tuple[TotalSpeed, ...] = ()
+    """The total speed in the last half minute, if rises are predicted."""
+    start_times_s: tuple[float, ...] = ()
+    """How long the last starts took, from the request for a consumer to its ConsumerReady."""
+    predicted_s: float = 0.0
+    """When a plan was last made because of predicted speeds."""
+    opened_s: float | None = None
+    """When a consumer was last created; None if this controller has created none."""
+    closed_s: float | None = None
+    """When a consumer that was no longer needed was last deleted."""
+    moves: tuple[MovesBegun, ...] = ()
+    """The moves of the last hour, if there is a budget for them."""
     replanned_s: float = 0.0
     """When Reassign last ran."""
     packed: SpeedsMeasured | None = None
@@ -372,28 +424,40 @@ class State:
 
     @property
     def least_consumers(self) -> int:
-        """The service topic's word counts, or else the rules'; and of the two limits the upper one."""
+        """The service topic's word counts, or else an open window's, or else the rules'; and of the two limits the
+        upper one."""
         least, most = self.settings.least_consumers, self.most_consumers
+        least = self._scheduled_least if least is None else least
         least = self.rules.controller.least_consumers if least is None else least
         return least if most is None else min(least, most)
 
     @property
     def most_consumers(self) -> int | None:
-        """If only the lower limit is on the service topic, and above the rules' upper one, it counts."""
+        """If only the lower limit is on the service topic or in a window, and above the upper one, it counts."""
         least, most = self.settings.least_consumers or 0, self.settings.most_consumers
-        if most is not None or self.rules.controller.most_consumers is None:
+        if most is not None:
             return most
-        return max(least, self.rules.controller.most_consumers)
+        scheduled = min((each.most for each in self.open_windows if each.most is not None), default=None)
+        if scheduled is not None:
+            return max(least, scheduled)
+        if self.rules.controller.most_consumers is None:
+            return None
+        return max(least, self._scheduled_least or 0, self.rules.controller.most_consumers)
+
+    @property
+    def _scheduled_least(self) -> int | None:
+        return max((each.least for each in self.open_windows if each.least is not None), default=None)
 
     @property
     def is_paused(self) -> bool:
-        return self.desired.pause is not None
+        """By a person, or by a schedule."""
+        return self.desired.pause is not None or any(window.hold for window in self.open_windows)
 
     @property
     def only_recovers(self) -> bool:
-        """Whether a person holds the controller: it recovers partitions that no consumer reads, and changes nothing
-        for load."""
-        return self.desired.pause is not None or self.desired.recommend is not None
+        """Whether a person or a schedule holds the controller: it recovers partitions that no consumer reads, and
+        changes nothing for load."""
+        return self.is_paused or self.desired.recommend is not None
 
     @property
     def speeds_are_stale(self) -> bool:

@@ -30,6 +30,8 @@ class Cause(StrEnum):
 
     ALL_KNOWN = "all known", "every consumer has answered or was given up"
     OVERLOAD = "overload", "a consumer's load is above the trigger"
+    RISE = "rise", "the load rises, and would overload a consumer before another has started"
+    QUIET = "quiet", "nothing was written for long, and everything is read"
     UNASSIGNED = "unassigned", "a partition has no consumer"
     GONE = "gone", "a consumer disappeared"
     REFUSED = "refused", "a consumer refused a partition"
@@ -54,11 +56,11 @@ class Cause(StrEnum):
 REPLAN_FROM_SENTINEL: Final = (
     *(Cause.OVERLOAD, Cause.UNASSIGNED, Cause.GONE, Cause.REFUSED, Cause.TOPICS, Cause.DISAGREEMENT),
     *(Cause.PERIODIC, Cause.HANDOVER, Cause.NOT_READY, Cause.OUTDATED, Cause.ROLLED),
-    *(Cause.PINNED, Cause.RESTART, Cause.RESUMED, Cause.LIMITS),
+    *(Cause.PINNED, Cause.RESTART, Cause.RESUMED, Cause.LIMITS, Cause.RISE, Cause.QUIET),
 )
 REPLAN_FROM_MANAGE: Final = (
     *(Cause.GONE, Cause.REFUSED, Cause.TOPICS, Cause.DISAGREEMENT),
-    *(Cause.HANDOVER, Cause.NOT_READY, Cause.ROLLED, Cause.HELD),
+    *(Cause.HANDOVER, Cause.NOT_READY, Cause.ROLLED, Cause.HELD, Cause.OVERLOAD),
 )
 
 TRANSITIONS: Final = frozenset(

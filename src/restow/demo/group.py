@@ -50,6 +50,9 @@ grace_s = {grace_s}
 
 [controller]
 look_every_s = 10.0        # a run of some minutes can't wait a minute for each one
+close_after_s = 10.0       # nor five minutes for each consumer that is closed
+cool_down_after_opening_s = 10.0
+cool_down_after_closing_s = 5.0
 most_consumers = 4         # each has its own Spark, and all share this machine
 
 [spark]

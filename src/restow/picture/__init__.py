@@ -6,6 +6,7 @@ waits.py           what the controller waits for, in words
 offset_history.py  the end offsets of the last minutes, and when a record was appended by them
 lag.py             records and seconds behind, from that history or from the timestamp of the oldest unread record
 retention.py       how long until Kafka may delete unread records
+urgent.py          partitions to serve first, because unread records would be deleted
 questions.py       what the picture has to ask the brokers, and what their answers change
 drawing.py         state, chronicle and lags -> picture
 observer.py        follows a controller's machine, and draws its picture

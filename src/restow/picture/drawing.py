@@ -6,6 +6,7 @@ from dataclasses import dataclass, field, replace
 from itertools import islice
 from typing import Final
 
+from restow.controller import closing
 from restow.controller.gains import most_consumers
 from restow.controller.learned import LearnedCapacity, TopicCost
 from restow.controller.load import loads
@@ -88,6 +89,7 @@ def _overview(state: State, chronicle: Chronicle, moment: Moment, flags: SortedM
             rules.worth,
             rules.catch_up_s,
             rules.look_every_s,
+            rules.close_after_s,
             capacity_is_learned=state.fixed_capacity_bytes_per_s is None,
             most_without_gain=most_consumers(state),
         ),
@@ -105,6 +107,7 @@ def _overview(state: State, chronicle: Chronicle, moment: Moment, flags: SortedM
         costs=_costs(state),
         fixed_costs=_fixed_costs(state),
         answers=tuple(ServiceAnswer(each.offset, each.taken, each.words) for each in state.desired.answers),
+        closing_waits=closing.waits_for(state),
     )
 
 

@@ -189,10 +189,13 @@ def _next(picture: Picture, consumer: ConsumerId, status: ConsumerStatus) -> Ite
         return
     room = sum(max(0.0, limits.drain_to * each.capacity_bytes_per_s - each.load_bytes_per_s) for each in others)
     free = percent(room / status.capacity_bytes_per_s)
+    minutes = f", now and at all times of the last {limits.close_after_s:g} s" if limits.close_after_s else ""
     yield (
-        f"  it is closed if the others can take its {_share(status)} and stay at or below {percent(limits.drain_to)}; "
-        f"they have room for {free} now"
+        f"  it is closed if the others can take its {_share(status)} and stay at or below {percent(limits.drain_to)}"
+        f"{minutes}; they have room for {free} now"
     )
+    if picture.overview.closing_waits is not None:
+        yield f"  {picture.overview.closing_waits}"
 
 
 def _pinned(pin: Pin) -> str:

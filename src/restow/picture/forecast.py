@@ -66,6 +66,13 @@ def caveats(picture: Picture, *, is_stale: bool) -> Iterator[str]:
         yield f"The group is paused {until}; until then only partitions without a consumer are placed."
     if overview.recommend_only is not None:
         yield "The controller only recommends: of this plan only partitions without a consumer are placed."
+    if overview.closing_waits is not None:
+        yield f"Of this plan, closing consumers waits: {overview.closing_waits}."
+    elif overview.limits.close_after_s:
+        yield (
+            "Consumers are closed only if the others could have carried their partitions for the last "
+            f"{overview.limits.close_after_s:g} s; this plan goes by the speeds of this moment."
+        )
     if overview.stage is Stage.MANAGE:
         yield (
             "The controller is carrying out its last decision; the plan starts from what consumers hold at this moment."
@@ -101,6 +108,9 @@ def state_of(picture: Picture, measured: Measurement | None, previous: Measureme
             least_consumers=limits.least_consumers,
             most_consumers=limits.most_consumers,
             catch_up_s=limits.catch_up_s,
+            close_after_s=0.0,
+            cool_down_after_opening_s=0.0,
+            cool_down_after_closing_s=0.0,
         ),
         consumer=Consumer(capacity_bytes_per_s=None if limits.capacity_is_learned else limits.capacity_bytes_per_s),
         consume=_services(picture),
@@ -114,6 +124,13 @@ def state_of(picture: Picture, measured: Measurement | None, previous: Measureme
         measured=_speeds(picture, measured),
         measured_s=0.0 if measured is None else NOW_S,
         packed=None if previous is None else SpeedsMeasured.from_measurement(previous),
+        deadlines_s=SortedMapping(
+            {
+                partition: NOW_S + status.retention_margin_s
+                for partition, status in picture.partitions.items()
+                if status.retention_margin_s is not None and status.retention_margin_s < limits.catch_up_s
+            }
+        ),
         refused=SortedMapping(
             {
                 partition: Pause(1, NOW_S + status.refused_for_s)
@@ -165,6 +182,9 @@ def _views(picture: Picture, fingerprint: str) -> Mapping[ConsumerId, View]:
             held.setdefault(status.consumer, set()).add(partition)
         if status.waits_for is not None:
             waiting.setdefault(status.waits_for, set()).add(partition)
+    for number, consumer in picture.consumers.items():
+        if consumer.phase is Phase.ROLLING:  # what it has not let go of yet waits for it too
+            waiting.setdefault(number, set()).update(held.get(number, ()))
     return {
         number: View(
             status.phase,

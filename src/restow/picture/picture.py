@@ -123,6 +123,8 @@ class Limits:
     """Seconds in which a backlog should be worked off: a partition's lag divided by this counts as load."""
     look_every_s: float = 60.0
     """Seconds after which the controller plans again if nothing else made it."""
+    close_after_s: float = 0.0
+    """A consumer is closed only if the others could have carried its partitions for so many seconds."""
     capacity_is_learned: bool = field(default=False, metadata=OPTIONAL)
     """Whether the capacity of each consumer is learned from its cycles; otherwise the settings fix it."""
     most_without_gain: int | None = field(default=None, metadata=OPTIONAL)
@@ -256,6 +258,8 @@ class Overview:
     """The same where the definition of a topic fixes it."""
     answers: tuple[ServiceAnswer, ...] = field(default=(), metadata=OPTIONAL)
     """What became of the last records of the service topic, in their order: 20 at most."""
+    closing_waits: str | None = field(default=None, metadata=OPTIONAL)
+    """Why no consumer is closed at present, whatever the load is; null if the load of the last minutes decides."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -3,6 +3,7 @@
 monitor.py      samples the brokers and publishes speeds
 controller.py   drives the controller's machine with Kafka, the platform and the clock
 standby.py      waits while another controller is in charge
+schedules.py    resolves the time zones of schedules and plans their windows
 status.py       publishes the group's picture beside the controller's machine
 lookups.py      asks the brokers, in a thread, what the picture needs
 consumer.py     drives the consumer's machine with its mailbox, its volume and a pipeline

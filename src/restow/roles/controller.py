@@ -70,6 +70,7 @@ from restow.protocol.messages import (
     StateQuery,
 )
 from restow.protocol.records import SkippedRecords, Undecodable, common_version
+from restow.roles.schedules import Schedules
 from restow.roles.standby import Lock, wait_for_charge
 from restow.roles.status import GroupStatus
 from restow.settings import Settings
@@ -140,6 +141,7 @@ class ControllerProcess:
         self._state: State = begin(
             Rules(settings.controller, settings.consumer, settings.consume, own_topics=settings.topics.names)
         )
+        self._schedules = Schedules(settings.schedule)
         self._skipped = SkippedRecords()
         self._news = News()
         self._waiting: deque[Event] = deque()
@@ -277,6 +279,8 @@ class ControllerProcess:
         self._act(effects)
         self._status.round_took(time.monotonic() - begun_s)
         self._status.publish(self._state)
+        if (urgent := self._status.urgent()) is not None:
+            self._waiting.append(urgent)
         if last is not None:
             self._channel.acted_on(last)
 
@@ -325,7 +329,10 @@ class ControllerProcess:
         self._is_listening = self._channel.is_listening()
         now_s = round(time.monotonic(), MILLISECONDS)
         # Whole seconds: the event log has each change of them.
-        events: list[Event] = [ClockTicked(now_s, self._is_listening, float(int(time.time())))]
+        utc_s = float(int(time.time()))
+        events: list[Event] = [ClockTicked(now_s, self._is_listening, utc_s)]
+        if (schedule := self._schedules.due(utc_s)) is not None:
+            events.append(schedule)
         events += self._waiting
         self._waiting.clear()
         last = max((event.heard[-1].offset for event in arrived if isinstance(event, Received)), default=None)

@@ -12,7 +12,7 @@ from datetime import datetime
 from restow.backoff import News
 from restow.clock import utc_now
 from restow.controller.effects import Effect
-from restow.controller.events import Event
+from restow.controller.events import Event, RetentionSeen
 from restow.controller.state import State
 from restow.kafka.channels.status import StatusPublisher
 from restow.metrics.board import Board
@@ -24,6 +24,7 @@ from restow.picture.observer import Observer
 from restow.picture.parts import headers_of
 from restow.picture.picture import Picture
 from restow.picture.publication import Publication
+from restow.picture.urgent import Urgent
 from restow.protocol.measurement import Measurement
 from restow.roles.lookups import Lookups
 from restow.settings import Settings
@@ -43,6 +44,8 @@ class GroupStatus:
         self._observer = Observer(group, controller, utc_now())
         self._lookups = Lookups(settings)
         self._news = News()
+        self._urgent = Urgent()
+        self._seen: RetentionSeen | None = None
 
     def start(self) -> None:
         """Begins to look things up. A standby does not."""
@@ -86,10 +89,17 @@ class GroupStatus:
                 ).samples
             )
 
+    def urgent(self) -> RetentionSeen | None:
+        """The partitions to serve first, if they have changed since the last call."""
+        found, self._seen = self._seen, None
+        return found
+
     def _drawn(self, state: State, now: Clock) -> Picture:
         is_whole = self._publication.is_whole_due(now.monotonic_s)
         drawing = self._observer.draw if is_whole else self._observer.draw_change
         self._picture = picture = drawing(state, now, utc_now())
+        if is_whole:
+            self._seen = self._urgent.seen(picture, now.monotonic_s) or self._seen
         self._note_margin(picture)
         if self._observer.questions and self._lookups.ask(self._observer.questions):
             self._observer.asked(now)

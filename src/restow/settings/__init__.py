@@ -1,6 +1,7 @@
 """restow.toml -> frozen settings, validated once. Every process gets one `Settings` and reads no other configuration.
 
 schema.py       every setting: a dataclass per table of the file, a documented field per key
+cron.py         cron expressions and durations, for schedules
 checks.py       constraints on values beyond their type
 reader.py       the reader, driven by the dataclasses of schema.py
 properties.py   Kafka client properties, with secrets redacted
@@ -25,6 +26,7 @@ from restow.settings.schema import (
     Monitor,
     Page,
     Processes,
+    Schedule,
     Settings,
     Spark,
     Table,
@@ -46,6 +48,7 @@ __all__ = [
     "Page",
     "PassthroughTable",
     "Processes",
+    "Schedule",
     "Settings",
     "Spark",
     "Table",

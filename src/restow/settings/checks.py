@@ -5,6 +5,8 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Annotated, Any
 
+from restow.settings.cron import is_cron, is_duration
+
 
 @dataclass(frozen=True, slots=True)
 class Check:
@@ -30,6 +32,9 @@ SHARE = Check("above 0 and at most 1", lambda value: 0 < value <= 1)
 def one_of(*words: str) -> Check:
     return Check(" or ".join(words), lambda text: text in words)
 
+
+CRON = Check("a cron expression of five fields, like 0 22 * * mon-fri", is_cron)
+DURATION = Check("days, hours and minutes, like 8h or 1d12h, 31d at most", is_duration)
 
 DNS_NAME = Check(
     "a Kubernetes name: lowercase letters, digits, dashes and dots",

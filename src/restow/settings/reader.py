@@ -13,7 +13,7 @@ import tomllib
 from collections.abc import Mapping, Sequence
 from dataclasses import MISSING, Field, dataclass, fields, is_dataclass
 from types import NoneType, TracebackType, UnionType
-from typing import Annotated, Any, Union, get_args, get_origin, get_type_hints
+from typing import Annotated, Any, TypeGuard, Union, get_args, get_origin, get_type_hints
 
 from restow.errors import InvalidInput
 from restow.model import SortedMapping
@@ -107,14 +107,19 @@ def read_settings(text: str, file: str, environment: Mapping[str, str]) -> Setti
     for name, table in tables.items():
         if name not in known:
             found.add(InvalidInput(f"{file}: there is no table [{name}]; {_nearest(name, known)}"))
-        elif not isinstance(table, dict):
+        elif _is_repeated(hints[name]) and not _are_tables(table):
+            found.add(InvalidInput(f"{file}: {name} can't be used; it must be tables of their own, [[{name}]]"))
+        elif not _is_repeated(hints[name]) and not isinstance(table, dict):
             words = f"{file}: {name} = {_as_toml(table)} can't be used; it must be a table, [{name}]"
             found.add(InvalidInput(words))
     values: dict[str, Any] = {}
     for name, setting in known.items():
         # A required table that is missing is read as an empty one, so that the error names the missing key.
         table = tables.get(name, {} if _is_required(setting) else None)
-        if isinstance(table, dict):
+        if _is_repeated(hints[name]) and _are_tables(table):
+            with found:
+                values[name] = _read_tables(hints[name], table, place.of(f"[{name}]"))
+        elif isinstance(table, dict) and not _is_repeated(hints[name]):
             with found:
                 values[name] = _read_table(hints[name], table, place.of(name))
     found.raise_if_any()
@@ -138,8 +143,26 @@ def _read_table(hint: Any, table: Table, place: Place) -> Any:
     return SortedMapping(values)
 
 
+def _is_repeated(hint: Any) -> bool:
+    """Whether the table may occur several times, as [[schedule]]."""
+    return get_origin(hint) is tuple
+
+
+def _are_tables(value: Any) -> TypeGuard[list[Table]]:
+    return isinstance(value, list) and all(isinstance(each, dict) for each in value)
+
+
+def _read_tables(hint: Any, tables: Sequence[Table], place: Place) -> tuple[Any, ...]:
+    kind, found, made = get_args(hint)[0], Findings(), []
+    for table in tables:
+        with found:
+            made.append(_read_dataclass(kind, table, place))
+    found.raise_if_any()
+    return tuple(made)
+
+
 def _read_dataclass(kind: type, table: Table, place: Place) -> Any:
-    hints = get_type_hints(kind, include_extras=True)
+    hints = {key_of(name): hint for name, hint in get_type_hints(kind, include_extras=True).items()}
     known = _by_name(kind)
     rest = next((name for name in known if hints[name] is ClientProperties), None)
     values: dict[str, Any] = {}
@@ -164,7 +187,9 @@ def _read_dataclass(kind: type, table: Table, place: Place) -> Any:
     made = None
     if all(name in values or not (name in table or _is_required(setting)) for name, setting in known.items()):
         try:
-            made = kind(**values)
+            defaults = getattr(kind, "presets", {}).get(values.get("preset"), {})
+            named = {known[key].name if key in known else key: value for key, value in values.items()}
+            made = kind(**{**defaults, **named})
         except InvalidInput as error:  # the dataclass itself finds settings that contradict each other
             found.add(InvalidInput(f"{place} {error}"))
     found.raise_if_any()
@@ -260,7 +285,12 @@ def _advice(hint: Any) -> str:
 
 def _by_name(kind: type) -> "dict[str, Field[Any]]":
     assert is_dataclass(kind)
-    return {setting.name: setting for setting in fields(kind)}
+    return {key_of(setting.name): setting for setting in fields(kind)}
+
+
+def key_of(name: str) -> str:
+    """The key of a field: its name, without the underscore that makes a word of Python, like `for`, a name."""
+    return name.rstrip("_")
 
 
 def _is_required(setting: "Field[Any]") -> bool:

@@ -11,7 +11,7 @@ from restow.model import SortedMapping
 from restow.protocol.pages import Docs, docs_of, table
 from restow.settings.passthrough import PassthroughTable
 from restow.settings.properties import ClientProperties
-from restow.settings.reader import wanted
+from restow.settings.reader import key_of, wanted
 from restow.settings.schema import Settings, tables
 
 INTRODUCTION: Final = """\
@@ -50,6 +50,9 @@ def _section(setting: "Field[Any]", hint: Any, docs: Mapping[str, Docs]) -> str:
     """One table of restow.toml, or one of many that are alike, as [consume.NAME]."""
     if get_origin(hint) is SortedMapping:
         name, kind, text = f"{setting.name}.NAME", get_args(hint)[1], docs["Settings"].of_field[setting.name]
+    elif get_origin(hint) is tuple:
+        kind = get_args(hint)[0]
+        name, text = f"[{setting.name}]", docs[kind.__name__].text
     else:
         name, kind, text = setting.name, hint, docs[hint.__name__].text
     text = text.removeprefix(f"`[{name}]`: ")
@@ -64,7 +67,8 @@ def _rows(kind: Any, docs: Docs) -> Iterator[tuple[str, ...]]:
         if hint is ClientProperties:
             yield "any other key", "text, a number, true or false", UNSET, meaning
         else:
-            yield f"`{setting.name}`", _values(setting.name, hint), _default(setting), meaning
+            key = key_of(setting.name)
+            yield f"`{key}`", _values(key, hint), _default(setting), meaning
 
 
 def _values(name: str, hint: Any) -> str:

@@ -4,8 +4,9 @@ A dataclass is a table of restow.toml and a field is a key of that table; `reade
 add a dataclass and a field of `Settings`. A field without a default is required.
 """
 
+from collections.abc import Mapping
 from dataclasses import Field, dataclass, field, fields, replace
-from typing import Annotated, Any, Final
+from typing import Annotated, Any, ClassVar, Final
 
 from restow.errors import InvalidInput
 from restow.model import SortedMapping
@@ -16,7 +17,9 @@ from restow.settings.checks import (
     ABOVE_0,
     AT_LEAST_0,
     AT_LEAST_1,
+    CRON,
     DNS_NAME,
+    DURATION,
     GROUP_NAME,
     SHARE,
     TOPIC_OR_PATTERN,
@@ -138,9 +141,42 @@ class Monitor:
     stays within two standard errors of the mean, so that 6 s delay it only where the mean is uncertain."""
 
 
+PRESETS: Final[Mapping[str, Mapping[str, float]]] = {
+    "careful": {
+        "worth": 0.5,
+        "trigger": 0.9,
+        "evict_to": 0.8,
+        "fill_to": 0.8,
+        "drain_to": 0.65,
+        "close_after_s": 900.0,
+        "cool_down_after_opening_s": 900.0,
+        "cool_down_after_closing_s": 300.0,
+    },
+    "balanced": {},
+    "lean": {
+        "worth": 2.0,
+        "trigger": 1.0,
+        "evict_to": 0.92,
+        "fill_to": 0.92,
+        "drain_to": 0.85,
+        "close_after_s": 60.0,
+        "cool_down_after_opening_s": 60.0,
+        "cool_down_after_closing_s": 30.0,
+    },
+}
+"""Settings of [controller] that go together; those that a preset leaves out have their defaults."""
+
+
 @dataclass(frozen=True, slots=True)
 class Controller:
     """`[controller]`: when the group scales, and the controller's timeouts. Shares are of a consumer's capacity."""
+
+    presets: ClassVar[Mapping[str, Mapping[str, float]]] = PRESETS
+
+    preset: Annotated[str, one_of(*PRESETS)] = "balanced"
+    """`careful` keeps more room and closes consumers later, `lean` fills consumers higher and closes them sooner. It
+    sets the defaults of `worth`, `trigger`, `evict_to`, `fill_to`, `drain_to`, `close_after_s` and the cool-downs; each
+    of these keys that is written counts before it. docs/policy.md compares them."""
 
     worth: Annotated[float, AT_LEAST_0] = 1.0
     """How much load may move to save one consumer, in consumer capacities. With 1, a consumer is removed if emptying it
@@ -170,6 +206,32 @@ class Controller:
     look_every_s: Annotated[float, ABOVE_0] = 60.0
     """Seconds after which the controller checks again whether fewer consumers would do, if nothing else made it
     replan."""
+
+    close_after_s: Annotated[float, AT_LEAST_0] = 300.0
+    """A consumer is closed only if the others could have carried its partitions at every measurement of so many
+    seconds: a pause of the producers must not cost a consumer that is needed again at once. With 0, the speeds of the
+    moment decide. docs/decisions/061-act-late-on-a-fall-and-early-on-a-rise.md has the reason."""
+
+    cool_down_after_opening_s: Annotated[float, AT_LEAST_0] = 300.0
+    """Seconds after the creation of a consumer in which none is closed."""
+
+    cool_down_after_closing_s: Annotated[float, AT_LEAST_0] = 60.0
+    """Seconds after a consumer was closed in which no other is: the rest must have shown that they suffice."""
+
+    predict_at_most: Annotated[float, AT_LEAST_0] = 0.5
+    """A rising load is predicted ahead by the time that a start takes, but no further than this share above the present
+    one. If that needs another consumer, one is opened ahead. With 0, and without `cool_down_after_opening_s`, nothing
+    is predicted."""
+
+    park_after_s: Annotated[float, Check("60 or more", lambda s: s >= 60)] | None = None
+    """Scale to zero: if nothing was written to the consumed topics for so many seconds and everything is read, all
+    consumers are closed until the next record. It then waits for the start of a consumer. Without it, and with
+    `least_consumers` above 0, a group that reads anything has at least one."""
+
+    most_moves_per_h: Annotated[int, AT_LEAST_1] | None = None
+    """A budget: no consumer is closed if that takes more moves of partitions than are left of this number within an
+    hour; the flag `moves postponed` says so. Moves for overloaded consumers and unread partitions are never refused,
+    and count. Without it, there is no limit."""
 
     catch_up_s: Annotated[float, ABOVE_0] = 300.0
     """Seconds in which a backlog should be worked off: a partition's lag divided by this is added to its speed."""
@@ -225,9 +287,46 @@ class Controller:
                 f"most_consumers is {self.most_consumers}; it must be least_consumers ({self.least_consumers}) or more"
             )
 
+    @classmethod
+    def of_preset(cls, preset: str, **given: Any) -> "Controller":
+        """The settings of a preset, with those that are given in place of its own."""
+        return cls(**{**PRESETS[preset], **given, "preset": preset})
+
     @property
     def margins(self) -> Margins:
         return Margins(self.trigger, self.evict_to, self.fill_to, self.drain_to)
+
+
+@dataclass(frozen=True, slots=True)
+class Schedule:
+    """`[[schedule]]`: a window of time with limits of its own, or in which nothing is scaled: nights, month ends,
+    freezes. Each schedule is a table of its own. Limits that a person sets with `restow scale` count before them. Of
+    windows that overlap, the highest `least` and the lowest `most` count."""
+
+    cron: Annotated[str, CRON]
+    """When a window begins, in local time: minute, hour, day of the month, month, day of the week. `0 22 * * mon-fri`
+    is ten in the evening of each working day, `0 0 L * *` the last day of each month."""
+
+    for_: Annotated[str, DURATION]
+    """How long it lasts."""
+
+    zone: Annotated[str, Check("a time zone, like Europe/Berlin", bool)] = "UTC"
+    """The time zone of `cron`. A local time that the clock skips in spring does not occur; one that it repeats in
+    autumn occurs twice."""
+
+    least: Annotated[int, AT_LEAST_0] | None = None
+    """Takes the place of `least_consumers` while the window is open."""
+
+    most: Annotated[int, AT_LEAST_1] | None = None
+    """Takes the place of `most_consumers` while the window is open."""
+
+    hold: bool = False
+    """Whether the group is held as by `restow pause`: nothing is scaled, moved for load or restarted with new settings;
+    unread partitions are recovered."""
+
+    def __post_init__(self) -> None:
+        if self.least is not None and self.most is not None and self.most < self.least:
+            raise InvalidInput(f"most is {self.most}; it must be least ({self.least}) or more")
 
 
 @dataclass(frozen=True, slots=True)
@@ -508,6 +607,7 @@ class Settings:
     topics: Topics = field(default_factory=Topics)
     monitor: Monitor = field(default_factory=Monitor)
     controller: Controller = field(default_factory=Controller)
+    schedule: tuple[Schedule, ...] = ()
     consumer: Consumer = field(default_factory=Consumer)
     processes: Processes = field(default_factory=Processes)
     kubernetes: Kubernetes = field(default_factory=Kubernetes)

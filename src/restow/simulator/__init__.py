@@ -22,6 +22,7 @@ rolls.py        the checker of rolls
 granted.py      the checkers of what people ask for
 holds.py        the checker of pauses and recommend only
 learning.py     the checker of learned capacities
+closings.py     the checkers of consumers that are closed, or opened ahead
 group_size.py   the checker of the least number of consumers
 coverage.py     which events, effects, transitions and faults have occurred
 measures.py     cost, moves, pauses, latency and backlog over time

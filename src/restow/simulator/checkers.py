@@ -9,6 +9,8 @@ LeastKept          4     a late consumer is deleted, and the group then has too 
 OneRolls           4     a roll pauses or loses more than one consumer, or leaves one with outdated settings (rolls.py)
 PinsHold           4     a plan moves a pinned partition, or a pin ends too early or too late (granted.py)
 RestartedOnce      4     a restart that a person asked for happens twice, or never (granted.py)
+ClosedLate         4     a consumer is closed that was needed minutes ago (closings.py)
+OpenedAhead        4     more than one consumer is opened for a prediction (closings.py)
 Held               4     something is done for load while people hold the group (holds.py)
 OneInCharge        4     a controller that gives signs of life is fenced, or controllers alternate
 OnlyValidCommands  5     a stale or repeated command changes what is read, or a consumer reads what it has lost
@@ -38,6 +40,7 @@ from restow.protocol.messages import (
     StateQuery,
     TopicService,
 )
+from restow.simulator.closings import ClosedLate, OpenedAhead, closing_takes_s
 from restow.simulator.granted import PinsHold, RestartedOnce
 from restow.simulator.group_size import LeastKept
 from restow.simulator.holds import Held
@@ -348,8 +351,11 @@ class Progress:
         if controller is not None and controller.state.stage is Stage.SENTINEL:
             self.rested(now_s)
         busy: set[ConsumerId] = set()
+        is_parked = controller is not None and controller.state.is_parked
         for partition in world.consumed():
             readers = [each for each in world.watch.readers(partition) if not each.is_frozen]
+            if is_parked and not readers and not world.measures.waiting_records(partition, now_s):
+                self._read_by_one_s[partition] = now_s  # nothing is left to read
             if len(readers) == 1 and len(world.watch.readers(partition)) == 1:
                 self._read_by_one_s[partition] = now_s
             busy.update(reader.number for reader in readers)
@@ -378,7 +384,7 @@ class Progress:
                 self._report(4, f"{partition} lags by {behind} records and {age_s:.0f} s, and by {before} before")
         for consumer, since_s in sorted(self._reading_s.items()):
             is_needed = len(self._reading_s) <= world.least_consumers or is_held
-            if now_s - since_s > 2 * LATE_S and not is_needed:
+            if now_s - since_s > 2 * LATE_S + closing_takes_s(world.rules.controller) and not is_needed:
                 self._report(4, f"consumer {consumer} has read nothing for {now_s - since_s:.0f} s and still exists")
         for process in world.processes:
             if process.is_alive and process.is_disowned:
@@ -402,9 +408,10 @@ class Watch:
         )
         self.only_ours = OnlyOurs(report)
         self.progress, self.bounded, self.one_rolls = Progress(report), Bounded(report), OneRolls(report)
-        self.least_kept, self.holds = LeastKept(report), Held(report)
+        self.least_kept, self.holds = LeastKept(report), Held(report, world.windows.windows)
         self.one_in_charge = OneInCharge(report)
         self.learning = LearnsWithinBounds(report)
+        self.closed_late, self.opened_ahead = ClosedLate(report), OpenedAhead(report)
         self.pins_hold, self.restarted_once = PinsHold(report), RestartedOnce(report)
 
     def readers(self, partition: TopicPartition) -> "list[ConsumerProcess]":
@@ -478,3 +485,8 @@ class Watch:
 
     def stepped(self, before: State, effects: Sequence[Effect], after: State) -> None:
         self.holds.stepped(before, effects, after)
+
+    def decided(self, controller: "ControllerProcess", before: State, effects: Sequence[Effect], after: State) -> None:
+        """Every step, also one without effects."""
+        self.closed_late.stepped(controller, before, effects, after)
+        self.opened_ahead.stepped(before, effects, after)

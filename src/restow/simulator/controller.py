@@ -25,13 +25,14 @@ from restow.controller.events import (
     LearningRecalled,
     PlatformRefused,
     Received,
+    RetentionSeen,
     ServiceChanged,
     TookOver,
 )
 from restow.controller.foreign import REPORTS_MISSED
 from restow.controller.standby import ALIVE_EVERY_S, Standby
 from restow.controller.transitions import Stage
-from restow.model import ConsumerId
+from restow.model import ConsumerId, SortedMapping
 from restow.picture.lag import Clock
 from restow.picture.observer import Observer
 from restow.picture.picture import Picture
@@ -73,6 +74,7 @@ LOOK_BACK: Final = 500
 """How many records of partition 0 a starting controller reads."""
 STANDBY_LOOK_S: Final = 1.0
 """Between two looks of a standby."""
+RETENTION_EVERY_S: Final = 20.0
 BEHIND_S: Final = 2.0
 """With an unread record older than this, it is not listening."""
 
@@ -94,6 +96,7 @@ class ControllerProcess(SimulatedProcess):
         self._due_s: float | None = None
         self._last_s = -LOOP_S
         self._sign_due_s = 0.0
+        self._retention_due_s = 0.0
         self._reports: dict[tuple[ConsumerId, PlatformIdentity], float] = {}
         """When a standby has last read a report of each consumer."""
 
@@ -158,6 +161,8 @@ class ControllerProcess(SimulatedProcess):
         self.speeds = TopicReader(kafka, newest, max(0, newest.end - 1), self._wake)
         self.platform.changes()
         self._feed(ClockTicked(self.now_s, utc_s=self.world.utc_s))
+        if self.world.windows.windows:
+            self._feed(self.world.windows)
         self._feed(CodeChanged(self.world.code))
         self._feed(LearningRecalled(self.world.published.capacities, self.world.published.costs))
         self._read_services()  # before the first decision
@@ -244,6 +249,19 @@ class ControllerProcess(SimulatedProcess):
             self._todo.append((False, partial(self._measured, measured)))
         for change in self.platform.changes():
             self._feed(change)
+        self._look_at_retention()
+
+    def _look_at_retention(self) -> None:
+        """Now and then the margins of partitions that lag, in runs whose topics keep records for a short time only."""
+        kept_s, world, now_s = self.world.scenario.kept_s, self.world, self.now_s
+        if kept_s is None or now_s < self._retention_due_s:
+            return
+        self._retention_due_s = now_s + RETENTION_EVERY_S
+        left_s = {each: kept_s - world.measures.waiting_s(each, now_s) for each in world.consumed()}
+        catch_up_s = world.rules.controller.catch_up_s
+        urgent = {each: max(0.0, left) for each, left in left_s.items() if left < catch_up_s}
+        if urgent or self.state.deadlines_s:
+            self._feed(RetentionSeen(SortedMapping(urgent)))
 
     def _read_services(self) -> None:
         for offset, record in self.services.read(self.now_s):
@@ -281,6 +299,7 @@ class ControllerProcess(SimulatedProcess):
         if self.observer is not None:
             self.observer.follow(before, event, effects, self.state, time_text(self.now_s))
         self.world.watch.pins_hold.stepped(before, event, self.state, effects)
+        self.world.watch.decided(self, before, effects, self.state)
         if effects:
             self.world.watch.stepped(before, effects, self.state)
             if any(isinstance(effect, Moved) and effect.target is Stage.SENTINEL for effect in effects):

@@ -13,6 +13,7 @@ from restow.controller.effects import Moved, Noted
 from restow.controller.events import Event as ControllerEvent
 from restow.controller.events import Received, ServiceChanged
 from restow.controller.holds import PAUSED, RECOMMEND
+from restow.controller.schedules import SCHEDULE
 from restow.controller.state import State, View
 from restow.controller.stuck import STUCK
 from restow.controller.transitions import PHASES, Cause, Phase, Stage
@@ -45,7 +46,7 @@ class Coverage:
     answers: set[tuple[str, bool]] = field(default_factory=set)
     """The kinds of their records that were taken, and that were refused."""
     holds: set[tuple[str, str]] = field(default_factory=set)
-    """Whether a pause, and recommend only, began and ended."""
+    """Whether a pause, recommend only, and a window of a schedule began and ended."""
 
     def controller(
         self, before: State, event: ControllerEvent, after: State, effects: tuple[ControllerEffect, ...]
@@ -59,7 +60,7 @@ class Coverage:
                 self.failing_topics.add(effect.kind)
             elif isinstance(effect, Noted) and effect.subject == STUCK:
                 self.stuck_partitions.add(effect.kind)
-            elif isinstance(effect, Noted) and effect.subject in (PAUSED, RECOMMEND):
+            elif isinstance(effect, Noted) and effect.subject in (PAUSED, RECOMMEND, SCHEDULE):
                 self.holds.add((effect.subject, effect.kind))
         if isinstance(event, ServiceChanged) and after.desired.answers:
             self.answers.add((type(event.update).__name__, after.desired.answers[-1].taken))

@@ -1,4 +1,4 @@
-"""The checker of holds: nothing is done for load while the group is paused, or decisions are only recommended.
+"""The checker of holds: nothing is done for load while people or a schedule hold the group, or it only recommends.
 
 What the group is held by is read from the records that people wrote, not from the controller's state. Recovery is
 allowed; it is
@@ -14,6 +14,7 @@ from collections.abc import Callable, Sequence
 from typing import TYPE_CHECKING
 
 from restow.controller.effects import Effect, Noted, Send
+from restow.controller.events import Window
 from restow.controller.reconcile import is_outdated
 from restow.controller.state import State
 from restow.controller.transitions import Phase
@@ -30,8 +31,10 @@ AWAY = (Phase.LEAVING, Phase.LOST)
 
 
 class Held:
-    def __init__(self, report: Callable[[int, str], None]) -> None:
+    def __init__(self, report: Callable[[int, str], None], windows: Sequence[Window] = ()) -> None:
+        """`windows`: of schedules."""
         self._report = report
+        self._windows = tuple(window for window in windows if window.hold)
         self._pauses: list[tuple[int, GroupPause]] = []
         self._recommends: list[tuple[int, RecommendOnly]] = []
         self._ended: set[tuple[int | None, int]] = set()
@@ -50,7 +53,10 @@ class Held:
         if pause is not None and pause[1].paused and not self._is_over(state, *pause):
             return "paused"
         recommend = next((each for offset, each in reversed(self._recommends) if offset <= read_to), None)
-        return "only recommending" if recommend is not None and recommend.on else None
+        if recommend is not None and recommend.on:
+            return "only recommending"
+        is_held = any(state.utc_s is not None and window.is_open(state.utc_s) for window in self._windows)
+        return "held by a schedule" if is_held else None
 
     def _is_over(self, state: State, offset: int, pause: GroupPause) -> bool:
         """A pause that has ended does not come back when the clock is set back, unless a new controller reads it."""
@@ -61,7 +67,7 @@ class Held:
 
     def stepped(self, before: State, effects: Sequence[Effect], after: State) -> None:
         """One step of a controller's machine. Steps in which a hold begins or ends are not checked."""
-        if not self._pauses and not self._recommends:
+        if not self._pauses and not self._recommends and not self._windows:
             return
         how, then = self.by(before), self.by(after)
         if then != "paused" and after.desired.pause is not None:

@@ -73,10 +73,14 @@ class MonitorProcess(SimulatedProcess):
         low, span = 1 - NOISE, 2 * NOISE
         random = self.rng.random
         speeds = [float(round(speed * (low + span * random()))) for speed in data.speeds_now]
+        ends: dict[str, int] = {}
+        for partition, end in data.ends(self.now_s).items():
+            ends[partition.topic] = ends.get(partition.topic, 0) + end
         return SpeedsMeasured(
             time_text(self.now_s),
             Speeds(dict(zip(data.partitions, speeds, strict=True))),
             SortedMapping(dict(zip(data.partitions, [speed / RECORD_BYTES for speed in speeds], strict=True))),
+            SortedMapping(ends),
         )
 
     def _nonsense(self, true: Measured) -> object:

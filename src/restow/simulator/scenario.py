@@ -4,7 +4,7 @@ seed, so that a search over seeds meets small and large groups, both kinds of si
 
 import random
 from collections.abc import Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from enum import StrEnum
 from math import ceil
 from typing import Final
@@ -12,15 +12,20 @@ from typing import Final
 from restow.controller.state import Rules
 from restow.model import SortedMapping, Speeds, TopicPartition
 from restow.protocol.messages import TopicService
-from restow.settings import START_CAPACITY_BYTES_PER_S, Consumer, Controller
+from restow.settings import START_CAPACITY_BYTES_PER_S, Consumer, Controller, Schedule
 from restow.simulator.machines import MachineTraits
-from restow.simulator.workloads import GENERATORS, STEP_S, Table, generated, recorded
+from restow.simulator.workloads import GENERATORS, STEP_S, Table, generated, recorded, silenced, surged
 
 HOUR_S: Final = 3600.0
 TRACE_STEP_S: Final = 30.0
 """One step of a recorded trace, as in the studies."""
 LARGE: Final = 1000
 """From this many partitions on, cycles, reports and measurements are rarer, as in large groups."""
+SURGES: Final = 0.5
+"""The share of runs with faults in which the load rises steadily for a while."""
+SCHEDULED: Final = 0.33
+"""The share of runs with faults that have a schedule."""
+SILENT_STEPS: Final = 36
 PARTITIONS_PER_CONSUMER: Final = 20
 PARTITIONS_PER_CONSUMER_DRAWN: Final = (3, 4, 5, 6)
 
@@ -45,6 +50,11 @@ class Scenario:
     overhead_s: float = 0.4
     """The fixed time of a cycle, before it reads."""
     trace: tuple[Speeds, ...] | None = None
+    kept_s: float | None = None
+    """For how long topics keep their records, as far as controllers know; None if they don't know it. Nothing is
+    deleted for it."""
+    schedule: tuple[Schedule, ...] = ()
+    """In UTC."""
     encodes: bool = False
     """Whether records are the protocol's bytes instead of messages."""
     machines: MachineTraits | None = None
@@ -88,7 +98,27 @@ class Scenario:
         if self.machines is not None:  # the slowest machine carries the fastest partition
             most *= self.machines.slowest
             mean *= 0.8
-        return generated(self.workload, self.random("workload"), len(self.partitions), steps, mean, most)
+        table = generated(self.workload, self.random("workload"), len(self.partitions), steps, mean, most)
+        return table if self.faults is Level.NONE else self._surged(table, most)
+
+    def _surged(self, table: Table, most: float) -> Table:
+        """In half of the runs with faults the load rises steadily for a minute, and falls again before the
+        quiet period."""
+        rng = self.random("surge")
+        rising = rng.randint(4, 8)
+        last = int((self.duration_s - self.quiet_s) / STEP_S) - 2 * rising
+        if rng.random() < SURGES and last > 0:
+            table = surged(table, rng.randrange(last), rising, rng.uniform(1.5, 2.5), most)
+        return self._silenced(table)
+
+    def _silenced(self, table: Table) -> Table:
+        """In runs that may be parked, nothing is written in the last minutes before the quiet period, and in some of
+        them to the very end."""
+        rng, end = self.random("silence"), int((self.duration_s - self.quiet_s) / STEP_S)
+        if self.rules.controller.park_after_s is None or end < 2 * SILENT_STEPS:
+            return table
+        before = rng.randint(SILENT_STEPS // 2, SILENT_STEPS)
+        return silenced(table, end - before, table.shape[1] if rng.random() < 0.3 else before)
 
 
 def scenario(
@@ -130,9 +160,13 @@ def scenario(
         faults,
         names,
         per_consumer,
-        Rules(_controller(rng, large, _least(seed, faults)), consumer, _services(rng, names)),
+        Rules(
+            _with_policy(seed, faults, _controller(rng, large, _least(seed, faults))), consumer, _services(rng, names)
+        ),
         measure_every_s=15.0 if large else 9.0,
         trace=None if trace is None else tuple(trace),
+        kept_s=None if faults is Level.NONE else random.Random(f"{seed}/kept").choice((None, None, 330.0)),
+        schedule=_schedule(seed, hours, faults),
         encodes=not large and rng.random() < 0.2,
         machines=machines,
     )
@@ -169,6 +203,34 @@ def _controller(rng: random.Random, large: bool, least: int) -> Controller:
         list_every_s=rng.uniform(10, 20),
         take_over_after_s=rng.uniform(6, 14),
     )
+
+
+def _with_policy(seed: int, faults: Level, controller: Controller) -> Controller:
+    """When to close consumers: short times, so that half an hour with faults closes some; in some runs at once. Runs
+    without faults have the defaults."""
+    if faults is Level.NONE:
+        return controller
+    rng = random.Random(f"{seed}/policy")
+    return replace(
+        controller,
+        close_after_s=rng.choice((0.0, 30.0, 60.0, 120.0)),
+        cool_down_after_opening_s=rng.choice((0.0, 20.0, 60.0, 60.0)),
+        cool_down_after_closing_s=rng.choice((0.0, 10.0, 30.0)),
+        park_after_s=rng.choice((None, 60.0)),
+        predict_at_most=rng.choice((0.0, 0.5, 0.5)),
+        most_moves_per_h=rng.choice((None, None, 60)),
+    )
+
+
+def _schedule(seed: int, hours: float, faults: Level) -> tuple[Schedule, ...]:
+    """In a third of the runs with faults: windows of some minutes, which have ended when the quiet period begins."""
+    rng = random.Random(f"{seed}/schedule")
+    last = int(hours * HOUR_S * 0.6 / 60) - 8
+    if faults is Level.NONE or last < 2 or rng.random() >= SCHEDULED:
+        return ()
+    begins = sorted(rng.sample(range(1, last + 1), 2))
+    what = rng.choice(({"hold": True}, {"least": rng.randint(2, 4)}, {"most": rng.randint(1, 3)}))
+    return (Schedule(f"{','.join(map(str, begins))} * * * *", f"{rng.randint(1, 4)}m", **what),)
 
 
 def _services(rng: random.Random, partitions: Sequence[TopicPartition]) -> SortedMapping[str, TopicService]:

@@ -107,8 +107,11 @@ class MeasuredPart:
 def parts_of(measured: Measured, name: str) -> list[MeasuredPart]:
     """Parts that are far smaller than real ones, so that a small group's measurement has several."""
     event = measured.event
+    ends = dict(event.ends)  # a topic's first partition has the end offsets of all
     rows = {
-        partition: PartitionSpeed(speed, speed, event.records_per_s.get(partition, 0.0), 0, None, False)
+        partition: PartitionSpeed(
+            speed, speed, event.records_per_s.get(partition, 0.0), ends.pop(partition.topic, 0), None, False
+        )
         for partition, speed in event.speeds.items()
     }
     whole = Measurement(event.time, 30.0, SortedMapping(rows))

@@ -113,6 +113,22 @@ def generated(name: str, rng: random.Random, partitions: int, steps: int, mean: 
     return np.asarray(np.rint(np.clip(table * (mean / table.mean()), 0, most)))
 
 
+def surged(table: Table, begin: int, rising: int, factor: float, most: float) -> Table:
+    """The same, with a rise to this multiple over `rising` steps from `begin` on, which lasts as long and then ends."""
+    end = min(begin + 2 * rising, table.shape[1])
+    share = np.minimum(1.0, (np.arange(begin, end) - begin + 1) / rising)
+    table = table.copy()
+    table[:, begin:end] = np.rint(np.clip(table[:, begin:end] * (1 + (factor - 1) * share), 0, most))
+    return table
+
+
+def silenced(table: Table, begin: int, steps: int) -> Table:
+    """The same, with a time in which nothing is written."""
+    table = table.copy()
+    table[:, begin : begin + steps] = 0.0
+    return table
+
+
 def recorded(trace: Sequence[Speeds], partitions: Sequence[TopicPartition], steps: int, each: int) -> Table:
     """One step of the trace lasts `each` steps here; a trace that is too short repeats."""
     columns = [[speeds.get(partition, 0.0) for partition in partitions] for speeds in trace]

@@ -10,6 +10,7 @@ from dataclasses import dataclass, replace
 from typing import Final
 
 from restow.controller.learned import Learned
+from restow.controller.schedules import planned
 from restow.controller.state import Rules
 from restow.model import ConsumerId, TopicPartition
 from restow.picture.observer import Observer
@@ -80,6 +81,8 @@ class World:
         self.rules: Rules = scenario.rules
         self.agenda = Agenda()
         self.wire: Wire = AsBytes() if scenario.encodes else AsValues()
+        self.windows = planned(scenario.schedule, [_utc for _ in scenario.schedule], BEGINNING.timestamp())
+        """Of the schedule, for hours before and after the run: the wall clock may jump."""
         self.kafka = Kafka(self.agenda, scenario.random("kafka"))
         self.data = Data(scenario.partitions, scenario.speeds())
         self.sinks = Sinks()
@@ -336,6 +339,12 @@ class World:
         self.measures.sample(
             self.agenda.now_s, len(self.platform.pods), loads, self.scenario.capacity_bytes_per_s, rows
         )
+
+
+def _utc(utc_s: float) -> float:
+    """The offset of the simulated machines' time zone."""
+    del utc_s
+    return 0.0
 
 
 def run(scenario: Scenario, tracer: Tracer | None = None, picture_at_s: float | None = None) -> SimulatedRun:

@@ -14,14 +14,17 @@ from restow.consumer.work import WorkWindow
 from restow.controller import (
     broken_code,
     capacity,
+    closing,
     failures,
     foreign,
     gains,
     holds,
     manage,
+    parking,
     pin_checks,
     pins,
     restarts,
+    rise,
     roll,
     sentinel,
     starts,
@@ -30,11 +33,13 @@ from restow.controller import (
 from restow.controller import machine as controller
 from restow.controller.effects import Effect, Send
 from restow.controller.events import Event, SpeedsMeasured
+from restow.controller.peaks import Peaks
 from restow.controller.standby import Standby
 from restow.controller.state import Sent, State, View
 from restow.controller.transition import Transition
 from restow.controller.transitions import Phase
-from restow.model import ConsumerId, SortedMapping, TopicPartition
+from restow.model import Assignment, ConsumerId, SortedMapping, TopicPartition
+from restow.packing import Problem
 from restow.protocol import channels, records
 from restow.protocol.desired import PartitionPin
 from restow.protocol.measurement_parts import Assembly
@@ -284,3 +289,31 @@ def cold_cycles_count(patch: pytest.MonkeyPatch) -> None:
 
 def scale_ups_are_not_judged(patch: pytest.MonkeyPatch) -> None:
     patch.setattr(gains, "begin", lambda *_: None)
+
+
+def the_speeds_of_the_last_minutes_are_forgotten(patch: pytest.MonkeyPatch) -> None:
+    patch.setattr(Peaks, "highest", lambda _: {})
+
+
+def no_cool_down_is_kept(patch: pytest.MonkeyPatch) -> None:
+    patch.setattr(closing, "_cool_down_s", lambda _: 0.0)
+
+
+def a_parked_group_is_never_woken(patch: pytest.MonkeyPatch) -> None:
+    patch.setattr(parking, "wake", lambda *_: None)
+
+
+def a_schedule_holds_nothing(patch: pytest.MonkeyPatch) -> None:
+    patch.setattr(State, "is_paused", property(lambda state: state.desired.pause is not None))
+
+
+def a_prediction_opens_two_consumers(patch: pytest.MonkeyPatch) -> None:
+    with_one_more = rise.with_one_more
+
+    def with_two_more(state: State, problem: Problem, planned: Assignment) -> Assignment:
+        one_more = with_one_more(state, problem, planned)
+        if one_more is planned:
+            return planned
+        return Assignment(one_more, idle=(*one_more.consumers, ConsumerId(one_more.consumers[-1] + 1)))
+
+    patch.setattr(rise, "with_one_more", with_two_more)

@@ -8,6 +8,7 @@ from restow.consumer import events as consumer_events
 from restow.controller import effects as controller_effects
 from restow.controller import events as controller_events
 from restow.controller.holds import PAUSED, RECOMMEND
+from restow.controller.schedules import SCHEDULE
 from restow.controller.transitions import PHASES, TRANSITIONS
 from restow.packing import warm_up
 from restow.protocol.messages import Refusal
@@ -53,4 +54,4 @@ def assert_everything_occurred(occurred: Coverage) -> None:
     assert occurred.answers >= {
         (name, taken) for name in ("PartitionPin", "ConsumerRestart") for taken in (True, False)
     }
-    assert occurred.holds == {(hold, kind) for hold in (PAUSED, RECOMMEND) for kind in ("flag", "cleared")}
+    assert occurred.holds == {(hold, kind) for hold in (PAUSED, RECOMMEND, SCHEDULE) for kind in ("flag", "cleared")}

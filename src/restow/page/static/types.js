@@ -52,6 +52,7 @@
  * @property {number} least_consumers
  * @property {number | null} most_consumers
  * @property {boolean} [capacity_is_learned]
+ * @property {number} [close_after_s]
  *
  * @typedef {{until?: string | null, by?: string, at?: string, reason?: string}} Request
  *   What a person asked for through the service topic.
