@@ -17,7 +17,7 @@ PYTEST := $(BIN)/python -m pytest --numprocesses 3 --no-loadscope-reorder
 COMPILE := $(BIN)/python -m compileall -q src
 SOURCES := src tests bench scripts examples
 
-.PHONY: help demo quick test soak lint check kubernetes prometheus chromium format docs bench screenshots lock clean
+.PHONY: help demo quick test soak lint check kubernetes prometheus registry chromium format docs bench screenshots lock clean
 
 help: ## List the targets
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / {printf "  make %-11s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
@@ -33,7 +33,7 @@ quick: lint $(PACKER_READY) ## Lint, types and every test that needs no broker, 
 	@$(PYTEST) -q -m 'not kafka and not spark and not kubernetes and not slow'
 	@echo "make quick took $$(($$(date +%s) - $(BEGUN))) s"
 
-test: check $(JARS_READY) $(PACKER_READY) kubernetes prometheus chromium ## Set up and pass every test
+test: check $(JARS_READY) $(PACKER_READY) kubernetes prometheus registry chromium ## Set up and pass every test
 	@$(COMPILE)
 	$(PYTEST)
 
@@ -58,6 +58,9 @@ chromium: ## Install the browser in which tests look at the page, where that is 
 
 prometheus: $(DEV_READY) ## Fetch the Prometheus that tests scrape with, once
 	$(BIN)/python -m tests.support.prometheus
+
+registry: $(DEV_READY) $(JARS_READY) ## Fetch the schema registry that tests use, once
+	$(BIN)/python -m tests.support.registry
 
 format: $(DEV_READY) ## Rewrite the code in the house's format
 	$(BIN)/ruff check --fix $(SOURCES)

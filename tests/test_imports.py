@@ -74,6 +74,7 @@ LIBRARIES = {  # the libraries of restow, and where each may be imported
     "confluent_kafka": ("restow.kafka.*",),
     "deltalake": ("restow.pipeline.*",),
     "duckdb": ("restow.pipeline.*",),
+    "google": ("restow.pipeline.*",),  # google.protobuf
     "httpx2": ("restow.platform.kubernetes.*",),
     "kafka": ("restow.kafka.*",),
     "lightkube": ("restow.platform.kubernetes.*",),
@@ -89,6 +90,7 @@ LIBRARIES = {  # the libraries of restow, and where each may be imported
         *("restow.pipeline.*", "restow.demo.shop"),
         *("restow.throughput.streaming", "restow.throughput.transform"),
     ),
+    "pyarrow": ("restow.pipeline.*",),
     "rich": ("restow.cli.*",),
     "starlette": ("restow.page.*",),
     "uvicorn": ("restow.page.*",),

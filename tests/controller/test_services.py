@@ -23,7 +23,7 @@ from tests.support.controller_driver import (
 from restow.controller.events import ServiceChanged
 from restow.controller.transitions import Cause, Stage
 from restow.model import SortedMapping
-from restow.protocol.messages import ConsumerSettings, ServiceUpdate
+from restow.protocol.messages import ConsumerSettings, ServiceUpdate, TopicService
 
 # Names and patterns.
 
@@ -52,7 +52,22 @@ def test_partitions_of_topics_that_are_of_no_interest_are_left_alone(alone: Driv
     assert alone.causes == [Cause.PERIODIC, Cause.NO_CHANGE]
 
 
+def test_each_topic_of_a_pattern_has_names_of_its_own() -> None:
+    service = TopicService("lake/{topic}", format="avro", registry="http://registry")
+    wanted = rules({"^shop.*": service})
+    orders = wanted.service_of("shop.orders")
+    assert orders == TopicService(
+        "lake/shop.orders", format="avro", registry="http://registry", subject="shop.orders-value"
+    )
+
+
 # Topics that come and go.
+
+
+def test_a_topic_that_is_added_has_its_name_in_the_table_s(pair: Driver) -> None:
+    pair.measures(a_0=30, a_1=30, a_2=40, a_3=40, c_0=5)
+    pair.changes("c", TopicService("lake/{topic}"))
+    assert pair.state.service_of("c") == TopicService("lake/c")
 
 
 def test_a_topic_that_is_added_is_read_from_then_on(pair: Driver) -> None:

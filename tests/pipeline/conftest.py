@@ -6,6 +6,7 @@ from pathlib import Path
 
 import pytest
 from tests.support.paths import TRANSFORMS
+from tests.support.registry import SchemaRegistry, running_registry
 from tests.support.spark.live import QUICK, Lake
 
 from restow.kafka.admin import Admin
@@ -21,6 +22,13 @@ def session(kafka: Kafka) -> Iterator[None]:
     engine.start(lambda: False)
     yield
     engine.close()
+
+
+@pytest.fixture(scope="session")
+def registry(tmp_path_factory: pytest.TempPathFactory) -> Iterator[SchemaRegistry]:
+    """One for the whole session: tests have subjects of their own."""
+    with running_registry(tmp_path_factory.mktemp("registry")) as found:
+        yield found
 
 
 @pytest.fixture

@@ -2,6 +2,7 @@
 
 from collections.abc import Callable
 from dataclasses import replace
+from typing import Any
 
 import pytest
 
@@ -139,6 +140,87 @@ def test_a_digest_differs_where_a_running_partition_must_start_again() -> None:
     )
     assert len({service.digest, *(other.digest for other in others)}) == 4
     assert TopicService("lake/orders", "shop:orders", start="latest").digest == service.digest
+
+
+def test_a_definition_without_newer_fields_keeps_its_digest() -> None:
+    service = TopicService("lake/orders", "shop.tables:orders")
+    assert service.digest == "7d6d26731f0e"
+    newer = (
+        replace(service, format="text"),
+        replace(service, format="bytes"),
+        replace(service, format="json", schema="a.json"),
+        replace(service, format="json", schema="b.json"),
+        replace(service, format="avro", registry="http://a"),
+        replace(service, format="avro", registry="http://b"),
+        replace(service, transform=None, sql="select 1"),
+        replace(service, options=SortedMapping({"least": 1})),
+        replace(service, options=SortedMapping({"least": 2})),
+    )
+    assert len({service.digest, *(other.digest for other in newer)}) == 10
+    assert all(other.needs_newer_readers for other in newer)
+    assert not service.needs_newer_readers
+
+
+def test_names_are_made_from_the_topic_s() -> None:
+    service = TopicService("lake/{topic}/raw", format="avro", registry="http://registry")
+    assert service.needs_newer_readers
+    orders = service.for_topic("orders.eu")
+    assert (orders.table, orders.subject) == ("lake/orders.eu/raw", "orders.eu-value")
+    assert service.for_topic("clicks").digest != orders.digest
+    assert orders.for_topic("other") == orders
+    plain = TopicService("lake/orders", format="text")
+    assert plain.for_topic("orders") is plain
+
+
+@pytest.mark.parametrize(
+    ("fields", "reason"),
+    [
+        ({"format": "xml"}, "format is 'xml'; it must be json, avro, protobuf, text or bytes"),
+        (
+            {"format": "json"},
+            (
+                "format is 'json'; it must come with schema, a file, which `restow check --infer` can write, or "
+                "registry, a URL"
+            ),
+        ),
+        ({"format": "avro"}, "format is 'avro'; it must come with schema, a file, or registry, a URL"),
+        (
+            {"format": "text", "schema": "a.json"},
+            "schema is 'a.json'; it must be left out unless format is json or avro or protobuf",
+        ),
+        (
+            {"registry": "http://a"},
+            "registry is 'http://a'; it must be left out unless format is json or avro or protobuf",
+        ),
+        (
+            {"format": "avro", "registry": "registry:8081"},
+            "registry is 'registry:8081'; it must be a URL like http://registry:8081",
+        ),
+        (
+            {"format": "avro", "registry": "http://user:hush@registry:8081"},
+            "registry is '…@registry:8081'; it must be without credentials: [registry] has those",
+        ),
+        (
+            {"format": "avro", "schema": "a.avsc", "subject": "x"},
+            "subject is 'x'; it must be left out without registry",
+        ),
+        (
+            {"format": "avro", "schema": "a.avsc", "message": "x"},
+            "message is 'x'; it must be left out unless format is protobuf",
+        ),
+        ({"transform": "a:b", "sql": "select 1"}, "sql is given beside transform; it must be one of them"),
+        ({"sql": " "}, "sql is empty; it must be a query, like select id, amount from records"),
+        (
+            {"options": SortedMapping({"a": 1})},
+            "options are given without transform; it must be there, because only a transform gets them",
+        ),
+        ({"table": "lake/{name}"}, "table is 'lake/{name}'; it must have no other name in braces than {topic}"),
+    ],
+)
+def test_a_definition_that_contradicts_itself_is_rejected(fields: dict[str, Any], reason: str) -> None:
+    with pytest.raises(InvalidInput) as refused:
+        TopicService(**fields)
+    assert str(refused.value) == reason
 
 
 def test_a_fingerprint_covers_what_a_process_is_started_with_and_shows_no_value_of_a_variable() -> None:

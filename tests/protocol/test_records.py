@@ -14,7 +14,7 @@ from restow.errors import InvalidInput
 from restow.model import ConsumerId, SortedMapping, TopicPartition
 from restow.protocol.codec import from_plain
 from restow.protocol.desired import ConsumerRestart, GroupPause, PartitionPin, RecommendOnly
-from restow.protocol.examples import CONSUMERS_UPDATE, EXAMPLES, REPORT_WITH_WORK
+from restow.protocol.examples import CONSUMERS_UPDATE, EXAMPLES, IN_VERSION_2, REPORT_WITH_WORK
 from restow.protocol.messages import ConsumerSettings, Message, ServiceUpdate, StateQuery, StopConsumingCommand
 from restow.protocol.records import (
     VERSIONS,
@@ -37,6 +37,9 @@ WRITTEN_IN_V1 = {
     "ConsumerReport-work": REPORT_WITH_WORK,
     "ServiceUpdate-consumers": CONSUMERS_UPDATE,
 }
+
+V2 = V1.with_name("v2")
+WRITTEN_IN_V2 = {type(message).__name__: message for message in IN_VERSION_2}
 
 QUERY = StateQuery(epoch=812, query=1)
 HEADERS, VALUE = encode(QUERY, "controller", "lake")
@@ -69,6 +72,24 @@ def test_the_bytes_of_version_1_stay_what_they_were(name: str) -> None:
 @pytest.mark.parametrize("name", WRITTEN_IN_V1)
 def test_records_of_version_1_stay_readable(name: str) -> None:
     assert decode("t", 0, 0, None, (V1 / f"{name}.json").read_bytes()) == WRITTEN_IN_V1[name]
+
+
+@pytest.mark.parametrize("name", WRITTEN_IN_V2)
+def test_what_version_1_can_t_say_is_written_in_version_2(name: str) -> None:
+    message, golden = WRITTEN_IN_V2[name], (V2 / f"{name}.json").read_bytes().rstrip(b"\n")
+    headers, value = encode(message, "anybody", "lake")
+    assert (dict(headers)["version"], value) == (b"2", golden)
+    assert decode("t", 0, 0, None, golden) == message
+
+
+@pytest.mark.parametrize("name", WRITTEN_IN_V2)
+def test_a_reader_of_version_1_skips_version_2_and_gets_what_it_understands_in_version_1(name: str) -> None:
+    theirs = {kind.__name__: 1 for kind in MESSAGES}
+    assert common_version(WRITTEN_IN_V2[name], theirs) is None
+    assert common_version(WRITTEN_IN_V1[name], theirs) == 1
+    assert common_version(WRITTEN_IN_V1[name], known_versions()) == 1, "its bytes stay what they were"
+    headers, _ = encode(WRITTEN_IN_V1[name], "anybody", "lake")
+    assert dict(headers)["version"] == b"1"
 
 
 def test_a_record_has_its_type_in_the_headers_and_in_the_value() -> None:
@@ -193,15 +214,16 @@ def test_a_tombstone_without_a_valid_key_or_elsewhere_is_rejected() -> None:
     assert refusal(None, key=b"orders", expected=(StateQuery,)) == "a ServiceUpdate does not belong here"
 
 
-def test_all_messages_are_known_in_version_1() -> None:
-    assert dict.fromkeys(MESSAGES, 1) == VERSIONS
-    assert known_versions() == SortedMapping({kind.__name__: 1 for kind in MESSAGES})
+def test_all_messages_are_known_in_version_1_and_some_in_version_2() -> None:
+    in_2 = dict.fromkeys(map(type, IN_VERSION_2), 2)
+    assert {**dict.fromkeys(MESSAGES, 1), **in_2} == VERSIONS
+    assert known_versions() == SortedMapping({kind.__name__: in_2.get(kind, 1) for kind in MESSAGES})
 
 
 def test_a_sender_uses_the_highest_version_that_both_sides_know() -> None:
-    assert common_version(StateQuery, {"StateQuery": 1}) == 1
-    assert common_version(StateQuery, {"StateQuery": 7, "Later": 2}) == 1
-    assert common_version(StateQuery, {"StopConsumingCommand": 1}) is None
+    assert common_version(QUERY, {"StateQuery": 1}) == 1
+    assert common_version(QUERY, {"StateQuery": 7, "Later": 2}) == 1
+    assert common_version(QUERY, {"StopConsumingCommand": 1}) is None
 
 
 def test_an_unknown_version_is_not_sent() -> None:
@@ -229,13 +251,13 @@ class TestAVersion2:
         assert decode("t", 3, 7, headers, value, versions=self.later) == QUERY
 
     def test_is_not_sent_to_those_who_know_version_1_alone(self) -> None:
-        common = self.later.common(StateQuery, known_versions())
+        common = self.later.common(QUERY, known_versions())
         assert common == 1
         assert encode(QUERY, "controller", "lake", common, versions=self.later) == encode(QUERY, "controller", "lake")
 
     def test_is_sent_to_those_who_know_it(self) -> None:
         assert self.later.known() == SortedMapping({**known_versions(), "StateQuery": 2})
-        assert self.later.common(StateQuery, self.later.known()) == 2
+        assert self.later.common(QUERY, self.later.known()) == 2
 
     def test_leaves_version_1_readable(self) -> None:
         assert decode("t", 3, 7, HEADERS, VALUE, versions=self.later) == QUERY
@@ -307,7 +329,7 @@ class TestSkippedRecords:
 
 ENCODE_ALL = """
 from restow.model import ConsumerId, SortedMapping, TopicPartition
-from restow.protocol.examples import CONSUMERS_UPDATE, EXAMPLES, REPORT_WITH_WORK
+from restow.protocol.examples import CONSUMERS_UPDATE, EXAMPLES, IN_VERSION_2, REPORT_WITH_WORK
 from restow.protocol.messages import ConsumerReady, StopConsumingCommand
 from restow.protocol.records import encode, known_versions
 

@@ -35,7 +35,21 @@ offsets = st.integers(0, 2**63 - 1)
 positive = st.floats(min_value=0, exclude_min=True, allow_infinity=False)
 functions = st.sampled_from(["shop:orders", "shop.tables:rows", "größe:größe"])
 starts = st.sampled_from(["earliest", "latest", "2026-03-01T12:00:00Z", "2024-02-29T00:00:00.5Z"])
-services = st.builds(TopicService, st.none() | st.text(), st.none() | functions, starts, st.booleans())
+paths = st.text(st.characters(exclude_characters="{}", codec="utf-8"))
+options = st.dictionaries(st.text(), st.text() | st.integers(-(2**63) + 1, 2**63 - 1) | st.booleans(), min_size=1)
+services = st.one_of(
+    st.builds(TopicService, st.none() | paths, st.none() | functions, starts, st.booleans()),
+    st.builds(
+        TopicService,
+        st.just("lake/{topic}"),
+        functions,
+        format=st.sampled_from(["json", "avro", "protobuf"]),
+        schema=paths.filter(bool),
+        registry=st.none() | st.just("http://registry:8081"),
+        options=options.map(SortedMapping),
+    ),
+    st.builds(TopicService, sql=st.sampled_from(["select * from records", "select 'ö' from records"])),
+)
 variables = st.dictionaries(
     st.sampled_from(["A", "LOG_LEVEL", "_x1"]), st.text(st.characters(exclude_characters="\0", codec="utf-8"))
 )

@@ -10,6 +10,7 @@ from restow.settings import (
     Kafka,
     Monitor,
     PassthroughTable,
+    Registry,
     Schedule,
     Settings,
     Topics,
@@ -190,7 +191,7 @@ def test_an_item_of_a_list_is_checked_by_itself(item: str) -> None:
             MINIMAL + "[x]",
             (
                 "there is no table [x]; known are consume, consumer, "
-                "controller, event_log, group, kafka, kubernetes, log, metrics, monitor, page, processes, "
+                "controller, event_log, group, kafka, kubernetes, log, metrics, monitor, page, processes, registry, "
                 "schedule, spark, table, topics"
             ),
         ),
@@ -390,3 +391,48 @@ def test_a_preset_sets_defaults_and_keys_that_are_written_win() -> None:
 def test_an_unknown_preset_is_refused() -> None:
     told = 'restow.toml: [controller] preset = "bold" can\'t be used; it must be careful or balanced or lean'
     assert refusal(f'{MINIMAL}[controller]\npreset = "bold"\n') == told
+
+
+CONSUME = '[consume.orders]\nformat = "avro"\nregistry = "http://registry:8081"\ntransform = "shop:orders"\n'
+
+
+def test_options_are_texts_numbers_and_truth_values_and_credentials_come_from_the_environment() -> None:
+    options = '[consume.orders.options]\nleast = 2.5\ncount = 3\nname = "${NAME}"\nis_new = true\n'
+    own = '[registry]\nurl = "http://registry:8081"\nusername = "restow"\npassword = "${PASSWORD}"\n'
+    settings = read_settings(MINIMAL + CONSUME + options + own, "restow.toml", {"NAME": "a", "PASSWORD": "hush"})
+    assert dict(settings.consume["orders"].options) == {"count": 3, "is_new": True, "least": 2.5, "name": "a"}
+    assert settings.registry == Registry("http://registry:8081", "restow", "hush")
+    assert "hush" not in repr(settings)
+
+
+@pytest.mark.parametrize(
+    ("text", "told"),
+    [
+        (
+            CONSUME + "[consume.orders.options]\nlist = [1]",
+            "[consume.orders.options] list = [1] can't be used; it must be text, a number, true or false",
+        ),
+        (
+            CONSUME + "options = 3",
+            "[consume.orders] options = 3 can't be used; it must be a table of texts, numbers, true and false",
+        ),
+        (
+            '[registry]\npassword = "hush"\nusername = "a"',
+            "[registry] url is missing; write the registry's, so that credentials are sent to no other",
+        ),
+        (
+            '[registry]\nurl = "http://a"\npassword = "hush"',
+            "[registry] username and password belong together; write both",
+        ),
+        (
+            '[registry]\nurl = "http://a"\ntoken = "hush"\npassword = "hush"\nusername = "a"',
+            "[registry] token is given beside username or password; write one of both",
+        ),
+        (
+            '[registry]\nurl = "http://a:hush@b"',
+            "[registry] url has credentials in it; write them as username and password, from the environment",
+        ),
+    ],
+)
+def test_a_registry_or_options_that_can_t_be_meant_are_reported(text: str, told: str) -> None:
+    assert refusal(MINIMAL + text) == f"restow.toml: {told}"

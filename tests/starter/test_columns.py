@@ -5,7 +5,8 @@ from typing import Any
 
 import pytest
 
-from restow.starter.columns import MOST_COLUMNS, MOST_NESTED, Column, shape_of, type_of
+from restow.starter.columns import MOST_COLUMNS, Column, shape_of
+from restow.starter.types import MOST_NESTED, Scalar, type_of
 
 
 @pytest.mark.parametrize(
@@ -46,9 +47,9 @@ def test_the_columns_of_json_are_its_keys_in_their_first_order() -> None:
     shape = shape_of([*as_json({"id": "a", "amount": 1}, {"at": "2026-03-01T12:00:00Z", "amount": 2.5}), None])
     assert shape.kind == "json"
     assert shape.columns == (
-        Column("id", "id", "string"),
-        Column("amount", "amount", "double"),
-        Column("at", "at", "timestamp"),
+        Column("id", "id", Scalar("string")),
+        Column("amount", "amount", Scalar("double")),
+        Column("at", "at", Scalar("timestamp")),
     )
     assert (shape.sampled, shape.unparsed, shape.left_out) == (2, 0, ())
     assert shape.words == "JSON, 3 columns"

@@ -127,3 +127,15 @@ def test_the_number_of_consumers_follows_the_speeds() -> None:
     assert needed_consumers(topics(None, 0.0), 100.0, 0.85) == 1
     assert needed_consumers(topics(85.0, 85.0), 100.0, 0.85) == 2
     assert needed_consumers(topics(86.0, 85.0), 100.0, 0.85) == 3
+
+
+def test_a_topic_of_json_or_text_shows_how_it_is_read_without_code() -> None:
+    lines = settings_text(start()).splitlines()
+    assert [line for line in lines if "without code" in line] == [
+        (
+            '# in place of the transform, without code: format = "json" and schema = "a.b.json", which restow check '
+            "--infer writes"
+        ),
+        '# in place of the transform, without code: format = "text"',
+    ]
+    assert "without code" not in settings_text(start(light=True))

@@ -21,7 +21,8 @@ if TYPE_CHECKING:
 WRONG = 1
 
 DESCRIPTION = """\
-Finds out what a group with this restow.toml will meet, and changes nothing. Prints one line for each thing:
+Finds out what a group with this restow.toml will meet, and changes nothing but what --infer writes. Prints one line for
+each thing:
 
   right    it is as it must be
   wrong    it can't work so; the line has the reason and what to do
@@ -33,6 +34,7 @@ What it looks at, in this order:
   brokers      can they be reached with these credentials, within 10 s
   topics       does each topic exist; can restow's own be created
   group        may its offsets be read
+  formats      can values be parsed by their schemas; does a registry answer
   transforms   each is imported and runs on the newest records of its topics, 20 of each of up to 10 partitions, or on
                none; one that fails is reported with its error, the line in your file, and the record
   tables       do they exist or can they be created, can they be written, do the transform's columns fit
@@ -50,6 +52,11 @@ def add(commands: "Subparsers[argparse.ArgumentParser]") -> None:
         "check", help="check settings, brokers, topics, transforms and tables", description=DESCRIPTION, epilog=EPILOG
     )
     add_config(parser)
+    parser.add_argument(
+        "--infer",
+        action="store_true",
+        help='write the JSON Schemas of topics with format = "json" that don\'t exist yet, from their newest records',
+    )
     parser.set_defaults(run=run)
 
 
@@ -67,16 +74,17 @@ def run(args: argparse.Namespace) -> int:
     add_transforms_path(args.config)
     with ExitStack() as ending:
         ending.enter_context(temporary("check"))
-        return _check(settings, ending)
+        return _check(settings, ending, infers=args.infer)
 
 
-def _check(settings: Settings, ending: ExitStack) -> int:
+def _check(settings: Settings, ending: ExitStack, *, infers: bool) -> int:
     # Kafka's client takes longer to load than most commands take to run, so only this command loads it.
     from restow.pipeline.check import Verdict, check, exit_code
     from restow.pipeline.secrets import Secrets
 
     seen: Counter[Verdict] = Counter()
-    for finding in check(settings, lambda: _trial(settings, ending), Secrets(settings, os.environ).redact):
+    redact = Secrets(settings, os.environ).redact
+    for finding in check(settings, lambda: _trial(settings, ending), redact, infers=infers):
         seen[finding.verdict] += 1
         print_line(str(finding))
     if seen[Verdict.WRONG] or seen[Verdict.UNKNOWN]:

@@ -30,6 +30,9 @@ restow.toml:
   [consume.orders]
   table = "lake/orders"              a Delta table
   transform = "shop.tables:orders"   DataFrame -> DataFrame; default: the records as they are
+  format = "json"                    or avro, protobuf, text, bytes: the transform gets parsed columns
+  schema = "orders.json"             the schema's file; or registry = "http://…", which has the schemas
+  sql = "select id from records"     in place of a transform
   start = "earliest"                 or latest, or a time like 2026-03-01T12:00:00Z
   lineage = true                     rows have _topic, _partition, _offset and _timestamp
   on_gap = "go on"                   or "stop", when records were deleted before they were read
@@ -91,5 +94,5 @@ def run(args: argparse.Namespace) -> int:
 def service_of(settings: Settings, topic: str, config: object) -> TopicService:
     name = NamesAndPatterns(settings.consume).entry_for(topic, is_restows=topic in settings.topics.names)
     if name is not None:
-        return settings.consume[name]
+        return settings.consume[name].for_topic(topic)
     raise InvalidInput(f"--topics {topic}: {config} has no [consume.{topic}]; write one, with a table")

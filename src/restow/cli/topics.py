@@ -11,6 +11,7 @@ from restow.cli.support.config import CHANGE, add_change, add_config
 from restow.cli.support.options import Subparsers, number
 from restow.cli.support.output import print_json, right, show, table
 from restow.errors import InvalidInput
+from restow.protocol.definitions import FORMATS
 from restow.protocol.messages import ON_GAP, OnService, ServiceUpdate, TopicService
 from restow.protocol.topic_names import NamesAndPatterns
 from restow.text import counted, sized
@@ -88,6 +89,12 @@ def _add_definition(parser: argparse.ArgumentParser) -> None:
     option, flag = parser.add_argument, argparse.BooleanOptionalAction
     option("--table", metavar="URL", help="the table: a URL, or a path relative to the consumer's restow.toml")
     option("--transform", metavar="MODULE:FUNCTION", help="turns records into rows; `none` stores them as they are")
+    option("--sql", metavar="QUERY", help="turns records into rows, in place of a transform; `none` removes it")
+    option("--format", metavar="|".join(FORMATS), help="how values are parsed; `none` leaves them as they are")
+    option("--schema", metavar="FILE", help="the values' schema, a path relative to the consumer's restow.toml")
+    option("--registry", metavar="URL", help="the schema registry whose ids values begin with")
+    option("--subject", metavar="NAME", help="the registry's name of the topic's schemas")
+    option("--message", metavar="NAME", help="the Protobuf message, with its package")
     option("--start", metavar="WHERE", help="earliest, latest or a time, for partitions that were never read")
     option("--lineage", action=flag, help="columns with topic, partition, offset and timestamp of each record")
     option("--on-gap", metavar="|".join(ON_GAP), help="what to do when records were deleted before they were read")
@@ -101,7 +108,9 @@ def _cost(text: str) -> float | str:
 
 
 def _given(args: argparse.Namespace) -> dict[str, Any]:
-    names = ("table", "transform", "start", "lineage", "on_gap", "from_group", "refuses_late_writes", "cost")
+    parsing = ("format", "schema", "registry", "subject", "message")
+    reading = ("start", "lineage", "on_gap", "from_group", "refuses_late_writes", "cost")
+    names = ("table", "transform", "sql", *parsing, *reading)
     given = {name: getattr(args, name) for name in names if getattr(args, name) is not None}
     return {name: None if value == "none" else value for name, value in given.items()}
 
@@ -235,7 +244,7 @@ def list_(args: argparse.Namespace) -> int:
             row["topic"],
             row["from"],
             "removed" if service is None else service["table"] or "not stored",
-            "" if service is None else service["transform"] or "",
+            "" if service is None else service["transform"] or service["sql"] or "",
             str(row["partitions"]),
             f"{sized(row['bytes_per_s'])}/s",
             "unknown" if row["lag_records"] is None else f"{row['lag_records']:,}",

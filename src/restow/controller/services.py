@@ -55,7 +55,8 @@ def _update(transition: Transition, update: ServiceUpdate, env_digest: str | Non
         return
     assert update.topic is not None
     before = transition.state.service_of(update.topic)
-    updates = {**transition.state.updates, update.topic: update.service}
+    service = None if update.service is None else update.service.for_topic(update.topic)
+    updates = {**transition.state.updates, update.topic: service}
     if update.action == "reset":
         del updates[update.topic]
     transition.set(updates=SortedMapping(updates))

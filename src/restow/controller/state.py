@@ -52,7 +52,7 @@ class Rules:
     def service_of(self, topic: str) -> TopicService | None:
         if topic not in self._services:
             name = self._wanted.entry_for(topic, is_restows=topic in self.own_topics)
-            self._services[topic] = None if name is None else self.consume[name]
+            self._services[topic] = None if name is None else self.consume[name].for_topic(topic)
         return self._services[topic]
 
     @cached_property

@@ -14,6 +14,7 @@ secrets.py        removes secrets from error messages
 run_once.py       `restow consume --once`
 check.py          `restow check`
 audit.py          counts rows of a table with DuckDB
+formats/          values of records become columns: JSON, Avro, Protobuf, text
 spark/            the session, reading, transforming and writing
 delta/            Delta tables: commits, schemas, maintenance
 light/            a pipeline without Spark, into SQLite

@@ -6,7 +6,7 @@ light/check.py have what is particular to a pipeline. The command line calls it.
 """
 
 import tempfile
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from contextlib import closing
 from dataclasses import dataclass
 from enum import StrEnum
@@ -19,13 +19,18 @@ from restow.kafka.errors import NoAnswer
 from restow.kafka.offsets import GroupOffsets
 from restow.kafka.topics import wanted_topics
 from restow.model import TopicPartition
+from restow.pipeline.formats.errors import RegistryUnavailable
+from restow.pipeline.formats.infer import infer, is_missing
 from restow.pipeline.transforms import TransformError
+from restow.protocol.definitions import TOPIC
 from restow.protocol.messages import TopicService
 from restow.protocol.topic_names import NamesAndPatterns, topics_of_groups
 from restow.settings import Settings
 from restow.text import counted, listed
 
 BROKERS_WITHIN_S: Final = 10.0
+MOST_TOPICS: Final = 5
+"""How many topics of a regular expression are tried, where each has its own table or schema."""
 
 
 class Verdict(StrEnum):
@@ -70,6 +75,15 @@ class FoundTopics(NamedTuple):
     partitions: tuple[TopicPartition, ...] = ()
 
 
+class Definition(NamedTuple):
+    """What is done with the records of some partitions."""
+
+    place: str
+    """Where it is written, and for which topic if it is one of several."""
+    service: TopicService
+    partitions: tuple[TopicPartition, ...]
+
+
 class Trial(Protocol):
     """How one pipeline tries a topic's definition. Methods raise RestowError if the definition can't be used."""
 
@@ -82,8 +96,11 @@ class Trial(Protocol):
         """What becomes of the table, in words. Without a sample its columns are not compared."""
 
 
-def check(settings: Settings, open_trial: Callable[[], Trial], redact: Callable[[str], str]) -> Iterator[Finding]:
-    """Everything. `open_trial` may raise RestowError; `redact` removes secrets from a text."""
+def check(
+    settings: Settings, open_trial: Callable[[], Trial], redact: Callable[[str], str], *, infers: bool = False
+) -> Iterator[Finding]:
+    """Everything. `open_trial` may raise RestowError; `redact` removes secrets from a text. `infers`: whether schemas
+    that don't exist are written from samples of records."""
     cluster: Cluster | None = None
     for found in check_brokers(settings):
         if isinstance(found, Finding):
@@ -93,6 +110,8 @@ def check(settings: Settings, open_trial: Callable[[], Trial], redact: Callable[
     topics = list(check_topics(settings, cluster))
     if partitions := tuple(sorted(each for topic in topics for each in topic.partitions)):
         yield check_group(settings, partitions)
+    if infers:
+        yield from infer_schemas(settings, topics)
     try:
         trial = open_trial()
     except RestowError as error:
@@ -101,7 +120,19 @@ def check(settings: Settings, open_trial: Callable[[], Trial], redact: Callable[
         return
     for topic in topics:
         yield topic.finding
-        yield from check_definition(topic.name, settings.consume[topic.name], topic.partitions, trial, redact)
+        for definition in _definitions(topic, settings.consume[topic.name]):
+            yield from check_definition(definition, trial, redact)
+
+
+def infer_schemas(settings: Settings, topics: Iterable[FoundTopics]) -> Iterator[Finding]:
+    for topic in topics:
+        service, subject = settings.consume[topic.name], f"{_place(topic.name)} schema"
+        if not is_missing(service, settings):
+            continue
+        try:
+            yield Finding(Verdict.RIGHT, subject, infer(service, topic.partitions, settings))
+        except RestowError as error:
+            yield _failed(subject, error)
 
 
 def check_brokers(settings: Settings) -> Iterator[Finding | Cluster]:
@@ -176,24 +207,38 @@ def check_group(settings: Settings, partitions: tuple[TopicPartition, ...]) -> F
     return Finding(Verdict.RIGHT, "group", f"{name} {known}")
 
 
-def check_definition(
-    name: str,
-    service: TopicService,
-    partitions: tuple[TopicPartition, ...],
-    trial: Trial,
-    redact: Callable[[str], str],
-) -> Iterator[Finding]:
-    """The transform and the table of one [consume.NAME]."""
+def _definitions(found: FoundTopics, service: TopicService) -> Iterator[Definition]:
+    """One for all topics, or one for each if names in it are made from the topic's."""
+    by_topic: dict[str, list[TopicPartition]] = {}
+    for partition in found.partitions:
+        by_topic.setdefault(partition.topic, []).append(partition)
+    topics = sorted(by_topic)[:MOST_TOPICS]
+    if not found.name.startswith("^"):
+        yield Definition(_place(found.name), service.for_topic(found.name), found.partitions)
+    elif not topics or service.for_topic(topics[0]) == service:
+        yield Definition(_place(found.name), service, found.partitions)
+    else:
+        for topic in topics:
+            yield Definition(f"{_place(found.name)} for {topic}", service.for_topic(topic), tuple(by_topic[topic]))
+
+
+def check_definition(definition: Definition, trial: Trial, redact: Callable[[str], str]) -> Iterator[Finding]:
+    """The transform and the table of one definition."""
+    place, service, partitions = definition
+    if not partitions and TOPIC in f"{service.table}{service.subject}":
+        return  # it has no names before there is a topic
     sample: TransformSample | None = None
-    subject = f"{_place(name)} transform"
+    subject = f"{place} transform"
     try:
         sample = trial.transform(service, partitions)
     except RestowError as error:
         yield _failed(subject, error, redact)
     else:
-        words = str(sample) if service.transform else f"none, records are stored as they are: {sample}"
+        has_own = service.transform or service.sql
+        how = "parsed" if service.format else "as they are"
+        words = str(sample) if has_own else f"none, records are stored {how}: {sample}"
         yield Finding(Verdict.RIGHT, subject, words)
-    subject = f"{_place(name)} table"
+    subject = f"{place} table"
     if service.table is None:
         yield Finding(Verdict.RIGHT, subject, "none, so that records are only counted")
         return
@@ -233,5 +278,5 @@ def _place(name: str) -> str:
 
 
 def _failed(subject: str, error: RestowError, redact: Callable[[str], str] = str) -> Finding:
-    is_unknown = isinstance(error, NoAnswer) and not isinstance(error, TransformError)
+    is_unknown = isinstance(error, NoAnswer | RegistryUnavailable) and not isinstance(error, TransformError)
     return Finding(Verdict.UNKNOWN if is_unknown else Verdict.WRONG, subject, redact(str(error)))

@@ -22,6 +22,7 @@ from restow.consumer.pipeline import Plans, ShouldEnd
 from restow.consumer.planning import Range
 from restow.errors import RestowError
 from restow.model import TopicPartition
+from restow.pipeline.formats.errors import NewSchema
 from restow.pipeline.in_flight import InFlight
 from restow.pipeline.sinks import OpenSink, OpenSinks, Sink
 from restow.pipeline.spark.engine import Engine, StoreResult
@@ -195,6 +196,10 @@ class CycleRunner:
                     self._has_run(cycle, outcome, result, should_end)
                 case None:
                     self._was_cancelled(cycle, result)
+                case NewSchema():
+                    result.is_disturbed = True
+                    log.info("%s; they are read again", outcome)
+                    self._in_flight.mark_uncertain(cycle)
                 case RestowError():
                     result.is_disturbed = True
                     self._failed(cycle, outcome, should_end)

@@ -15,9 +15,11 @@ CREDENTIALS: Final = re.compile(r"(?<=://)[^/\s@]+(?=@)")
 
 class Secrets:
     def __init__(self, settings: Settings, environment: Mapping[str, str]) -> None:
-        """Values of secret properties in `[kafka]` and `[spark]`, and of environment variables with such names."""
+        """Values of secret properties in `[kafka]`, `[spark]` and `[registry]`, and of environment variables with such
+        names."""
         named = (settings.kafka.properties, settings.spark.properties, environment)
         values = {value for names in named for name, value in names.items() if is_secret(name)}
+        values |= {value for value in (settings.registry.password, settings.registry.token) if value}
         self._values = sorted((value for value in values if len(value) >= SHORTEST), key=len, reverse=True)
 
     def redact(self, text: str) -> str:

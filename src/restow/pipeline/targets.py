@@ -1,8 +1,9 @@
 """Targets: partitions of a cycle that are read, transformed and stored together."""
 
+import json
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
-from typing import NamedTuple
+from typing import Final, NamedTuple
 
 from restow.consumer.planning import Range
 from restow.model import TopicPartition
@@ -10,14 +11,38 @@ from restow.pipeline.sinks import Sink, Span
 from restow.protocol.messages import TopicService
 
 
+class Parsing(NamedTuple):
+    """How values are parsed; the fields of TopicService, empty where it has none."""
+
+    format: str = ""
+    schema: str = ""
+    registry: str = ""
+    subject: str = ""
+    message: str = ""
+
+
+UNPARSED: Final = Parsing()
+
+
 class Target(NamedTuple):
-    """A table and the transform that makes its rows. Topics that have both in common share one target."""
+    """A table and what makes its rows. Topics that have all of it in common share one target."""
 
     table: str
     """Empty if records are only counted."""
     transform: str
-    """Empty if records are stored as they are."""
+    """Empty if records are stored as they are, or by a query."""
     lineage: bool
+    parsing: Parsing = UNPARSED
+    sql: str = ""
+    options: str = ""
+    """As JSON; empty if there are none."""
+
+    @property
+    def maker(self) -> str:
+        """What makes the rows, in words; empty if records are stored as they are."""
+        if self.sql:
+            return "the query in sql"
+        return f"the transform {self.transform}" if self.transform else ""
 
 
 @dataclass(frozen=True, slots=True)
@@ -39,7 +64,11 @@ class TargetCycle:
 
 
 def target_of(service: TopicService) -> Target:
-    return Target(service.table or "", service.transform or "", service.lineage)
+    options = json.dumps(dict(service.options)) if service.options else ""
+    parsing = UNPARSED
+    if service.format is not None:
+        parsing = Parsing(*(getattr(service, name) or "" for name in Parsing._fields))
+    return Target(service.table or "", service.transform or "", service.lineage, parsing, service.sql or "", options)
 
 
 def by_target(

@@ -18,8 +18,9 @@ class TransformError(RestowError):
 class TransformRaised(TransformError):
     """The transform raised an error when it was called."""
 
-    def __init__(self, name: str, reason: str) -> None:
-        super().__init__(f"the transform {name} failed: {reason}")
+    def __init__(self, maker: str, reason: str) -> None:
+        """`maker`: the transform or the query, in words."""
+        super().__init__(f"{maker} failed: {reason}")
         self.reason = reason
         self.is_users = True
 

@@ -1,6 +1,7 @@
 """Everything that restow's roles exchange over Kafka: the messages, their encoding, and the topics they travel on.
 
 messages.py           the messages: frozen dataclasses, validated on construction
+definitions.py        validation of a topic's definition, and names made from the topic's
 desired.py            what people want of the group: pause, recommend only, restarts, pins
 measurement.py        the monitor's record of write speeds
 measurement_parts.py  that record split and put together, for groups that it is too large for

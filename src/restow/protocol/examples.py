@@ -1,4 +1,4 @@
-"""One example of each message, for docs/protocol.md and the golden files of the tests."""
+"""One example of each message and version, for docs/protocol.md and the golden files of the tests."""
 
 from typing import Final
 
@@ -15,6 +15,7 @@ from restow.protocol.messages import (
     ControllerStarted,
     ControllerStopped,
     Message,
+    Options,
     PlatformChangeIntended,
     PlatformIdentity,
     ServiceUpdate,
@@ -35,6 +36,17 @@ ORDERS_1: Final = TopicPartition("orders", 1)
 
 ORDERS: Final = TopicService("lake/orders", "shop.tables:orders", "2026-03-01T12:00:00Z")
 CLICKS: Final = TopicService("lake/clicks", start="latest", refuses_late_writes=False)
+OPTIONS: Final[Options] = SortedMapping([("currency", "EUR"), ("least", 10)])
+PAYMENTS: Final = TopicService(
+    "lake/{topic}",
+    "shop.tables:payments",
+    format="avro",
+    registry="http://registry:8081",
+    options=OPTIONS,
+)
+REFUNDS: Final = TopicService(
+    "lake/refunds", format="json", schema="refunds.json", sql="select id, amount from records where amount > 0"
+)
 DIGESTS: Final = SortedMapping({"clicks": "9bd80d73400e", "orders": "7d6d26731f0e"})
 STARTS: Final[dict[TopicPartition, StartFrom]] = {CLICKS_2: RECOVER, ORDERS_0: 81240, ORDERS_1: RECOVER}
 
@@ -141,6 +153,18 @@ CONSUMERS_UPDATE: Final = ServiceUpdate(
     ),
 )
 """The other kind of update."""
+
+IN_VERSION_2: Final[tuple[Message, ...]] = (
+    StartConsumingCommand(
+        epoch=812,
+        sequence=9,
+        incarnation=790,
+        topics=SortedMapping({"payments": PAYMENTS.for_topic("payments"), "refunds": REFUNDS}),
+        partitions=SortedMapping([(TopicPartition("payments", 0), 17), (TopicPartition("refunds", 3), RECOVER)]),
+    ),
+    ServiceUpdate("add", "payments", PAYMENTS),
+)
+"""Messages with definitions that a reader of version 1 would not understand."""
 
 MEASUREMENT: Final = Measurement(
     time="2026-03-01T12:00:00.250Z",

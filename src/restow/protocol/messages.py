@@ -11,13 +11,14 @@ partition again where one differs from the definition that is wanted.
 
 import hashlib
 import json
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from functools import lru_cache
 from typing import Final, Literal
 
 from restow.errors import InvalidInput
 from restow.model import FIRST_CONSUMER, ConsumerId, SortedMapping, TopicPartition
 from restow.protocol import checks
+from restow.protocol.definitions import SUBJECT, TOPIC, check_names, check_parsing, check_rows
 from restow.protocol.desired import ConsumerRestart, GroupPause, PartitionPin, RecommendOnly
 
 RECOVER: Final = "recover"
@@ -30,7 +31,11 @@ Digests = SortedMapping[str, str]
 BrokenTransforms = SortedMapping[str, str]
 """Transforms that can't be run, each with the error."""
 
+Options = SortedMapping[str, str | int | float | bool]
+"""What a transform gets beside the records."""
+
 NO_OFFSETS: Final[Offsets] = SortedMapping()
+NO_OPTIONS: Final[Options] = SortedMapping()
 
 ADDED: Final = {"left_out_by_default": True}
 """Marks a field that was added later: it is not written while it has its default, so that existing messages keep their
@@ -45,8 +50,9 @@ class TopicService:
     """The definition of a topic: what consumers do with its records."""
 
     table: str | None = None
-    """The table they are stored in: a URL, or a path, relative to the consumer's restow.toml. Without it, they are read
-    and not stored."""
+    """The table they are stored in: a URL, or a path, relative to the consumer's restow.toml. `{topic}` in it stands
+    for the topic's name, so that each topic of a regular expression has its own. Without it, they are read and not
+    stored."""
     transform: str | None = None
     """The function that turns records into rows, as `module:function`. Without it, records are stored as they are."""
     start: str = "earliest"
@@ -66,8 +72,28 @@ class TopicService:
     """How much work a byte of the topic is, relative to the mean of the group's topics: with 1.5, a partition fills
     half as much again of its consumer as its speed alone would. Without it, the cost is learned if the capacity of
     consumers is, and 1 otherwise."""
+    format: str | None = field(default=None, metadata=ADDED)
+    """How values are parsed: `json`, `avro`, `protobuf`, `text` or `bytes`. The transform gets the parsed columns.
+    Without it, it gets the bytes. docs/formats.md has the details."""
+    schema: str | None = field(default=None, metadata=ADDED)
+    """The file with the schema of the values: a path, relative to the consumer's restow.toml. For `json` a JSON Schema
+    or Spark's DDL, for `avro` an Avro schema, for `protobuf` a .proto file or a descriptor set."""
+    registry: str | None = field(default=None, metadata=ADDED)
+    """The URL of a schema registry with Confluent's API: values begin with a zero byte and the id of their schema.
+    Credentials are in [registry]."""
+    subject: str | None = field(default=None, metadata=ADDED)
+    """The registry's name of the topic's schemas; the newest gives the columns. Without it, `{topic}-value`."""
+    message: str | None = field(default=None, metadata=ADDED)
+    """The name of the Protobuf message, with its package. Without it, the first one of the schema."""
+    sql: str | None = field(default=None, metadata=ADDED)
+    """A query that turns records into rows, in place of a transform: `select id, amount from records`."""
+    options: Options = field(default=NO_OPTIONS, metadata=ADDED)
+    """Texts, numbers and truth values for the transform, which gets them as `context.options`."""
 
     def __post_init__(self) -> None:
+        check_names(table=self.table, subject=self.subject)
+        check_parsing(self.format, self.schema, self.registry, self.subject, self.message)
+        check_rows(self.transform, self.sql, bool(self.options))
         if self.start not in ("earliest", "latest") and not checks.is_time(self.start):
             raise InvalidInput(
                 f"start is '{self.start}'; it must be earliest, latest or a time like 2026-03-01T12:00:00Z"
@@ -83,7 +109,31 @@ class TopicService:
         """Changes with every field that matters to a partition that is being read."""
         # A definition without the fields that were added later keeps its digest.
         added = () if self.lineage and self.on_gap == ON_GAP[0] else (self.lineage, self.on_gap)
-        return _digest(self.table, self.transform, self.refuses_late_writes, *added)
+        named = () if self.format is None and self.sql is None and not self.options else (self._named,)
+        return _digest(self.table, self.transform, self.refuses_late_writes, *added, *named)
+
+    @property
+    def _named(self) -> str:
+        """The other fields that were added later, with their names."""
+        given = {name: value for name in NAMED_IN_DIGEST if (value := getattr(self, name))}
+        return json.dumps({**given, "options": dict(self.options)}, sort_keys=True)
+
+    @property
+    def needs_newer_readers(self) -> bool:
+        """Whether a reader that ignores the fields of version 2 would do something else with the records."""
+        return any(getattr(self, name) for name in (*NAMED_IN_DIGEST, "options")) or TOPIC in (self.table or "")
+
+    def for_topic(self, topic: str) -> "TopicService":
+        """The definition with all names that are made from the topic's."""
+        subject = self.subject or (SUBJECT if self.registry else None)
+        if subject is None and TOPIC not in (self.table or ""):
+            return self
+        table = None if self.table is None else self.table.replace(TOPIC, topic)
+        return replace(self, table=table, subject=subject and subject.replace(TOPIC, topic))
+
+
+NAMED_IN_DIGEST: Final = ("format", "schema", "registry", "subject", "message", "sql")
+"""Fields that have their name in a definition's digest, so that a definition without them keeps its digest."""
 
 
 @lru_cache(maxsize=1024)  # every decision compares it for every partition

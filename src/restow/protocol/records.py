@@ -73,17 +73,18 @@ def known_versions() -> SortedMapping[str, int]:
     return CURRENT.known()
 
 
-def common_version(kind: type[Message], theirs: Mapping[str, int]) -> int | None:
-    """The highest version that both sides know. Returns None if there is none: the message can't be sent."""
-    return CURRENT.common(kind, theirs)
+def common_version(message: Message, theirs: Mapping[str, int]) -> int | None:
+    """The highest version that both sides know. Returns None if there is none: the other side can't read it."""
+    return CURRENT.common(message, theirs)
 
 
 def encode(
     message: Message, sender: str, group: str, version: int | None = None, *, versions: Versions = CURRENT
 ) -> tuple[tuple[tuple[str, bytes], ...], bytes]:
-    """Returns headers and value. `version` is by default the highest known one; `common_version` returns others."""
+    """Returns headers and value. `version` is by default the highest one that suits; `common_version` returns
+    others."""
     kind = type(message)
-    number = versions.highest[kind] if version is None else version
+    number = versions.suiting(message) if version is None else version
     form = versions.get(kind, number)
     if form is None:
         raise InvalidInput(f"there is no version {number} of {kind.__name__}; known: {_known(kind, versions)}")

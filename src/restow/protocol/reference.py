@@ -12,7 +12,7 @@ from typing import Any, Final, get_type_hints
 from restow.protocol import measurement, measurement_parts
 from restow.protocol.channels import CHANNELS, Lane
 from restow.protocol.codec import form_of, to_plain
-from restow.protocol.examples import CONSUMERS_UPDATE, EXAMPLES, MEASUREMENT
+from restow.protocol.examples import CONSUMERS_UPDATE, EXAMPLES, IN_VERSION_2, MEASUREMENT
 from restow.protocol.measurement import Measurement, PartitionSpeed
 from restow.protocol.messages import (
     ConsumerSettings,
@@ -20,7 +20,6 @@ from restow.protocol.messages import (
     Gap,
     Message,
     PlatformIdentity,
-    ServiceUpdate,
     TopicService,
 )
 from restow.protocol.pages import Docs, docs_of, table
@@ -75,7 +74,9 @@ The value of a record is one JSON object in UTF-8, on one line; the examples bel
 message's `type` and `version` beside its fields. The headers `type`, `version` and `sender` let a reader skip a record
 without decoding it. They may be missing, as in a record written by hand, but must not contradict the value. Readers
 ignore unknown keys. A sender uses the highest version of a message that both sides know; consumers list theirs in
-ConsumerReady.
+ConsumerReady. Version 2 of StartConsumingCommand and ServiceUpdate is that of definitions with `format`, `sql`,
+`options` or `{{topic}}`: a reader of version 1 would ignore those and store other rows, so it skips the message. Other
+definitions are sent in version 1.
 
 The header `group` names the consumer group whose message it is. A reader skips a record of another group, and logs the
 first of each group on a topic: such a record changes nothing. Older senders and people write no such header; their
@@ -141,7 +142,8 @@ def _message(example: Message, docs: Docs, lane: Lane) -> Iterator[str]:
     way = f"From {lane.writers} to {lane.readers}, partition {lane.partition}; version {VERSIONS[kind]}."
     yield f"### {kind.__name__}\n\n{docs.text}\n\n{way}\n"
     yield _fields_table(kind, docs)
-    for message in (example, CONSUMERS_UPDATE) if kind is ServiceUpdate else (example,):
+    others = (CONSUMERS_UPDATE, *IN_VERSION_2)
+    for message in (example, *(other for other in others if type(other) is kind)):
         yield _example(encode(message, "", "")[1])
 
 

@@ -6,13 +6,13 @@ key that old readers may ignore needs no new version.
 """
 
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import partial
 from typing import Any, Final, get_args
 
 from restow.model import SortedMapping
 from restow.protocol.codec import from_plain, to_plain
-from restow.protocol.messages import Message
+from restow.protocol.messages import Message, ServiceUpdate, StartConsumingCommand
 
 MESSAGES: Final[tuple[type[Message], ...]] = get_args(Message)
 
@@ -24,6 +24,8 @@ class Version:
     write: Callable[[Any], dict[str, Any]]
     read: Callable[[dict[str, Any]], Any]
     """Raises InvalidInput if they are invalid."""
+    suits: Callable[[Any], bool] = lambda _: True
+    """Whether a message is sent in this version. One that a lower version carries whole may be sent in that one."""
 
 
 class Versions:
@@ -50,9 +52,32 @@ class Versions:
         """The highest version of each message, as ConsumerReady has it."""
         return SortedMapping({kind.__name__: number for kind, number in self.highest.items()})
 
-    def common(self, kind: type[Message], theirs: Mapping[str, int]) -> int | None:
-        """The highest version that both sides know. Returns None if there is none: the message can't be sent."""
-        return max((number for number in self._known[kind] if number <= theirs.get(kind.__name__, 0)), default=None)
+    def suiting(self, message: Message) -> int:
+        """The highest version in which this message is sent."""
+        return max(number for number, version in self._known[type(message)].items() if version.suits(message))
+
+    def common(self, message: Message, theirs: Mapping[str, int]) -> int | None:
+        """The highest version of those that suit the message which both sides know. Returns None if there is none:
+        the other side can't read it."""
+        known = self._known[type(message)].items()
+        most = theirs.get(type(message).__name__, 0)
+        return max((number for number, version in known if number <= most and version.suits(message)), default=None)
 
 
-CURRENT: Final = Versions({kind: {1: Version(to_plain, partial(from_plain, kind))} for kind in MESSAGES})
+def _needs_newer_readers(message: StartConsumingCommand | ServiceUpdate) -> bool:
+    services = message.topics.values() if isinstance(message, StartConsumingCommand) else (message.service,)
+    return any(service is not None and service.needs_newer_readers for service in services)
+
+
+def _versions(kind: type[Message]) -> dict[int, Version]:
+    plain = Version(to_plain, partial(from_plain, kind))
+    if kind not in (StartConsumingCommand, ServiceUpdate):
+        return {1: plain}
+    # A reader of version 1 would pass over `format` or `sql` and store other rows. It skips a message of version 2.
+    return {
+        1: replace(plain, suits=lambda message: not _needs_newer_readers(message)),
+        2: replace(plain, suits=_needs_newer_readers),
+    }
+
+
+CURRENT: Final = Versions({kind: _versions(kind) for kind in MESSAGES})

@@ -117,7 +117,10 @@ class ConsumerProcess:
     def _broken_transforms(self) -> BrokenTransforms:
         if self._should_end():
             return NONE_BROKEN
-        broken = self._pipeline.broken_transforms(self._settings.consume.values(), self._should_end)
+        consume = self._settings.consume.items()
+        # Which schemas a regular expression means shows with the first topic that matches it.
+        services = [each.for_topic(name) for name, each in consume if not (name.startswith("^") and each.registry)]
+        broken = self._pipeline.broken_transforms(services, self._should_end)
         for reason in broken.values():
             log.error("%s; see `restow check`, correct it, and then `restow reload`", reason)
         return broken

@@ -394,7 +394,8 @@ class ControllerProcess:
         view = self._state.consumers.get(send.consumer)
         if view is None or isinstance(send.message, StateQuery):
             return Addressed(send.consumer, send.message)
-        return Addressed(send.consumer, send.message, common_version(type(send.message), view.versions))
+        # A consumer that can't read the command skips it, and is restarted with the current code because of that.
+        return Addressed(send.consumer, send.message, common_version(send.message, view.versions))
 
     def _commit(self, sends: Iterable[Addressed], requests: Iterable[PlatformRequest]) -> None:
         epoch = self._state.epoch

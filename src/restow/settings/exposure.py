@@ -13,8 +13,8 @@ from restow.errors import InvalidInput
 from restow.settings.properties import is_secret
 from restow.settings.reader import VARIABLE
 
-PROPERTIES: Final = ("kafka", "spark")
-"""Tables of properties for Kafka and Spark, secrets among them."""
+PROPERTIES: Final = ("kafka", "spark", "registry")
+"""Tables with properties of clients, secrets among them."""
 
 NAMES_A_THING: Final = re.compile(r"\.(class|location|provider|url)$")
 """`spark.hadoop.fs.s3a.aws.credentials.provider` names the holder of a secret and is not one itself."""

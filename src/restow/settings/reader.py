@@ -32,6 +32,7 @@ IN_WORDS = {
     int: "a whole number",
     float: "a finite number",
     PassthroughTable: "a table",
+    SortedMapping: "a table of texts, numbers, true and false",
 }
 
 Table = Mapping[str, Any]
@@ -202,6 +203,8 @@ def _read(hint: Any, value: Any, place: Place) -> Any:
         return PassthroughTable(
             {key: _passthrough_value(each, place.of(place.key).at(key)) for key, each in value.items()}
         )
+    if get_origin(kind) is SortedMapping and isinstance(value, dict):
+        return SortedMapping({key: _property(each, place.of(place.key).at(key)) for key, each in value.items()})
     if kind is str and isinstance(value, str):
         value = _expanded(value, place)
     elif kind is float and type(value) is int:
@@ -209,7 +212,7 @@ def _read(hint: Any, value: Any, place: Place) -> Any:
     elif get_origin(kind) is tuple and isinstance(value, list):
         item = get_args(kind)[0]
         return tuple(_read(item, each, place) for each in value)
-    elif get_origin(kind) is tuple or type(value) is not kind:
+    elif get_origin(kind) is not None or type(value) is not kind:
         raise place.wrong(value, wanted(hint))
     if (isinstance(value, float) and not math.isfinite(value)) or not all(check.holds(value) for check in checks):
         raise place.wrong(value, wanted(hint))
@@ -273,6 +276,7 @@ def wanted(hint: Any) -> str:
     if get_origin(kind) is tuple:
         return f"a list, each element {wanted(get_args(kind)[0])}"
     words = [check.wanted for check in checks]
+    kind = get_origin(kind) or kind
     return ", ".join(words if words and kind is str else [IN_WORDS[kind], *words])
 
 

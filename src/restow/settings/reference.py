@@ -84,7 +84,8 @@ def _default(setting: "Field[Any]") -> str:
         value = setting.default_factory()
     else:
         return REQUIRED
-    return UNSET if value is None or isinstance(value, PassthroughTable) else f"`{_as_toml(value)}`"
+    is_unset = value is None or isinstance(value, PassthroughTable | SortedMapping)
+    return UNSET if is_unset else f"`{_as_toml(value)}`"
 
 
 def _as_toml(value: object) -> str:

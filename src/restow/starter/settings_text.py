@@ -115,11 +115,20 @@ def _topic(start: Start, topic: TopicFacts) -> str:
             *_found(topic),
             f"table = {_toml(table_of(topic.name, light=start.light))}",
             f"transform = {_toml(f'{start.module}:{start.functions[topic.name]}')}",
+            *_without_code(topic, light=start.light),
             _commented(_default(TopicService, "start"), "or latest, or a time like 2026-03-01T12:00:00Z"),
             _commented(_default(TopicService, "on_gap"), "or stop, when records were deleted before they were read"),
             "",
         ]
     )
+
+
+def _without_code(topic: TopicFacts, *, light: bool) -> list[str]:
+    if light or topic.shape.kind not in ("json", "text"):
+        return []
+    schema = f" and schema = {_toml(f'{topic.name}.json')}, which restow check --infer writes"
+    what = f"format = {_toml(topic.shape.kind)}{schema if topic.shape.kind == 'json' else ''}"
+    return [f"# in place of the transform, without code: {what}"]
 
 
 def _found(topic: TopicFacts) -> list[str]:

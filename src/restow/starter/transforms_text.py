@@ -4,8 +4,9 @@ import json
 from collections.abc import Mapping, Sequence
 from typing import Final
 
-from restow.starter.columns import Column, Shape, quoted
+from restow.starter.columns import Column, Shape
 from restow.starter.facts import TopicFacts
+from restow.starter.types import quoted
 
 SPARK_HEAD: Final = '''\
 """Transforms of group {group}: each gets the records of a cycle as a DataFrame, with the columns key, value, topic,

@@ -6,6 +6,8 @@ from pathlib import Path
 import pytest
 
 from restow.cli.support.local_modules import LocalModules, local_modules
+from restow.cli.support.modules_beside import modules_of
+from restow.errors import InvalidInput
 from restow.settings import read_settings
 
 SETTINGS = """
@@ -123,3 +125,26 @@ def test_an_import_from_above_the_first_package_is_ignored(tmp_path: Path) -> No
     write(tmp_path, "b.py", "")
     text = '[kafka]\nbootstrap = "a:1"\n[group]\nname = "x"\n[consume.a]\ntransform = "a:f"'
     assert "a.py" in found(tmp_path, text).sources
+
+
+def test_schemas_count_as_code_and_go_into_a_config_map_if_they_lie_beside_restow_toml(directory: Path) -> None:
+    text = SETTINGS.replace('table = "lake/raw"', 'format = "json"\nschema = "{}"')
+    before = found(directory).digest
+    assert found(directory, text.format("raw.json")).digest == before, "consumers say that it is missing"
+    write(directory, "raw.json", "{}")
+    assert found(directory, text.format("raw.json")).sources["raw.json"] == b"{}"
+    assert found(directory, text.format("raw.json")).digest != before
+    flat = read_settings(text.format("raw.json").replace("shop.tables:orders", "clicks:orders"), "restow.toml", {})
+    assert modules_of(flat, directory).beside["raw.json"] == "{}"
+
+
+@pytest.mark.parametrize("path", ["missing.json", "schemas/raw.json"])
+def test_a_schema_that_pods_would_not_find_is_refused(directory: Path, path: str) -> None:
+    write(directory, "schemas/raw.json", "{}")
+    text = SETTINGS.replace('table = "lake/raw"', f'format = "json"\nschema = "{path}"')
+    with pytest.raises(InvalidInput) as refused:
+        modules_of(read_settings(text, "restow.toml", {}), directory)
+    assert str(refused.value) == (
+        f'[consume.raw] schema = "{path}" can\'t be put into a ConfigMap; put the file beside restow.toml, or write '
+        "the absolute path that it has in the image"
+    )

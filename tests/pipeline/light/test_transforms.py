@@ -6,8 +6,10 @@ from pathlib import Path
 import pytest
 
 from restow.kafka.reading import Record
-from restow.pipeline.light.transforms import rows_of
+from restow.model import SortedMapping
+from restow.pipeline.light.transforms import check_service, rows_of
 from restow.pipeline.transforms import TransformError
+from restow.protocol.messages import TopicService
 
 RECORDS = [Record("orders", 3, offset, None, None, str(offset).encode()) for offset in range(40, 80)]
 
@@ -66,3 +68,17 @@ def test_an_error_names_the_record_and_the_line(name: str, says: str, file: Path
 def test_good_records_are_rows() -> None:
     assert rows_of("light_transforms:lazily", RECORDS[:7]) == tuple(RECORDS[:7])
     assert rows_of(None, RECORDS) == tuple(RECORDS)
+
+
+@pytest.mark.parametrize(
+    ("service", "name"),
+    [
+        (TopicService(format="text"), "format"),
+        (TopicService(sql="select 1"), "sql"),
+        (TopicService(transform="transforms_for_tests:even", options=SortedMapping({"a": 1})), "options"),
+    ],
+)
+def test_what_needs_spark_is_refused(service: TopicService, name: str) -> None:
+    with pytest.raises(TransformError) as refused:
+        check_service(service)
+    assert str(refused.value) == f'{name} needs Spark; leave it out, or write pipeline = "spark" in [consumer]'

@@ -72,7 +72,7 @@ class Lake:
                 self._producer.produce(topic, str(number), partition=partition, key="k", headers={"h": b"1"})
         assert self._producer.flush(30) == 0
 
-    def produce(self, topic: str, values: Iterable[str]) -> None:
+    def produce(self, topic: str, values: Iterable[str | bytes | None]) -> None:
         """To partition 0, in this order and without keys."""
         for value in values:
             self._producer.produce(topic, value, partition=0)

@@ -5,6 +5,8 @@ import time
 
 from pyspark.sql import DataFrame, functions
 
+from restow.pipeline.spark.context import Context
+
 SECONDS = 60
 
 
@@ -52,6 +54,13 @@ def strictly_cast(records: DataFrame) -> DataFrame:
 def eagerly(records: DataFrame) -> DataFrame:
     sevens = records.filter("CAST(value AS string) = '7'").count()
     return records.select(functions.lit(1 // (1 - sevens)).alias("number"))
+
+
+def joined(records: DataFrame, context: Context) -> DataFrame:
+    """Joins a static table, and keeps what is above an option."""
+    names = context.table(str(context.options["names"]))
+    rows = records.filter(functions.col("n") > context.options["least"]).join(names, "id", how="left")
+    return rows.select("id", "name", "_topic", "_partition", "_offset", "_timestamp")
 
 
 def misspelt(records: DataFrame) -> DataFrame:

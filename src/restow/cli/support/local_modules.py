@@ -1,5 +1,5 @@
 """Finds the Python modules of transforms, and what those import, where people edit them: beside restow.toml and on
-PYTHONPATH. Installed packages don't count, nor does restow itself.
+PYTHONPATH. Installed packages don't count, nor does restow itself. Schema files count too.
 
 Imports are read from the source, wherever they stand in it, and nothing is executed. A module that is imported by a
 computed name is not found.
@@ -10,6 +10,7 @@ import hashlib
 import os
 import warnings
 from collections.abc import Iterable, Iterator, Mapping, Sequence
+from contextlib import suppress
 from pathlib import Path
 from typing import NamedTuple
 
@@ -34,9 +35,21 @@ class LocalModules(NamedTuple):
 
 
 def local_modules(settings: Settings, config: Path, environment: Mapping[str, str]) -> LocalModules:
-    """The modules that consumers load for the transforms of restow.toml."""
+    """The modules that consumers load for the transforms of restow.toml, and its schemas."""
+    directory = config.absolute().parent
     others = (Path(entry) for entry in environment.get("PYTHONPATH", "").split(os.pathsep) if entry)
-    return modules_in((config.absolute().parent, *others), transform_modules(settings))
+    found = modules_in((directory, *others), transform_modules(settings))
+    return found._replace(sources={**found.sources, **schemas_in(directory, settings)})
+
+
+def schemas_in(directory: Path, settings: Settings) -> dict[str, bytes]:
+    """The schema files of restow.toml, by their paths in it. One that can't be read is left out: consumers say so."""
+    paths = {service.schema for service in settings.consume.values() if service.schema}
+    found = {}
+    for path in sorted(paths):
+        with suppress(OSError):
+            found[path] = directory.joinpath(path).read_bytes()
+    return found
 
 
 def transform_modules(settings: Settings) -> list[str]:

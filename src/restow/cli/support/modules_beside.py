@@ -6,9 +6,10 @@
 from pathlib import Path
 from typing import NamedTuple
 
-from restow.cli.support.local_modules import modules_in, transform_modules
+from restow.cli.support.local_modules import modules_in, schemas_in, transform_modules
 from restow.errors import InvalidInput
 from restow.settings import Settings
+from restow.settings.paths import is_relative
 
 
 class Modules(NamedTuple):
@@ -23,8 +24,22 @@ def modules_of(settings: Settings, directory: Path) -> Modules:
     found = modules_in((directory,), (name for name in named if "." not in name))
     for file, reason in found.errors.items():
         raise InvalidInput(f"{file} can't be read as a Python module: {reason}")
-    flat = {name: _text(directory / name, source) for name, source in sorted(found.sources.items()) if "/" not in name}
+    sources = {**found.sources, **_schemas(settings, directory)}
+    flat = {name: _text(directory / name, source) for name, source in sorted(sources.items()) if "/" not in name}
     return Modules(flat, tuple(name for name in named if f"{name}.py" not in flat))
+
+
+def _schemas(settings: Settings, directory: Path) -> dict[str, bytes]:
+    """Raises InvalidInput if pods would not find one."""
+    found = schemas_in(directory, settings)
+    for name, service in settings.consume.items():
+        path = service.schema
+        if path is not None and is_relative(path) and ("/" in path or path not in found):
+            raise InvalidInput(
+                f'[consume.{name}] schema = "{path}" can\'t be put into a ConfigMap; put the file beside restow.toml, '
+                "or write the absolute path that it has in the image"
+            )
+    return {path: content for path, content in found.items() if is_relative(path)}
 
 
 def _text(file: Path, source: bytes) -> str:

@@ -7,7 +7,7 @@ from restow.kafka.reading import Record
 from restow.model import TopicPartition
 from restow.pipeline.check import TransformSample, probe
 from restow.pipeline.light.table import LightTableError, preview
-from restow.pipeline.light.transforms import rows_of, transform_of
+from restow.pipeline.light.transforms import check_service, rows_of
 from restow.pipeline.places import place_of
 from restow.protocol.messages import TopicService
 from restow.settings import Settings
@@ -20,7 +20,7 @@ class LightTrial:
         self._settings = settings
 
     def transform(self, service: TopicService, partitions: tuple[TopicPartition, ...]) -> TransformSample:
-        transform_of(service.transform)
+        check_service(service)
         offsets = newest_offsets(self._settings.kafka, partitions) if partitions else {}
         sampled = records_at(self._settings.kafka, self._settings.group.name, offsets) if any(offsets.values()) else {}
         rows = [rows_of(service.transform, records) for records in sampled.values() if records]

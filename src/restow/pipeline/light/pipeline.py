@@ -21,7 +21,7 @@ from restow.kafka.reading import Record, RecordReader, total_size
 from restow.model import SortedMapping, TopicPartition
 from restow.pipeline.light.stores import Stores, Written
 from restow.pipeline.light.table import PartitionRows
-from restow.pipeline.light.transforms import rows_of, transform_of
+from restow.pipeline.light.transforms import check_service, rows_of, transform_of
 from restow.pipeline.secrets import Secrets
 from restow.pipeline.transforms import TransformError, broken_of
 from restow.protocol.messages import RECOVER, BrokenTransforms, Failure, StartFrom, TopicService
@@ -131,7 +131,7 @@ class LightPipeline:
         )
 
     def _open(self, wanted: Mapping[TopicPartition, StartFrom], service: TopicService) -> dict[TopicPartition, int]:
-        transform_of(service.transform)  # raises if it can't be imported
+        check_service(service)
         table = self._stores.table(service.table) if service.table is not None else None
         known = table.positions(wanted) if table else {}
         begins = {p: start for p, start in wanted.items() if p not in known and start != RECOVER}

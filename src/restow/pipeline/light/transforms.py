@@ -17,6 +17,7 @@ from restow.pipeline.locating import Spans, locate, named
 from restow.pipeline.sinks import Span
 from restow.pipeline.transforms import TransformError, imported
 from restow.pipeline.user_errors import described
+from restow.protocol.messages import TopicService
 
 LOCATE_WITHIN_S: Final = 5.0
 """How long to look for the record on which a transform fails. Commands wait for it."""
@@ -27,6 +28,14 @@ Transform = Callable[[Iterable[Record]], Iterable[Record]]
 def transform_of(name: str | None) -> Transform:
     """Imports `module:function`; None is the identity. Raises TransformError."""
     return (lambda records: records) if name is None else imported(name, "take and give records")
+
+
+def check_service(service: TopicService) -> None:
+    """Raises TransformError if a light consumer can't do what the definition wants."""
+    for name in ("format", "sql", "options"):
+        if getattr(service, name):
+            raise TransformError(f'{name} needs Spark; leave it out, or write pipeline = "spark" in [consumer]')
+    transform_of(service.transform)
 
 
 def rows_of(name: str | None, records: Sequence[Record]) -> tuple[Record, ...]:

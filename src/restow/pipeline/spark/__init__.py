@@ -7,13 +7,14 @@ session.py        starts the session
 warm_up.py        a small first cycle, so that the next ones are fast
 reading.py        reads offset ranges with Spark's Kafka connector
 properties.py     translates librdkafka's properties for the Java client
-transforms.py     runs a user's transform
+transforms.py     makes the rows of a cycle, with a user's transform or query
+context.py        the second argument of a transform: options, static tables
 lineage.py        carries each record's topic, partition, offset and timestamp into its rows
 counting.py       counts records and bytes that are read
 writing.py        writes Parquet files
 failures.py       reduces a Spark error to one line
 jvm.py            starts the JVM and finds Java classes
-jars.py           the jars of Spark's Kafka connector
+jars.py           the jars of Spark's Kafka connector, and of Avro
 class_archive.py  the JVM options for the class archive
 prepare.py        fetches the jars and builds the class archive, once on a machine
 build_archive.py  the program that builds the class archive

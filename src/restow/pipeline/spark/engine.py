@@ -3,6 +3,7 @@
 cycle.py decides what is read and stored, and calls this. `restow check` calls it too.
 """
 
+import json
 import logging
 import os
 import signal
@@ -10,6 +11,7 @@ import threading
 import time
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from concurrent.futures import Future
+from contextlib import suppress
 from dataclasses import dataclass, field
 from functools import partial
 from typing import Final, NamedTuple, TypeVar
@@ -20,9 +22,14 @@ from restow.consumer.pipeline import ShouldEnd
 from restow.consumer.planning import Range, tasks
 from restow.errors import RestowError
 from restow.model import SortedMapping, TopicPartition
+from restow.pipeline.formats.errors import NewSchema, RegistryUnavailable
+from restow.pipeline.formats.frames import BadRecord, bad_record
+from restow.pipeline.formats.framing import unknown_id
+from restow.pipeline.formats.schemas import Schemas
 from restow.pipeline.locating import locate, named
 from restow.pipeline.secrets import Secrets
 from restow.pipeline.sinks import Batch, NullSink, Span
+from restow.pipeline.spark.context import Context, StaticTables
 from restow.pipeline.spark.counting import ReadCount, ReadCounter
 from restow.pipeline.spark.failures import call_sites, is_python, summary
 from restow.pipeline.spark.jvm import java_class, signal_jvm
@@ -62,8 +69,8 @@ class JobFailed(RestowError):
 
     def __init__(self, cycle: TargetCycle, error: Exception) -> None:
         reason = summary(error)
-        transform = cycle.target.transform
-        what = f"the rows of the transform {transform}" if transform else "the records"
+        transform, rows = cycle.target.transform, "the rows of the query in sql" if cycle.target.sql else "the records"
+        what = f"the rows of the transform {transform}" if transform else rows
         super().__init__(f"{what} can't be written to {cycle.sink.name}: {reason}")
         self.reason = reason
         self.is_users = is_python(error)
@@ -98,6 +105,7 @@ class Engine:
     def __init__(self, settings: Settings, resources: Resources) -> None:
         self._settings, self._resources = settings, resources
         self._secrets = Secrets(settings, os.environ)
+        self._schemas, self._tables = Schemas(settings), StaticTables(settings)
         self._worker = Worker(SIDE_BY_SIDE)
         self._thread = threading.local()
         self._describing = threading.Lock()
@@ -135,8 +143,7 @@ class Engine:
         by_transform = {target.transform: target for target in targets}
 
         def broken() -> BrokenTransforms:
-            empty = self._reader().empty
-            return broken_of(by_transform, lambda name: self._rows(empty(), by_transform[name]), self._secrets.redact)
+            return broken_of(by_transform, lambda name: self._try(by_transform[name]), self._secrets.redact)
 
         return self._worker.run_until(broken, should_end) or SortedMapping()
 
@@ -169,14 +176,14 @@ class Engine:
         if self._is_cancelled.is_set():
             return None
         self._check_alive(error)
-        return JobFailed(cycle, error)
+        return bad_record(error) or JobFailed(cycle, error)
 
     def explain(self, cycle: TargetCycle, error: RestowError, should_end: ShouldEnd) -> str:
         """Why a cycle failed, with the record that causes it if it is one."""
-        if not isinstance(error, JobFailed | TransformRaised) or not cycle.target.transform:
+        if not isinstance(error, JobFailed | TransformRaised) or not cycle.target.maker:
             return str(error)
         if located := self.locate(cycle, should_end):
-            return f"the transform {cycle.target.transform} fails on {named(located.spans)}: {located.reason}"
+            return f"{cycle.target.maker} fails on {named(located.spans)}: {located.reason}"
         return (
             f"{error}; the cycle was {named(cycle.spans)}"
             if any(r.records for r in cycle.ranges.values())
@@ -202,6 +209,8 @@ class Engine:
             except (JobFailed, TransformRaised) as error:
                 errors.append(error)
                 return True
+            except BadRecord:  # it hides what the transform would do with the others
+                return None
             return None if done is None else False
 
         spans = {partition: Span(taken.first, taken.next) for partition, taken in cycle.ranges.items() if taken.records}
@@ -235,7 +244,21 @@ class Engine:
     def _store_unless_cancelled(self, cycle: TargetCycle) -> StoreResult | None:
         if self._is_cancelled.is_set():
             return None
-        return self._store(cycle)
+        return self._store_parsed(cycle)
+
+    def _store_parsed(self, cycle: TargetCycle) -> StoreResult:
+        """Raises NewSchema if records have a schema id that wasn't known. Without files it runs again at once."""
+        while True:
+            try:
+                return self._store(cycle)
+            except Exception as error:
+                number = unknown_id(error) if cycle.target.parsing.registry else None
+                if number is None or self._is_cancelled.is_set():
+                    raise
+                with self._describing:
+                    self._schemas.learn(cycle.target.parsing, number)
+            if cycle.staging:  # which has files of the job that failed
+                raise NewSchema(cycle.target.parsing.subject, number)
 
     def _store(self, cycle: TargetCycle) -> StoreResult:
         ranges = {partition: taken for partition, taken in cycle.ranges.items() if taken.records}
@@ -264,7 +287,14 @@ class Engine:
 
     def _rows(self, records: DataFrame, target: Target) -> DataFrame:
         self._activate_session()
-        return transformed(records, target.transform or None, target.lineage)
+        session, options = self._running(), json.loads(target.options or "{}")
+        parser = self._schemas.parser(target.parsing) if target.parsing.format else None
+        return transformed(records, target, parser, Context(session, options, partial(self._tables.rows, session)))
+
+    def _try(self, target: Target) -> None:
+        """Raises TransformError. A registry that doesn't answer is no fault of the transform."""
+        with suppress(RegistryUnavailable):
+            self._rows(self._reader().empty(), target)
 
     def _tasks(self, cycle: TargetCycle) -> int:
         return tasks(cycle.bytes, parallelism(self._running()), BYTES_PER_TASK)

@@ -1,0 +1,68 @@
+"""Validation of a topic's definition beyond its types, and names that are made from the topic's own.
+
+`TopicService` in messages.py calls it. Each error message starts with the field's name.
+"""
+
+import re
+from typing import Final
+
+from restow.errors import InvalidInput
+
+FORMATS: Final = ("json", "avro", "protobuf", "text", "bytes")
+"""The valid values of `format`."""
+WITH_SCHEMA: Final = ("json", "avro", "protobuf")
+TOPIC: Final = "{topic}"
+"""Stands for the topic's name, in `table` and `subject`."""
+SUBJECT: Final = f"{TOPIC}-value"
+"""The registry's usual name of the schemas of a topic's values."""
+URL: Final = re.compile(r"https?://([A-Za-z0-9.-]+|\[[0-9A-Fa-f:.]+\])(:[0-9]{1,5})?(/[A-Za-z0-9._~/-]*)?")
+PLACEHOLDER: Final = re.compile(r"\{[^{}]*\}")
+
+
+def check_names(**texts: str | None) -> None:
+    """They may have {topic} in them, and no other name in braces."""
+    for name, text in texts.items():
+        for found in PLACEHOLDER.findall(text or ""):
+            if found != TOPIC:
+                raise InvalidInput(f"{name} is '{text}'; it must have no other name in braces than {TOPIC}")
+
+
+def check_parsing(
+    format_: str | None, schema: str | None, registry: str | None, subject: str | None, message: str | None
+) -> None:
+    if format_ is not None and format_ not in FORMATS:
+        raise InvalidInput(f"format is '{format_}'; it must be {', '.join(FORMATS[:-1])} or {FORMATS[-1]}")
+    for name, value in (("schema", schema), ("registry", registry)):
+        if value is not None and format_ not in WITH_SCHEMA:
+            raise InvalidInput(f"{name} is '{value}'; it must be left out unless format is {' or '.join(WITH_SCHEMA)}")
+    if format_ in WITH_SCHEMA and schema is None and registry is None:
+        also = ", which `restow check --infer` can write" if format_ == "json" else ""
+        raise InvalidInput(f"format is '{format_}'; it must come with schema, a file{also}, or registry, a URL")
+    if registry is not None:
+        _check_registry(registry)
+    if subject is not None and registry is None:
+        raise InvalidInput(f"subject is '{subject}'; it must be left out without registry")
+    if message is not None and format_ != "protobuf":
+        raise InvalidInput(f"message is '{message}'; it must be left out unless format is protobuf")
+
+
+def _check_registry(registry: str) -> None:
+    """Without credentials: definitions are written to topics, logs and pages."""
+    if "@" in registry:
+        raise InvalidInput(f"registry is {_shown(registry)}; it must be without credentials: [registry] has those")
+    if not URL.fullmatch(registry):
+        raise InvalidInput(f"registry is {_shown(registry)}; it must be a URL like http://registry:8081")
+
+
+def _shown(registry: str) -> str:
+    """Without what may be a password."""
+    return f"'…@{registry.rpartition('@')[2]}'" if "@" in registry else f"'{registry}'"
+
+
+def check_rows(transform: str | None, sql: str | None, has_options: bool) -> None:
+    if transform is not None and sql is not None:
+        raise InvalidInput("sql is given beside transform; it must be one of them")
+    if sql is not None and not sql.strip():
+        raise InvalidInput("sql is empty; it must be a query, like select id, amount from records")
+    if has_options and transform is None:
+        raise InvalidInput("options are given without transform; it must be there, because only a transform gets them")
