@@ -114,7 +114,7 @@ def _known(world: World) -> float:
 MUTANTS: dict[Mutant, int] = {
     mutants.capacities_fall_without_a_floor: 6,
     mutants.capacities_rise_at_once: 2,
-    mutants.cold_cycles_count: 3,
+    mutants.cold_cycles_count: 7,
 }
 """With a seed that catches each."""
 
