@@ -93,32 +93,26 @@ class ClosedLate:
 
 
 class OpenedAhead:
-    """One consumer at a time is opened ahead of a predicted load, and none just after another was closed."""
+    """One consumer at a time is opened ahead of a predicted load."""
 
     def __init__(self, report: Callable[[int, str], None]) -> None:
         self._report = report
 
     def stepped(self, before: State, effects: Sequence[Effect], after: State) -> None:
         target = after.target
-        new = [each.consumer for each in effects if isinstance(each, CreateConsumer)]
-        if target is None or not new or _needs_idle(before, len(target.consumers)):
+        creates = (each.consumer for each in effects if isinstance(each, CreateConsumer))
+        new = [consumer for consumer in creates if consumer not in before.consumers]
+        if target is None or not new or any(_needs_idle(state, len(target.consumers)) for state in (before, after)):
             return
         idle = [consumer for consumer in new if not target.by_consumer.get(consumer)]
-        spare = [
-            number
-            for number, view in before.consumers.items()
-            if view.phase is Phase.AWAITED or (number in target.consumers and not target.by_consumer[number])
-        ]
-        if len(idle) > 1 or (idle and spare):
-            self._report(4, f"consumer {idle[-1]} is opened ahead beside {[*idle[:-1], *spare]}")
-        passed_s = math.inf if before.closed_s is None else after.time_s - before.closed_s
-        if idle and passed_s < after.rules.controller.cool_down_after_closing_s:
-            self._report(4, f"consumer {idle[0]} is opened ahead {passed_s:.0f} s after one was closed")
+        if len(idle) > 1:
+            self._report(4, f"consumers {idle} are opened ahead at once")
 
 
 def _needs_idle(state: State, planned: int) -> bool:
     """Whether the group must have so many consumers, or wants one more to try settings or to restart another."""
-    return planned <= state.least_consumers or roll.wants_canary(state) or restarts.wants_canary(state)
+    is_least = planned + state.set_aside <= state.least_consumers
+    return is_least or roll.wants_canary(state) or restarts.wants_canary(state)
 
 
 def closing_takes_s(rules: Controller) -> float:

@@ -112,13 +112,12 @@ class Scenario:
         return self._silenced(table)
 
     def _silenced(self, table: Table) -> Table:
-        """In runs that may be parked, nothing is written in the last minutes before the quiet period, and in some of
-        them to the very end."""
+        """In runs that may be parked, nothing is written in the last minutes before the quiet period."""
         rng, end = self.random("silence"), int((self.duration_s - self.quiet_s) / STEP_S)
         if self.rules.controller.park_after_s is None or end < 2 * SILENT_STEPS:
             return table
         before = rng.randint(SILENT_STEPS // 2, SILENT_STEPS)
-        return silenced(table, end - before, table.shape[1] if rng.random() < 0.3 else before)
+        return silenced(table, end - before, before)
 
 
 def scenario(
