@@ -47,9 +47,7 @@ MUTANTS: list[Mutant] = [
     mutants.a_restart_is_never_carried_out,
     mutants.the_speeds_of_the_last_minutes_are_forgotten,
     mutants.no_cool_down_is_kept,
-    mutants.a_prediction_opens_two_consumers,
     mutants.a_parked_group_is_never_woken,
-    mutants.a_schedule_holds_nothing,
 ]
 
 

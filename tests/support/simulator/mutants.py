@@ -24,7 +24,6 @@ from restow.controller import (
     pin_checks,
     pins,
     restarts,
-    rise,
     roll,
     sentinel,
     starts,
@@ -38,8 +37,7 @@ from restow.controller.standby import Standby
 from restow.controller.state import Sent, State, View
 from restow.controller.transition import Transition
 from restow.controller.transitions import Phase
-from restow.model import Assignment, ConsumerId, SortedMapping, TopicPartition
-from restow.packing import Problem
+from restow.model import ConsumerId, SortedMapping, TopicPartition
 from restow.protocol import channels, records
 from restow.protocol.desired import PartitionPin
 from restow.protocol.measurement_parts import Assembly
@@ -301,19 +299,3 @@ def no_cool_down_is_kept(patch: pytest.MonkeyPatch) -> None:
 
 def a_parked_group_is_never_woken(patch: pytest.MonkeyPatch) -> None:
     patch.setattr(parking, "wake", lambda *_: None)
-
-
-def a_schedule_holds_nothing(patch: pytest.MonkeyPatch) -> None:
-    patch.setattr(State, "is_paused", property(lambda state: state.desired.pause is not None))
-
-
-def a_prediction_opens_two_consumers(patch: pytest.MonkeyPatch) -> None:
-    with_one_more = rise.with_one_more
-
-    def with_two_more(state: State, problem: Problem, planned: Assignment) -> Assignment:
-        one_more = with_one_more(state, problem, planned)
-        if one_more is planned:
-            return planned
-        return Assignment(one_more, idle=(*one_more.consumers, ConsumerId(one_more.consumers[-1] + 1)))
-
-    patch.setattr(rise, "with_one_more", with_two_more)
