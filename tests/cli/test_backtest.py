@@ -1,6 +1,7 @@
 """`restow backtest`: the load of an event log under other settings."""
 
 import json
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
@@ -8,7 +9,9 @@ from tests.support.controller_driver import A0, A1, A2, A3, Driver
 
 from restow.cli.backtest import differences
 from restow.cli.main import main
-from restow.study.comparison.backtest import BacktestRow
+from restow.controller.state import Rules
+from restow.settings import Controller
+from restow.study.comparison.backtest import BacktestRow, changed
 
 MINUTES = 8
 
@@ -41,12 +44,18 @@ def test_the_group_as_it_was_is_beside_the_same_settings_and_others(
     assert (was["overloaded_consumer_s"], same["overloaded_consumer_s"]) == (0.0, 0.0)
 
 
+def test_a_preset_brings_all_of_its_settings_and_others_count_before_it() -> None:
+    rules = Rules(Controller(worth=7.0, most_consumers=5))
+    controller, _ = changed(rules, {"preset": "lean", "drain_to": "0.6"})
+    assert controller == replace(Controller.of_preset("lean", drain_to=0.6), most_consumers=5)
+
+
 def test_without_a_setting_the_log_s_own_are_tried(log: Path, capsys: pytest.CaptureFixture[str]) -> None:
     assert main(["backtest", str(log)]) == 0
     out, err = capsys.readouterr()
     assert out.startswith("4 partitions for 8 min ")
     assert "a consumer reads 100 bytes/s" in out
-    assert "no --set is given" in err
+    assert "neither --set nor --preset is given" in err
 
 
 @pytest.mark.parametrize(

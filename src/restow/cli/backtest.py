@@ -11,10 +11,11 @@ from rich.table import Column
 from restow.cli.replay import chosen_files, log_of_the_group
 from restow.cli.support.config import add_config
 from restow.cli.support.moments import moment
-from restow.cli.support.options import Subparsers, number, setting
+from restow.cli.support.options import Subparsers, number, one_of, setting
 from restow.cli.support.output import note, print_json, right, show, table
 from restow.cli.support.packer import load_packer
 from restow.errors import InvalidInput
+from restow.settings import Controller
 from restow.text import counted, spanned
 
 if TYPE_CHECKING:
@@ -37,6 +38,7 @@ not repeated.
 
 examples:
   restow backtest --set worth=3
+  restow backtest --preset lean
   restow backtest --set look_every_s=120 --set fill_to=0.8 --set drain_to=0.7
   restow backtest restow-data/lake-controller/events --from 03:00 --to 09:00 --set worth=0.5 --json
 
@@ -58,6 +60,9 @@ def add(commands: "Subparsers[argparse.ArgumentParser]") -> None:
         metavar="NAME=V",
         help="a setting of [controller] or [consumer], like worth=3; may be repeated",
     )
+    parser.add_argument(
+        "--preset", type=one_of(tuple(Controller.presets), "preset"), help="all settings of a preset, before --set"
+    )
     parser.add_argument("--from", dest="begin", type=moment, metavar="TIME", help="only from then on, in UTC")
     parser.add_argument("--to", dest="end", type=moment, metavar="TIME", help="only up to then, in UTC")
     parser.add_argument("--capacity", type=number(above=0), metavar="B", help="what one consumer sustains, in bytes/s")
@@ -71,14 +76,14 @@ def run(args: argparse.Namespace) -> int:
     from restow.study.comparison.sweeping import settings_with
     from restow.study.comparison.times import Times
 
-    given = dict(args.set)
+    given = {**({"preset": args.preset} if args.preset else {}), **dict(args.set)}
     settings_with(given)  # before a long log is read
     log = args.log or log_of_the_group(args)
     load_packer()
     group = _read(log, args)
     load = group.load(args.capacity)
     if not given:
-        note("no --set is given: only the log's own settings are tried")
+        note("neither --set nor --preset is given: only the log's own settings are tried")
     rows = backtest(group, load, Times(), given)
     if args.json:
         head = {"log": str(log), "hours": round(load.hours, 3), "partitions": len(load.partitions)}

@@ -111,11 +111,13 @@ class LoggedGroup:
 
 
 def changed(rules: Rules, given: Mapping[str, str]) -> tuple[Controller, Consumer]:
-    """The log's settings with these. Raises InvalidInput if a name or a value is wrong."""
+    """The log's settings with these; a preset brings all that belongs to it. Raises InvalidInput if a name or a value
+    is wrong."""
     checked = settings_with(given)
+    of_presets = {key for each in Controller.presets.values() for key in each} if "preset" in given else set()
     parts: list[Controller | Consumer] = []
     for own, other in ((rules.controller, checked.controller), (rules.consumer, checked.consumer)):
-        names = {name: getattr(other, name) for name in given if hasattr(own, name)}
+        names = {name: getattr(other, name) for name in sorted({*given, *of_presets}) if hasattr(own, name)}
         parts.append(replace(own, **names))
     controller, consumer = parts
     assert isinstance(controller, Controller)

@@ -71,4 +71,6 @@ def jobs(
 
 
 def _words(setting: Setting) -> str:
-    return ", ".join(f"{name} {value:g}" for name, value in setting.items()) or "defaults"
+    return ", ".join(
+        f"{name} {value:g}" if isinstance(value, float | int) else f"{name} {value}" for name, value in setting.items()
+    )

@@ -16,7 +16,8 @@ from restow.study.comparison.accounting import Outcome
 from restow.study.comparison.loads import Load
 from restow.study.comparison.times import Times
 
-Setting = Mapping[str, float]
+Setting = Mapping[str, Any]
+"""Numbers, and the name of a preset."""
 Run = Callable[[Load, Times, Setting], Outcome]
 
 LATENCY_S: Final = 30.0
@@ -34,7 +35,7 @@ class Policy:
     """What it is tuned over, for this load."""
 
 
-def _grid(**values: Sequence[float]) -> Callable[[Load], Sequence[Setting]]:
+def _grid(**values: Sequence[Any]) -> Callable[[Load], Sequence[Setting]]:
     found = [dict(zip(values, each, strict=True)) for each in product(*values.values())]
     return lambda load: found  # noqa: ARG005  the same for every load
 
@@ -73,16 +74,13 @@ def _packer(name: str) -> Run:
 
 
 def _ours(load: Load, times: Times, at: Setting) -> Outcome:
-    chosen: dict[str, Any] = dict(at)
-    return ours.simulate(load, times, Controller(**chosen))
+    return ours.simulate(load, times, Controller.of_preset(at["preset"]))
 
 
-ROOMY: Final = {"trigger": 0.9, "evict_to": 0.8, "fill_to": 0.8, "drain_to": 0.7}
-TIGHT: Final = {"trigger": 0.98, "evict_to": 0.92, "fill_to": 0.92, "drain_to": 0.85}
 _THRESHOLDS_S: Final = (0.4, 0.6, 0.7, 0.85, 1.0, 2.0, 5.0, 15.0)
 
 POLICIES: Final = (
-    Policy(OURS, _ours, lambda load: [{}, ROOMY, TIGHT]),  # noqa: ARG005
+    Policy(OURS, _ours, _grid(preset=tuple(Controller.presets))),
     Policy("KEDA", _keda(is_even=False), _grid(lag_threshold_s=_THRESHOLDS_S, stabilisation_s=(300.0,))),
     Policy("KEDA, even", _keda(is_even=True), _grid(lag_threshold_s=_THRESHOLDS_S, stabilisation_s=(300.0,))),
     Policy("Kafka, eager", _fixed("eager", "range"), _sizes),
