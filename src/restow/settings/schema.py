@@ -300,8 +300,8 @@ class Controller:
 @dataclass(frozen=True, slots=True)
 class Schedule:
     """`[[schedule]]`: a window of time with limits of its own, or in which nothing is scaled: nights, month ends,
-    freezes. Each schedule is a table of its own. Limits that a person sets with `restow scale` count before them. Of
-    windows that overlap, the highest `least` and the lowest `most` count."""
+    freezes. Each schedule is a table of its own. Limits that a person sets with `restow consumers set` count before
+    them. Of windows that overlap, the highest `least` and the lowest `most` count."""
 
     cron: Annotated[str, CRON]
     """When a window begins, in local time: minute, hour, day of the month, month, day of the week. `0 22 * * mon-fri`

@@ -13,7 +13,7 @@ export const WHAT_TO_DO = {
   "scale-up without gain": "Look for what consumers share: cores, a disk, a broker's bandwidth. Larger or other machines help, more consumers don't.",
   "too few consumers": "Raise [controller] most_consumers, or look in the controller's log for why consumers can't be started.",
   "moves postponed": "Raise [controller] most_moves_per_h if consumers should be closed sooner.",
-  schedule: "Nothing: it ends by itself; `restow scale` sets other limits until then.",
+  schedule: "Nothing: it ends by itself; `restow consumers set` sets other limits until then.",
   parked: "Nothing: the group starts again with the next record.",
   "failed starts": "Read the consumer's log; if starts are only slow here, raise [controller] ready_within_s.",
   "consumers elsewhere": "End them there with `restow down`; or end this controller, if it is the one too many.",
