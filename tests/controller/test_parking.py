@@ -2,11 +2,13 @@
 
 from typing import Any
 
+import pytest
 from tests.support.controller_driver import A0, A1, Driver, create, delete, rules
 
 from restow.controller.events import SpeedsMeasured
 from restow.controller.transitions import Cause, Stage
 from restow.model import SortedMapping, Speeds
+from restow.protocol.desired import GroupPause, RecommendOnly
 
 PARKED = "nothing was written for 60 s, and everything is read; no consumer runs until a record comes"
 
@@ -52,6 +54,14 @@ def test_a_quiet_group_that_has_read_everything_is_parked() -> None:
     driver.goes(1)
     assert driver.state.stage is Stage.SENTINEL
     assert driver.waits(600) == ()
+
+
+@pytest.mark.parametrize("hold", [GroupPause(True), RecommendOnly(True)], ids=["paused", "only-recommending"])
+def test_a_group_that_is_held_is_not_parked(hold: GroupPause | RecommendOnly) -> None:
+    driver = group()
+    driver.desires(hold)
+    assert driver.waits(90) == ()
+    assert "parked" not in driver.flags
 
 
 def test_the_first_record_brings_a_consumer_back() -> None:

@@ -57,6 +57,7 @@ OTHER_SEEDS: dict[Mutant, range] = {
     mutants.recommendations_are_carried_out: range(14, 24),
     mutants.a_parked_group_is_never_woken: range(14, 24),
     mutants.no_cool_down_is_kept: range(14, 24),
+    mutants.every_sink_is_believed_to_refuse_late_writes: range(14, 24),
 }
 """Ten others. A second controller waits for the first, so that commands of a replaced one are rare, and so are
 standbys that hear nothing for long. The load seldom asks for a change just while decisions are only recommended. Few

@@ -41,7 +41,7 @@ def is_due(state: State) -> bool:
     after_s, quiet = state.rules.controller.park_after_s, state.quiet
     if after_s is None or quiet is None or state.is_parked or state.least_consumers or not state.consumers:
         return False
-    if state.time_s - quiet.since_s < after_s or state.desired.taken_pins:
+    if state.time_s - quiet.since_s < after_s or state.desired.taken_pins or state.only_recovers:
         return False
     return _has_read_everything(state, quiet)
 
