@@ -237,9 +237,7 @@ def test_a_restart_forgets_earlier_crashes(processes: ProcessMaker, watched: Wat
     watched.until(lambda: any(isinstance(change, ConsumerFailing) for change in watched.reported))
     watched.platform.restart(ONE, processes.well)
     watched.until_works(ONE)
-    status = home(processes).status()
-    assert status
-    assert status.crashes == 0
+    watched.until(lambda: (status := home(processes).status()) is not None and status.crashes == 0)
 
 
 def test_a_missing_command_is_a_failure(processes: ProcessMaker) -> None:

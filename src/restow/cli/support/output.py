@@ -16,7 +16,8 @@ PIPE_WIDTH = 200
 
 def print_json(value: object) -> None:
     """Prints one JSON document. NaN and infinity, which JSON doesn't have, raise ValueError."""
-    sys.stdout.write(json.dumps(value, indent=2, allow_nan=False) + "\n")
+    # dict: any Mapping is written as an object, such as the SortedMapping of a definition's options
+    sys.stdout.write(json.dumps(value, indent=2, allow_nan=False, default=dict) + "\n")
 
 
 def print_line(line: str) -> None:
