@@ -64,7 +64,7 @@ def _of_controller(settings: Settings) -> tuple[Acl, ...]:
         Acl("controller", "Topic", topics.query, ("Write", *make)),
         Acl("controller", "Topic", topics.monitor, ("Read", "Create")),
         Acl("controller", "Topic", topics.service, ("Read", "Create")),
-        Acl("controller", "Topic", topics.status, ("Write", "Create")),
+        Acl("controller", "Topic", topics.status, ("Read", "Write", "Create")),
         Acl("controller", "TransactionalId", own, ("Describe", "Write")),
         Acl("controller", "Group", own, ("Read",)),
     )
