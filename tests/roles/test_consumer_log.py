@@ -150,4 +150,4 @@ def test_a_cycle_that_hangs_is_dumped_and_reported_and_then_ends_the_process(
     assert line.endswith("all threads:")
     reports = [message for message in mailbox.sent if isinstance(message, ConsumerReport)]
     assert reports[-1].failures == (Failure("a", STALLED),)
-    assert reports[0].failures == ()
+    assert {report.failures for report in reports} <= {(), (Failure("a", STALLED),)}
