@@ -8,10 +8,8 @@ reason is noted there, and the tests that need it are skipped with that reason. 
 is an error.
 """
 
-import hashlib
 import json
 import os
-import shutil
 import subprocess
 import sys
 import tarfile
@@ -28,13 +26,20 @@ import pytest
 from tests.support.kubernetes.cluster import build
 
 from restow.errors import RestowError
+from restow.java.jars import find_ivy
 from restow.java.runtime import find_java
 from restow.kafka.embedded.ports import LOOPBACK, choose_ports
 
 VERSION = "3.0.9"
 """The newest one on Maven Central that runs on Java 17; 3.3 needs Java 21."""
-CENTRAL = "https://repo1.maven.org/maven2"
-FILE = f"io/apicurio/apicurio-registry-app/{VERSION}/apicurio-registry-app-{VERSION}-all.tar.gz"
+SETTINGS = """<ivysettings><settings defaultResolver="central"/><resolvers>
+<ibiblio name="central" m2compatible="true" usepoms="false"/></resolvers></ivysettings>"""
+"""Ivy's own Maven Central, without POMs: nothing else is needed, and a mirror may lack the parent of this one."""
+MODULE = f"""<ivy-module version="2.0" xmlns:m="http://ant.apache.org/ivy/maven">
+<info organisation="restow" module="registry"/><configurations><conf name="default"/></configurations><dependencies>
+<dependency org="io.apicurio" name="apicurio-registry-app" rev="{VERSION}" conf="default->default" transitive="false">
+<artifact name="apicurio-registry-app" type="tar.gz" ext="tar.gz" m:classifier="all"/></dependency></dependencies>
+</ivy-module>"""
 WITHIN_S = 240.0
 FETCH_WITHIN_S = 600.0
 JAR = f"apicurio-registry-app-{VERSION}-runner.jar"
@@ -66,7 +71,7 @@ def prepare() -> None:
     try:
         if not (_home() / JAR).exists():
             _fetch()
-    except (OSError, tarfile.TarError) as error:
+    except (OSError, subprocess.TimeoutExpired, tarfile.TarError) as error:
         _note().write_text(str(error))
         print(f"no schema registry here, so its tests are skipped: {error}")
     else:
@@ -74,18 +79,21 @@ def prepare() -> None:
 
 
 def _fetch() -> None:
+    """By Ivy, which compares the checksum."""
     print("fetching a schema registry, 109 MB", flush=True)
     with tempfile.TemporaryDirectory(dir=_cache()) as scratch:
-        archive, unpacked = Path(scratch, "app.tar.gz"), Path(scratch, "unpacked")
-        url = f"{CENTRAL}/{FILE}"
-        with urllib.request.urlopen(f"{url}.sha1", timeout=60) as answer:
-            wanted = answer.read().decode().split()[0]
-        with urllib.request.urlopen(url, timeout=FETCH_WITHIN_S) as answer, archive.open("wb") as file:
-            shutil.copyfileobj(answer, file)
-        found = hashlib.sha1(archive.read_bytes()).hexdigest()
-        if found != wanted:
-            raise OSError(f"{url} has the SHA-1 {found}; it must be {wanted}")
-        with tarfile.open(archive) as content:
+        module, settings, archives = Path(scratch, "ivy.xml"), Path(scratch, "settings.xml"), Path(scratch, "archives")
+        module.write_text(MODULE)
+        settings.write_text(SETTINGS)
+        ivy = (str(find_java()), "-jar", str(find_ivy()), "-warn", "-settings", str(settings), "-ivy", str(module))
+        where = ("-cache", f"{scratch}/cache", "-retrieve", f"{archives}/[artifact].[ext]")
+        command = (*ivy, "-confs", "default", "-types", "tar.gz", *where)
+        answer = subprocess.run(command, capture_output=True, text=True, check=False, timeout=FETCH_WITHIN_S)
+        found = list(archives.glob("*.tar.gz"))
+        if answer.returncode or not found:
+            raise OSError(f"Apicurio {VERSION} can't be fetched: {answer.stdout[-500:]}")
+        unpacked = Path(scratch, "unpacked")
+        with tarfile.open(found[0]) as content:
             content.extractall(unpacked, filter="data")
         if not _home().exists():
             unpacked.rename(_home())

@@ -87,7 +87,7 @@ def _lock(bundle: Bundle, home: Path) -> Iterator[None]:
 def _fetch(bundle: Bundle, home: Path) -> None:
     """Renames the complete directory to `home` at the end, so that an interrupted fetch is never taken for a whole one.
     The caller holds the lock, so that remains of interrupted fetches can be removed."""
-    java, ivy = find_java(), _ivy()
+    java, ivy = find_java(), find_ivy()
     for interrupted in home.parent.glob(f".{home.name}-*"):
         shutil.rmtree(interrupted)
     with tempfile.TemporaryDirectory(dir=home.parent, prefix=f".{home.name}-") as scratch:
@@ -107,7 +107,8 @@ def _settings() -> tuple[str, ...]:
     return ("-settings", settings) if settings else ()
 
 
-def _ivy() -> Path:
+def find_ivy() -> Path:
+    """The Ivy that PySpark ships. Raises RestowError without PySpark."""
     pyspark = importlib.util.find_spec("pyspark")  # importing it would take half a second
     if pyspark is None or pyspark.origin is None:
         raise RestowError(

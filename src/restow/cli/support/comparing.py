@@ -104,7 +104,7 @@ def _draw(file: Path, draw: Callable[..., object]) -> None:
     from restow.study import comparison_plot
     from restow.study.plots import save
 
-    save(draw(comparison_plot), file)  # type: ignore[arg-type]
+    save(draw(comparison_plot), file)  # type: ignore[arg-type]  # a plot of either kind
 
 
 def _show_comparison(rows: Sequence[Row], shape: Shape, times: Times, shown_on: range) -> None:
