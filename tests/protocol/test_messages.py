@@ -157,13 +157,16 @@ def test_a_definition_without_newer_fields_keeps_its_digest() -> None:
         replace(service, options=SortedMapping({"least": 2})),
     )
     assert len({service.digest, *(other.digest for other in newer)}) == 10
-    assert all(other.needs_newer_readers for other in newer)
-    assert not service.needs_newer_readers
+    assert all(other.readers_version == 2 for other in newer)
+    newest = (replace(service, evolve="none"), replace(service, partition_by=("country",)))
+    assert len({service.digest, *(other.digest for other in newest)}) == 3
+    assert all(other.readers_version == 3 for other in newest)
+    assert service.readers_version == 1
 
 
 def test_names_are_made_from_the_topic_s() -> None:
     service = TopicService("lake/{topic}/raw", format="avro", registry="http://registry")
-    assert service.needs_newer_readers
+    assert service.readers_version == 2
     orders = service.for_topic("orders.eu")
     assert (orders.table, orders.subject) == ("lake/orders.eu/raw", "orders.eu-value")
     assert service.for_topic("clicks").digest != orders.digest
@@ -245,3 +248,20 @@ def test_a_fingerprint_differs_with_everything_but_the_capacity(other: ConsumerS
     settings = ConsumerSettings("restow:2", 1024, 1.0, env=SortedMapping({"A": "1"}))
     assert other.fingerprint != settings.fingerprint
     assert replace(settings, capacity_bytes_per_s=5.0).fingerprint == settings.fingerprint
+
+
+@pytest.mark.parametrize(
+    ("given", "reason"),
+    [
+        ({"evolve": "widen"}, "evolve is 'widen'; it must be add columns or none"),
+        (
+            {"partition_by": ("week(at)",)},
+            "partition_by has 'week(at)'; it must be a column, or year, month, day or hour of one, as day(at)",
+        ),
+        ({"partition_by": ("at_day", "day(at)")}, "partition_by is at_day, day(at); it must name each column once"),
+    ],
+)
+def test_a_table_s_columns_are_checked(given: dict[str, Any], reason: str) -> None:
+    with pytest.raises(InvalidInput) as refused:
+        TopicService("lake/orders", **given)
+    assert str(refused.value) == reason

@@ -14,7 +14,7 @@ from restow.errors import InvalidInput
 from restow.model import ConsumerId, SortedMapping, TopicPartition
 from restow.protocol.codec import from_plain
 from restow.protocol.desired import ConsumerRestart, GroupPause, PartitionPin, RecommendOnly
-from restow.protocol.examples import CONSUMERS_UPDATE, EXAMPLES, IN_VERSION_2, REPORT_WITH_WORK
+from restow.protocol.examples import CONSUMERS_UPDATE, EXAMPLES, IN_VERSION_2, IN_VERSION_3, REPORT_WITH_WORK
 from restow.protocol.messages import ConsumerSettings, Message, ServiceUpdate, StateQuery, StopConsumingCommand
 from restow.protocol.records import (
     VERSIONS,
@@ -38,8 +38,12 @@ WRITTEN_IN_V1 = {
     "ServiceUpdate-consumers": CONSUMERS_UPDATE,
 }
 
-V2 = V1.with_name("v2")
-WRITTEN_IN_V2 = {type(message).__name__: message for message in IN_VERSION_2}
+LATER = {
+    f"v{number}/{type(message).__name__}": message
+    for number, messages in ((2, IN_VERSION_2), (3, IN_VERSION_3))
+    for message in messages
+}
+"""By their golden files."""
 
 QUERY = StateQuery(epoch=812, query=1)
 HEADERS, VALUE = encode(QUERY, "controller", "lake")
@@ -74,21 +78,21 @@ def test_records_of_version_1_stay_readable(name: str) -> None:
     assert decode("t", 0, 0, None, (V1 / f"{name}.json").read_bytes()) == WRITTEN_IN_V1[name]
 
 
-@pytest.mark.parametrize("name", WRITTEN_IN_V2)
-def test_what_version_1_can_t_say_is_written_in_version_2(name: str) -> None:
-    message, golden = WRITTEN_IN_V2[name], (V2 / f"{name}.json").read_bytes().rstrip(b"\n")
+@pytest.mark.parametrize("name", LATER)
+def test_what_an_older_version_can_t_say_is_written_in_the_next(name: str) -> None:
+    message, golden = LATER[name], (V1.parent / f"{name}.json").read_bytes().rstrip(b"\n")
     headers, value = encode(message, "anybody", "lake")
-    assert (dict(headers)["version"], value) == (b"2", golden)
+    assert (dict(headers)["version"], value) == (name[1].encode(), golden)
     assert decode("t", 0, 0, None, golden) == message
 
 
-@pytest.mark.parametrize("name", WRITTEN_IN_V2)
-def test_a_reader_of_version_1_skips_version_2_and_gets_what_it_understands_in_version_1(name: str) -> None:
-    theirs = {kind.__name__: 1 for kind in MESSAGES}
-    assert common_version(WRITTEN_IN_V2[name], theirs) is None
-    assert common_version(WRITTEN_IN_V1[name], theirs) == 1
-    assert common_version(WRITTEN_IN_V1[name], known_versions()) == 1, "its bytes stay what they were"
-    headers, _ = encode(WRITTEN_IN_V1[name], "anybody", "lake")
+@pytest.mark.parametrize("name", LATER)
+def test_a_reader_of_an_older_version_skips_it_and_gets_what_it_understands_in_version_1(name: str) -> None:
+    kind, older = name[3:], {kind.__name__: int(name[1]) - 1 for kind in MESSAGES}
+    assert common_version(LATER[name], older) is None
+    assert common_version(WRITTEN_IN_V1[kind], older) == 1
+    assert common_version(WRITTEN_IN_V1[kind], known_versions()) == 1, "its bytes stay what they were"
+    headers, _ = encode(WRITTEN_IN_V1[kind], "anybody", "lake")
     assert dict(headers)["version"] == b"1"
 
 
@@ -214,10 +218,10 @@ def test_a_tombstone_without_a_valid_key_or_elsewhere_is_rejected() -> None:
     assert refusal(None, key=b"orders", expected=(StateQuery,)) == "a ServiceUpdate does not belong here"
 
 
-def test_all_messages_are_known_in_version_1_and_some_in_version_2() -> None:
-    in_2 = dict.fromkeys(map(type, IN_VERSION_2), 2)
-    assert {**dict.fromkeys(MESSAGES, 1), **in_2} == VERSIONS
-    assert known_versions() == SortedMapping({kind.__name__: in_2.get(kind, 1) for kind in MESSAGES})
+def test_all_messages_are_known_in_version_1_and_some_in_later_ones() -> None:
+    later = dict.fromkeys(map(type, IN_VERSION_3), 3)
+    assert {**dict.fromkeys(MESSAGES, 1), **later} == VERSIONS
+    assert known_versions() == SortedMapping({kind.__name__: later.get(kind, 1) for kind in MESSAGES})
 
 
 def test_a_sender_uses_the_highest_version_that_both_sides_know() -> None:

@@ -7,7 +7,7 @@ import re
 from tests.support.paths import ROOT
 
 from restow.protocol import desired, measurement, messages, reference
-from restow.protocol.examples import IN_VERSION_2, MEASUREMENT
+from restow.protocol.examples import IN_VERSION_2, IN_VERSION_3, MEASUREMENT
 from restow.protocol.versions import MESSAGES
 
 PAGE = ROOT / "docs" / "protocol.md"
@@ -24,7 +24,7 @@ def test_the_page_has_every_message_and_an_example_that_is_read_as_one() -> None
     assert sorted(headings) == sorted([kind.__name__ for kind in MESSAGES] + parts + ["Measurement"])
     examples = [json.loads(text) for text in re.findall(r"^```json\n(.*?)^```$", WRITTEN, re.MULTILINE | re.DOTALL)]
     types = [example.get("type", "Measurement") for example in examples]
-    more = ["Measurement", "ServiceUpdate", *(type(message).__name__ for message in IN_VERSION_2)]
+    more = ["Measurement", "ServiceUpdate", *(type(message).__name__ for message in (*IN_VERSION_2, *IN_VERSION_3))]
     assert sorted(types) == sorted([kind.__name__ for kind in MESSAGES] + more)
 
 

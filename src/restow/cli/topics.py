@@ -11,7 +11,7 @@ from restow.cli.support.config import CHANGE, add_change, add_config
 from restow.cli.support.options import Subparsers, number
 from restow.cli.support.output import print_json, right, show, table
 from restow.errors import InvalidInput
-from restow.protocol.definitions import FORMATS
+from restow.protocol.definitions import EVOLVE, FORMATS
 from restow.protocol.messages import ON_GAP, OnService, ServiceUpdate, TopicService
 from restow.protocol.topic_names import NamesAndPatterns
 from restow.text import counted, sized
@@ -95,6 +95,8 @@ def _add_definition(parser: argparse.ArgumentParser) -> None:
     option("--registry", metavar="URL", help="the schema registry whose ids values begin with")
     option("--subject", metavar="NAME", help="the registry's name of the topic's schemas")
     option("--message", metavar="NAME", help="the Protobuf message, with its package")
+    option("--evolve", choices=EVOLVE, help="what happens to columns that the table lacks: `none` makes them an error")
+    option("--partition-by", type=_columns, metavar="COLUMNS", help="of a new table, like `day(created_at),country`")
     option("--start", metavar="WHERE", help="earliest, latest or a time, for partitions that were never read")
     option("--lineage", action=flag, help="columns with topic, partition, offset and timestamp of each record")
     option("--on-gap", metavar="|".join(ON_GAP), help="what to do when records were deleted before they were read")
@@ -107,12 +109,16 @@ def _cost(text: str) -> float | str:
     return text if text == "none" else number(above=0)(text)
 
 
+def _columns(text: str) -> tuple[str, ...]:
+    return () if text == "none" else tuple(column.strip() for column in text.split(","))
+
+
 def _given(args: argparse.Namespace) -> dict[str, Any]:
     parsing = ("format", "schema", "registry", "subject", "message")
     reading = ("start", "lineage", "on_gap", "from_group", "refuses_late_writes", "cost")
-    names = ("table", "transform", "sql", *parsing, *reading)
+    names = ("table", "transform", "sql", "evolve", "partition_by", *parsing, *reading)
     given = {name: getattr(args, name) for name in names if getattr(args, name) is not None}
-    return {name: None if value == "none" else value for name, value in given.items()}
+    return {name: None if value == "none" and name != "evolve" else value for name, value in given.items()}
 
 
 @dataclass(frozen=True, slots=True)

@@ -16,6 +16,10 @@ TOPIC: Final = "{topic}"
 SUBJECT: Final = f"{TOPIC}-value"
 """The registry's usual name of the schemas of a topic's values."""
 URL: Final = re.compile(r"https?://([A-Za-z0-9.-]+|\[[0-9A-Fa-f:.]+\])(:[0-9]{1,5})?(/[A-Za-z0-9._~/-]*)?")
+EVOLVE: Final = ("add columns", "none")
+"""The valid values of `evolve`."""
+PARTITION: Final = re.compile(r"(?P<unit>year|month|day|hour)\((?P<of>[A-Za-z_]\w*)\)|(?P<column>[A-Za-z_]\w*)")
+"""An entry of `partition_by`."""
 PLACEHOLDER: Final = re.compile(r"\{[^{}]*\}")
 
 
@@ -66,3 +70,23 @@ def check_rows(transform: str | None, sql: str | None, has_options: bool) -> Non
         raise InvalidInput("sql is empty; it must be a query, like select id, amount from records")
     if has_options and transform is None:
         raise InvalidInput("options are given without transform; it must be there, because only a transform gets them")
+
+
+def check_table(evolve: str, partition_by: tuple[str, ...]) -> None:
+    if evolve not in EVOLVE:
+        raise InvalidInput(f"evolve is '{evolve}'; it must be {' or '.join(EVOLVE)}")
+    for entry in partition_by:
+        if not PARTITION.fullmatch(entry):
+            raise InvalidInput(
+                f"partition_by has '{entry}'; it must be a column, or year, month, day or hour of one, as day(at)"
+            )
+    names = [partition_column(entry).lower() for entry in partition_by]
+    if len(set(names)) < len(names):
+        raise InvalidInput(f"partition_by is {', '.join(partition_by)}; it must name each column once")
+
+
+def partition_column(entry: str) -> str:
+    """The table's column for an entry of `partition_by`: `created_at_day` for `day(created_at)`."""
+    parts = PARTITION.fullmatch(entry)
+    assert parts is not None, entry
+    return parts["column"] or f"{parts['of']}_{parts['unit']}"

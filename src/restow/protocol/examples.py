@@ -47,6 +47,7 @@ PAYMENTS: Final = TopicService(
 REFUNDS: Final = TopicService(
     "lake/refunds", format="json", schema="refunds.json", sql="select id, amount from records where amount > 0"
 )
+RETURNS: Final = TopicService("lake/returns", "shop:returns", evolve="none", partition_by=("day(at)", "country"))
 DIGESTS: Final = SortedMapping({"clicks": "9bd80d73400e", "orders": "7d6d26731f0e"})
 STARTS: Final[dict[TopicPartition, StartFrom]] = {CLICKS_2: RECOVER, ORDERS_0: 81240, ORDERS_1: RECOVER}
 
@@ -165,6 +166,18 @@ IN_VERSION_2: Final[tuple[Message, ...]] = (
     ServiceUpdate("add", "payments", PAYMENTS),
 )
 """Messages with definitions that a reader of version 1 would not understand."""
+
+IN_VERSION_3: Final[tuple[Message, ...]] = (
+    StartConsumingCommand(
+        epoch=812,
+        sequence=10,
+        incarnation=790,
+        topics=SortedMapping({"refunds": REFUNDS, "returns": RETURNS}),
+        partitions=SortedMapping([(TopicPartition("refunds", 4), 12), (TopicPartition("returns", 0), RECOVER)]),
+    ),
+    ServiceUpdate("change", "returns", RETURNS),
+)
+"""The same for a reader of version 2."""
 
 MEASUREMENT: Final = Measurement(
     time="2026-03-01T12:00:00.250Z",

@@ -11,14 +11,14 @@ partition again where one differs from the definition that is wanted.
 
 import hashlib
 import json
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field, fields, replace
 from functools import lru_cache
 from typing import Final, Literal
 
 from restow.errors import InvalidInput
 from restow.model import FIRST_CONSUMER, ConsumerId, SortedMapping, TopicPartition
 from restow.protocol import checks
-from restow.protocol.definitions import SUBJECT, TOPIC, check_names, check_parsing, check_rows
+from restow.protocol.definitions import SUBJECT, TOPIC, check_names, check_parsing, check_rows, check_table
 from restow.protocol.desired import ConsumerRestart, GroupPause, PartitionPin, RecommendOnly
 
 RECOVER: Final = "recover"
@@ -89,9 +89,16 @@ class TopicService:
     """A query that turns records into rows, in place of a transform: `select id, amount from records`."""
     options: Options = field(default=NO_OPTIONS, metadata=ADDED)
     """Texts, numbers and truth values for the transform, which gets them as `context.options`."""
+    evolve: str = field(default="add columns", metadata=ADDED)
+    """What happens to columns that the table lacks: `add columns` to the table, or `none`, which makes them an
+    error."""
+    partition_by: tuple[str, ...] = field(default=(), metadata=ADDED)
+    """The table's partition columns, when it is created: columns of the rows, or `year`, `month`, `day` or `hour` of a
+    date or timestamp, like `day(created_at)`, which adds the column `created_at_day`."""
 
     def __post_init__(self) -> None:
         check_names(table=self.table, subject=self.subject)
+        check_table(self.evolve, self.partition_by)
         check_parsing(self.format, self.schema, self.registry, self.subject, self.message)
         check_rows(self.transform, self.sql, bool(self.options))
         if self.start not in ("earliest", "latest") and not checks.is_time(self.start):
@@ -109,19 +116,25 @@ class TopicService:
         """Changes with every field that matters to a partition that is being read."""
         # A definition without the fields that were added later keeps its digest.
         added = () if self.lineage and self.on_gap == ON_GAP[0] else (self.lineage, self.on_gap)
-        named = () if self.format is None and self.sql is None and not self.options else (self._named,)
+        named = (self._named,) if self._given else ()
         return _digest(self.table, self.transform, self.refuses_late_writes, *added, *named)
 
     @property
     def _named(self) -> str:
         """The other fields that were added later, with their names."""
-        given = {name: value for name in NAMED_IN_DIGEST if (value := getattr(self, name))}
+        given = {name: getattr(self, name) for name in self._given if name != "options"}
         return json.dumps({**given, "options": dict(self.options)}, sort_keys=True)
 
     @property
-    def needs_newer_readers(self) -> bool:
-        """Whether a reader that ignores the fields of version 2 would do something else with the records."""
-        return any(getattr(self, name) for name in (*NAMED_IN_DIGEST, "options")) or TOPIC in (self.table or "")
+    def _given(self) -> tuple[str, ...]:
+        """The fields of SINCE_VERSION that don't have their defaults."""
+        return tuple(name for name in SINCE_VERSION if (value := getattr(self, name)) and value != DEFAULTS[name])
+
+    @property
+    def readers_version(self) -> int:
+        """The version of a message below which a reader would do something else with the records."""
+        names_topic = 2 if TOPIC in (self.table or "") else 1
+        return max([names_topic, *(SINCE_VERSION[name] for name in self._given)])
 
     def for_topic(self, topic: str) -> "TopicService":
         """The definition with all names that are made from the topic's."""
@@ -132,8 +145,14 @@ class TopicService:
         return replace(self, table=table, subject=subject and subject.replace(TOPIC, topic))
 
 
-NAMED_IN_DIGEST: Final = ("format", "schema", "registry", "subject", "message", "sql")
-"""Fields that have their name in a definition's digest, so that a definition without them keeps its digest."""
+SINCE_VERSION: Final = {
+    **dict.fromkeys(("format", "schema", "registry", "subject", "message", "sql", "options"), 2),
+    **dict.fromkeys(("evolve", "partition_by"), 3),
+}
+"""Fields that older readers would pass over, and the version of StartConsumingCommand and ServiceUpdate that has them
+(versions.py). They have their names in a definition's digest, so that a definition without them keeps its digest."""
+
+DEFAULTS: Final = {each.name: each.default for each in fields(TopicService)}
 
 
 @lru_cache(maxsize=1024)  # every decision compares it for every partition

@@ -12,7 +12,7 @@ from typing import Any, Final, get_type_hints
 from restow.protocol import measurement, measurement_parts
 from restow.protocol.channels import CHANNELS, Lane
 from restow.protocol.codec import form_of, to_plain
-from restow.protocol.examples import CONSUMERS_UPDATE, EXAMPLES, IN_VERSION_2, MEASUREMENT
+from restow.protocol.examples import CONSUMERS_UPDATE, EXAMPLES, IN_VERSION_2, IN_VERSION_3, MEASUREMENT
 from restow.protocol.measurement import Measurement, PartitionSpeed
 from restow.protocol.messages import (
     ConsumerSettings,
@@ -142,7 +142,7 @@ def _message(example: Message, docs: Docs, lane: Lane) -> Iterator[str]:
     way = f"From {lane.writers} to {lane.readers}, partition {lane.partition}; version {VERSIONS[kind]}."
     yield f"### {kind.__name__}\n\n{docs.text}\n\n{way}\n"
     yield _fields_table(kind, docs)
-    others = (CONSUMERS_UPDATE, *IN_VERSION_2)
+    others = (CONSUMERS_UPDATE, *IN_VERSION_2, *IN_VERSION_3)
     for message in (example, *(other for other in others if type(other) is kind)):
         yield _example(encode(message, "", "")[1])
 

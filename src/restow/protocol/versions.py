@@ -12,7 +12,7 @@ from typing import Any, Final, get_args
 
 from restow.model import SortedMapping
 from restow.protocol.codec import from_plain, to_plain
-from restow.protocol.messages import Message, ServiceUpdate, StartConsumingCommand
+from restow.protocol.messages import SINCE_VERSION, Message, ServiceUpdate, StartConsumingCommand
 
 MESSAGES: Final[tuple[type[Message], ...]] = get_args(Message)
 
@@ -64,20 +64,24 @@ class Versions:
         return max((number for number, version in known if number <= most and version.suits(message)), default=None)
 
 
-def _needs_newer_readers(message: StartConsumingCommand | ServiceUpdate) -> bool:
+def _readers_version(message: StartConsumingCommand | ServiceUpdate) -> int:
     services = message.topics.values() if isinstance(message, StartConsumingCommand) else (message.service,)
-    return any(service is not None and service.needs_newer_readers for service in services)
+    return max((service.readers_version for service in services if service is not None), default=1)
 
 
 def _versions(kind: type[Message]) -> dict[int, Version]:
     plain = Version(to_plain, partial(from_plain, kind))
     if kind not in (StartConsumingCommand, ServiceUpdate):
         return {1: plain}
-    # A reader of version 1 would pass over `format` or `sql` and store other rows. It skips a message of version 2.
+    # A reader of version 1 would pass over `format` or `sql` and store other rows; one of version 2, over `evolve` or
+    # `partition_by`. It skips a message of a higher version.
     return {
-        1: replace(plain, suits=lambda message: not _needs_newer_readers(message)),
-        2: replace(plain, suits=_needs_newer_readers),
+        number: replace(plain, suits=partial(_suits, number)) for number in range(1, max(SINCE_VERSION.values()) + 1)
     }
+
+
+def _suits(number: int, message: StartConsumingCommand | ServiceUpdate) -> bool:
+    return _readers_version(message) == number
 
 
 CURRENT: Final = Versions({kind: _versions(kind) for kind in MESSAGES})

@@ -32,7 +32,7 @@ def transform_of(name: str | None) -> Transform:
 
 def check_service(service: TopicService) -> None:
     """Raises TransformError if a light consumer can't do what the definition wants."""
-    for name in ("format", "sql", "options"):
+    for name in ("format", "sql", "options", "partition_by"):
         if getattr(service, name):
             raise TransformError(f'{name} needs Spark; leave it out, or write pipeline = "spark" in [consumer]')
     transform_of(service.transform)
