@@ -36,6 +36,7 @@ restow.toml:
   start = "earliest"                 or latest, or a time like 2026-03-01T12:00:00Z
   lineage = true                     rows have _topic, _partition, _offset and _timestamp
   on_gap = "go on"                   or "stop", when records were deleted before they were read
+  on_bad_record = "reject"           into the table's dead letters, lake/orders_rejected; or skip, or stop
   from_group = "old-job"             start from this group's committed offsets
   cost = 1.5                         a byte is that much more work than the mean topic's; default: learned
   [log]

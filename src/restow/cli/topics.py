@@ -8,10 +8,10 @@ from typing import TYPE_CHECKING, Any, Final
 from rich.table import Column
 
 from restow.cli.support.config import CHANGE, add_change, add_config
-from restow.cli.support.options import Subparsers, number
+from restow.cli.support.options import Subparsers, number, whole_number
 from restow.cli.support.output import print_json, right, show, table
 from restow.errors import InvalidInput
-from restow.protocol.definitions import EVOLVE, FORMATS
+from restow.protocol.definitions import EVOLVE, FORMATS, ON_BAD_RECORD
 from restow.protocol.messages import ON_GAP, OnService, ServiceUpdate, TopicService
 from restow.protocol.topic_names import NamesAndPatterns
 from restow.text import counted, sized
@@ -100,6 +100,9 @@ def _add_definition(parser: argparse.ArgumentParser) -> None:
     option("--start", metavar="WHERE", help="earliest, latest or a time, for partitions that were never read")
     option("--lineage", action=flag, help="columns with topic, partition, offset and timestamp of each record")
     option("--on-gap", metavar="|".join(ON_GAP), help="what to do when records were deleted before they were read")
+    option("--on-bad-record", metavar="|".join(ON_BAD_RECORD), help="what to do with a record that can't be stored")
+    option("--most-rejected-per-min", type=whole_number(1), metavar="N", help="beyond so many bad records, stop")
+    option("--rejected-table", metavar="URL", help="the dead-letter table; `none`: the table's name and _rejected")
     option("--from-group", metavar="GROUP", help="the consumer group to take offsets over from")
     option("--refuses-late-writes", action=flag, help="whether the table fences off a replaced consumer")
     option("--cost", type=_cost, metavar="C", help="work of a byte, relative to the mean topic; `none`: as learned")
@@ -116,7 +119,8 @@ def _columns(text: str) -> tuple[str, ...]:
 def _given(args: argparse.Namespace) -> dict[str, Any]:
     parsing = ("format", "schema", "registry", "subject", "message")
     reading = ("start", "lineage", "on_gap", "from_group", "refuses_late_writes", "cost")
-    names = ("table", "transform", "sql", "evolve", "partition_by", *parsing, *reading)
+    bad = ("on_bad_record", "most_rejected_per_min", "rejected_table")
+    names = ("table", "transform", "sql", "evolve", "partition_by", *parsing, *reading, *bad)
     given = {name: getattr(args, name) for name in names if getattr(args, name) is not None}
     return {name: None if value == "none" and name != "evolve" else value for name, value in given.items()}
 

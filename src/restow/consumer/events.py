@@ -5,7 +5,7 @@ from its seed.
 from dataclasses import dataclass, field
 
 from restow.model import SortedMapping, TopicPartition
-from restow.protocol.messages import Command, Failure, Gap, Offsets, Refusal, StateQuery
+from restow.protocol.messages import Command, Failure, Gap, Offsets, Refusal, Rejected, StateQuery
 
 
 @dataclass(frozen=True, slots=True)
@@ -84,6 +84,8 @@ class CycleEnded:
     """Records that were deleted before they were read."""
     failures: tuple[Failure, ...] = ()
     """The topics that can't be stored now, whether this cycle tried them or waited for their next retry."""
+    rejected: tuple[Rejected, ...] = ()
+    """The bad records that were left out of tables."""
     rows: int = 0
     """What the transforms made of the records, in tables."""
     steps_s: SortedMapping[str, float] = field(default_factory=SortedMapping)

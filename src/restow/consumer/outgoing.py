@@ -76,6 +76,7 @@ def report(state: State, now_s: float) -> ConsumerReport:
         failures=_failures(state),
         platform=state.platform,
         work=window.work.work(),
+        rejected=tuple(window.rejected.values()),
     )
 
 

@@ -6,7 +6,8 @@ from dataclasses import dataclass, field, replace
 
 from restow.consumer.events import CycleEnded
 from restow.consumer.work import WorkWindow
-from restow.protocol.messages import Gap
+from restow.model import SortedMapping
+from restow.protocol.messages import Gap, Rejected
 
 
 @dataclass(frozen=True, slots=True)
@@ -22,6 +23,8 @@ class ReportWindow:
     paused: bool = False
     """Whether a cycle could have taken more records than there were."""
     gaps: tuple[Gap, ...] = ()
+    rejected: SortedMapping[str, Rejected] = field(default_factory=SortedMapping)
+    """By topic."""
     work: WorkWindow = field(default_factory=WorkWindow)
 
     def with_cycle(self, cycle: CycleEnded) -> "ReportWindow":
@@ -34,6 +37,7 @@ class ReportWindow:
             longest_s=max(self.longest_s, cycle.took_s),
             paused=self.paused or not cycle.saturated,
             gaps=(*self.gaps, *cycle.gaps),
+            rejected=_added(self.rejected, cycle.rejected),
             work=self.work.with_cycle(cycle),
         )
 
@@ -60,3 +64,13 @@ class ReportWindow:
     @property
     def cycle_s_mean(self) -> float:
         return self.cycles_s / self.cycles if self.cycles else 0.0
+
+
+def _added(known: SortedMapping[str, Rejected], more: tuple[Rejected, ...]) -> SortedMapping[str, Rejected]:
+    if not more:
+        return known
+    found = dict(known)
+    for each in more:
+        before = found.get(each.topic, Rejected(each.topic))
+        found[each.topic] = Rejected(each.topic, before.rejected + each.rejected, before.skipped + each.skipped)
+    return SortedMapping(found)

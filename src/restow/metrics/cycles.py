@@ -15,6 +15,7 @@ from restow.metrics.families import (
     OWN_PARTITIONS,
     RECORDS,
     REFUSED_COMMITS,
+    REJECTED,
     ROWS,
 )
 from restow.metrics.values import Sample, Tallies
@@ -25,6 +26,8 @@ class CycleCounts:
         self._tallies = tallies
         for family in (IDLE_CYCLES, RECORDS, ROWS, BYTES, COMMIT, REFUSED_COMMITS, GAPS, GAP_RECORDS):
             tallies.begin(family)
+        for outcome in ("rejected", "skipped"):
+            tallies.begin(REJECTED, outcome)
 
     def ended(self, cycle: CycleEnded) -> None:
         count, observe = self._tallies.count, self._tallies.observe
@@ -39,6 +42,9 @@ class CycleCounts:
             observe(COMMIT, seconds)
         refused = (len(each.partitions) for each in cycle.dropped if each.kind == "replaced")
         count(REFUSED_COMMITS, sum(refused))
+        for bad in cycle.rejected:
+            count(REJECTED, bad.rejected, "rejected")
+            count(REJECTED, bad.skipped, "skipped")
         count(GAPS, len(cycle.gaps))
         count(GAP_RECORDS, sum(gap.records for gap in cycle.gaps))
 

@@ -221,10 +221,17 @@ REFUSED_COMMITS: Final = Family(
 )
 GAPS: Final = Family("restow_gaps_total", "counter", "Times that records were deleted before they were read.")
 GAP_RECORDS: Final = Family("restow_gap_records_total", "counter", "Records that were deleted before they were read.")
+REJECTED: Final = Family(
+    "restow_bad_records_total",
+    "counter",
+    "Bad records that were left out of tables: rejected into a dead-letter table, or skipped.",
+    ("outcome",),
+)
 FAILING: Final = Family("restow_failing_topics", "gauge", "Topics that the consumer holds and can't store now.")
 OWN_PARTITIONS: Final = Family("restow_partitions_held", "gauge", "Partitions that the consumer reads.")
 CONSUMER: Final = (
     *(CYCLE, IDLE_CYCLES, RECORDS, ROWS, BYTES, COMMIT, REFUSED_COMMITS, GAPS, GAP_RECORDS, FAILING, OWN_PARTITIONS),
+    REJECTED,
 )
 
 # The monitor.

@@ -16,6 +16,7 @@ OF_LABELS: Final[dict[tuple[str, ...], int]] = {
     ("phase",): len(Phase),
     ("cause",): len({*REPLAN_FROM_SENTINEL, *REPLAN_FROM_MANAGE}),
     ("step",): STEPS,
+    ("outcome",): 2,
 }
 """How many combinations of values each combination of labels has, where that does not depend on the group."""
 

@@ -20,6 +20,10 @@ EVOLVE: Final = ("add columns", "none")
 """The valid values of `evolve`."""
 PARTITION: Final = re.compile(r"(?P<unit>year|month|day|hour)\((?P<of>[A-Za-z_]\w*)\)|(?P<column>[A-Za-z_]\w*)")
 """An entry of `partition_by`."""
+ON_BAD_RECORD: Final = ("reject", "skip", "stop")
+"""The valid values of `on_bad_record`."""
+REJECTED: Final = "_rejected"
+"""What the name of a table's dead-letter table ends with, unless the definition names one."""
 PLACEHOLDER: Final = re.compile(r"\{[^{}]*\}")
 
 
@@ -90,3 +94,20 @@ def partition_column(entry: str) -> str:
     parts = PARTITION.fullmatch(entry)
     assert parts is not None, entry
     return parts["column"] or f"{parts['of']}_{parts['unit']}"
+
+
+def check_bad_records(on_bad_record: str, most_rejected_per_min: int, table: str | None, rejected: str | None) -> None:
+    if on_bad_record not in ON_BAD_RECORD:
+        right = f"{', '.join(ON_BAD_RECORD[:-1])} or {ON_BAD_RECORD[-1]}"
+        raise InvalidInput(f"on_bad_record is '{on_bad_record}'; it must be {right}")
+    if most_rejected_per_min < 1:
+        raise InvalidInput(f"most_rejected_per_min is {most_rejected_per_min}; it must be 1 or more")
+    if rejected is not None and table is None:
+        raise InvalidInput(f"rejected_table is '{rejected}'; it must be left out without table")
+    if rejected is not None and rejected == table:
+        raise InvalidInput(f"rejected_table is '{rejected}'; it must be another one than table")
+
+
+def rejected_table(table: str | None, rejected: str | None) -> str | None:
+    """The dead-letter table; None if there is no table."""
+    return rejected or (None if table is None else f"{table.rstrip('/')}{REJECTED}")

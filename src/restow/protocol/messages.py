@@ -18,7 +18,17 @@ from typing import Final, Literal
 from restow.errors import InvalidInput
 from restow.model import FIRST_CONSUMER, ConsumerId, SortedMapping, TopicPartition
 from restow.protocol import checks
-from restow.protocol.definitions import SUBJECT, TOPIC, check_names, check_parsing, check_rows, check_table
+from restow.protocol.definitions import (
+    ON_BAD_RECORD,
+    SUBJECT,
+    TOPIC,
+    check_bad_records,
+    check_names,
+    check_parsing,
+    check_rows,
+    check_table,
+    rejected_table,
+)
 from restow.protocol.desired import ConsumerRestart, GroupPause, PartitionPin, RecommendOnly
 
 RECOVER: Final = "recover"
@@ -43,6 +53,7 @@ encoding."""
 
 ON_GAP: Final = ("go on", "stop")
 """The valid values of `on_gap`."""
+MOST_REJECTED_PER_MIN: Final = 100
 
 
 @dataclass(frozen=True, slots=True)
@@ -95,10 +106,20 @@ class TopicService:
     partition_by: tuple[str, ...] = field(default=(), metadata=ADDED)
     """The table's partition columns, when it is created: columns of the rows, or `year`, `month`, `day` or `hour` of a
     date or timestamp, like `day(created_at)`, which adds the column `created_at_day`."""
+    on_bad_record: str = field(default=ON_BAD_RECORD[0], metadata=ADDED)
+    """What to do with a record that doesn't parse, or on which the transform fails: `reject` stores it in the
+    dead-letter table, `skip` only counts it, and `stop` stores nothing more of the topic until it can be stored."""
+    most_rejected_per_min: int = field(default=MOST_REJECTED_PER_MIN, metadata=ADDED)
+    """How many records a consumer may reject or skip in a minute. Beyond it, it stops as with `on_bad_record = "stop"`:
+    a broken transform must not turn all records into dead letters."""
+    rejected_table: str | None = field(default=None, metadata=ADDED)
+    """The dead-letter table: a URL, or a path, relative to the consumer's restow.toml. Without it, the name of the
+    table with `_rejected` at its end."""
 
     def __post_init__(self) -> None:
-        check_names(table=self.table, subject=self.subject)
+        check_names(table=self.table, subject=self.subject, rejected_table=self.rejected_table)
         check_table(self.evolve, self.partition_by)
+        check_bad_records(self.on_bad_record, self.most_rejected_per_min, self.table, self.rejected_table)
         check_parsing(self.format, self.schema, self.registry, self.subject, self.message)
         check_rows(self.transform, self.sql, bool(self.options))
         if self.start not in ("earliest", "latest") and not checks.is_time(self.start):
@@ -136,18 +157,26 @@ class TopicService:
         names_topic = 2 if TOPIC in (self.table or "") else 1
         return max([names_topic, *(SINCE_VERSION[name] for name in self._given)])
 
+    @property
+    def dead_letters(self) -> str | None:
+        """The dead-letter table; None if the topic has no table."""
+        return rejected_table(self.table, self.rejected_table)
+
     def for_topic(self, topic: str) -> "TopicService":
         """The definition with all names that are made from the topic's."""
         subject = self.subject or (SUBJECT if self.registry else None)
-        if subject is None and TOPIC not in (self.table or ""):
+        if subject is None and TOPIC not in (self.table or "") + (self.rejected_table or ""):
             return self
         table = None if self.table is None else self.table.replace(TOPIC, topic)
-        return replace(self, table=table, subject=subject and subject.replace(TOPIC, topic))
+        rejected = self.rejected_table and self.rejected_table.replace(TOPIC, topic)
+        return replace(self, table=table, subject=subject and subject.replace(TOPIC, topic), rejected_table=rejected)
 
 
 SINCE_VERSION: Final = {
     **dict.fromkeys(("format", "schema", "registry", "subject", "message", "sql", "options"), 2),
     **dict.fromkeys(("evolve", "partition_by"), 3),
+    # An older reader may pass over these: it stops at a bad record, and stores no other rows.
+    **dict.fromkeys(("on_bad_record", "most_rejected_per_min", "rejected_table"), 1),
 }
 """Fields that older readers would pass over, and the version of StartConsumingCommand and ServiceUpdate that has them
 (versions.py). They have their names in a definition's digest, so that a definition without them keeps its digest."""
@@ -491,6 +520,21 @@ class Failure:
 
 
 @dataclass(frozen=True, slots=True)
+class Rejected:
+    """Records of a topic that a consumer could not store, and left out of the table."""
+
+    topic: str
+    """The topic."""
+    rejected: int = 0
+    """How many it stored in the dead-letter table."""
+    skipped: int = 0
+    """How many it skipped, because `on_bad_record` is `skip` or the topic has no table."""
+
+    def __post_init__(self) -> None:
+        checks.at_least(0, rejected=self.rejected, skipped=self.skipped)
+
+
+@dataclass(frozen=True, slots=True)
 class Work:
     """What a consumer's cycles since its last report say about its capacity. Only warm and undisturbed cycles of at
     least 1 MB count: fixed costs decide how long smaller ones take."""
@@ -547,6 +591,8 @@ class ConsumerReport:
     """Where the consumer runs: a controller on another platform starts none beside it."""
     work: Work | None = field(default=None, metadata=ADDED)
     """What its cycles say about its capacity; null if none of them counts."""
+    rejected: tuple[Rejected, ...] = field(default=(), metadata=ADDED)
+    """The bad records that it left out of tables since its last report."""
 
     def __post_init__(self) -> None:
         checks.at_least(FIRST_CONSUMER, consumer=self.consumer)

@@ -20,6 +20,7 @@ from restow.protocol.messages import (
     Gap,
     Message,
     PlatformIdentity,
+    Rejected,
     TopicService,
 )
 from restow.protocol.pages import Docs, docs_of, table
@@ -28,7 +29,7 @@ from restow.protocol.records import CONSUMERS_KEY, VERSIONS, encode
 EXAMPLE_GROUP: Final = "data-engineering"
 """The page shows the topics of a group of this name."""
 
-PARTS: Final[tuple[type, ...]] = (TopicService, ConsumerSettings, Gap, Failure, PlatformIdentity)
+PARTS: Final[tuple[type, ...]] = (TopicService, ConsumerSettings, Gap, Failure, Rejected, PlatformIdentity)
 """Dataclasses inside messages, each described once."""
 
 REPEATED: Final = {

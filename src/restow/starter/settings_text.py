@@ -118,6 +118,7 @@ def _topic(start: Start, topic: TopicFacts) -> str:
             *_without_code(topic, light=start.light),
             _commented(_default(TopicService, "start"), "or latest, or a time like 2026-03-01T12:00:00Z"),
             _commented(_default(TopicService, "on_gap"), "or stop, when records were deleted before they were read"),
+            _commented(_default(TopicService, "on_bad_record"), "or skip, or stop, when a record can't be stored"),
             "",
         ]
     )

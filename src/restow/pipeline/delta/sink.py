@@ -9,6 +9,8 @@ docs/exactly-once.md has the whole argument.
 import json
 import time
 from collections.abc import Callable, Iterable, Mapping, Sequence
+from functools import partial
+from operator import eq
 from pathlib import Path
 from typing import TYPE_CHECKING, Final, NamedTuple, TypeVar
 
@@ -18,7 +20,7 @@ from deltalake.transaction import AddAction
 
 from restow.backoff import Backoff
 from restow.model import TopicPartition
-from restow.pipeline.delta import schemas
+from restow.pipeline.delta import claims, schemas
 from restow.pipeline.delta.errors import STORE_ERRORS, DeltaTableError, one_line
 from restow.pipeline.delta.features import refuse_unsupported
 from restow.pipeline.delta.ledger import Ledger, commit_versions
@@ -41,11 +43,23 @@ WriteFiles = Callable[["DataFrame", str, str], list[WrittenFile]]
 """Writes rows below a table's root, into a staging directory."""
 
 
+class Move(NamedTuple):
+    """A partition's transaction id that a commit changes."""
+
+    partition: TopicPartition
+    app_id: str
+    fits: Callable[[int | None], bool]
+    """Whether the table may have this version when the commit is taken."""
+    to: int | None
+    """None if it is only compared."""
+
+
 class Commit(NamedTuple):
     stamp: int
     files: Sequence[WrittenFile]
     schema: str
-    spans: Mapping[TopicPartition, Span]
+    moves: Sequence[Move]
+    """If one of them doesn't fit, its partition was replaced, and nothing is committed."""
 
 
 class DeltaSink:
@@ -66,6 +80,8 @@ class DeltaSink:
         self._writer, self._settings, self._write_files = writer, settings, write_files
         self._ledger: Ledger | None = None
         self._last_stamp = 0
+        self._claims: dict[TopicPartition, int] = {}
+        """The claims that this process made."""
         self._fitting = ("", "")
         """The last schemas, of the table and of a batch, that were found to fit."""
         self._maintenance = Maintenance(self.uri, settings)
@@ -124,29 +140,103 @@ class DeltaSink:
     ) -> tuple[TopicPartition, ...]:
         """Returns the partitions that another consumer stored: if there are any, nothing was committed. A commit
         without files moves the offsets; `staging` identifies its cycle."""
-        commit = Commit(self._stamp_of(files, staging), files, schema, spans)
+        replaced = self.commit_moves(files, schema, self._moves(spans), staging)
+        if not replaced:
+            self._claims = {p: claim for p, claim in self._claims.items() if p not in spans}
+        return replaced
+
+    def commit_moves(
+        self, files: Sequence[WrittenFile], schema: str, moves: Sequence[Move], staging: str
+    ) -> tuple[TopicPartition, ...]:
+        """Returns the partitions of the moves that don't fit: if there are any, nothing was committed."""
+        commit = Commit(self._stamp_of(files, staging), files, schema, moves)
         if not self._retry(lambda: self._try_commit(commit, self._refreshed())):
             return ()
         # A handle doesn't notice that its table was dropped or recreated. Refusals are rare: reopen before one.
         return self._retry(lambda: self._try_commit(commit, self._open()))
 
+    def claim(self, offsets: Mapping[TopicPartition, int]) -> tuple[dict[TopicPartition, int], list[TopicPartition]]:
+        """Claims partitions whose positions are these, so that records of theirs may be rejected (claims.py). Returns
+        the claims, and the partitions that another consumer stored or claimed: if there are any, none was claimed."""
+        made: list[int] = []
+
+        def attempt() -> tuple[dict[TopicPartition, int], list[TopicPartition]]:
+            ledger = self._refreshed()
+            found = {p: self._claim(ledger, p) for p in sorted(offsets)}
+            ours = {p: c for p, c in found.items() if claims.is_open(c) and c in (*made, self._claims.get(p))}
+            lost = {p for p, c in found.items() if claims.is_open(c) and p not in ours}
+            lost |= {p for p, at in offsets.items() if self._position(ledger, p) != at}
+            if ledger is None or lost:
+                return {}, sorted(lost or offsets)
+            free = {p: at for p, at in offsets.items() if p not in ours}
+            new = self._commit_claims(ledger, free, made) if free else 0
+            return {p: ours.get(p) or new for p in found}, []
+
+        claimed, lost = self._retry(attempt)
+        self._claims |= claimed
+        return claimed, lost
+
+    def take_over(self, partitions: Iterable[TopicPartition]) -> dict[TopicPartition, int]:
+        """Replaces open claims on these partitions by claims of this process, so that nothing more is stored under
+        the old ones. Returns the new ones; most partitions have none."""
+        made: list[int] = []
+
+        def attempt() -> dict[TopicPartition, int]:
+            ledger = self._open()
+            found = {p: c for p in sorted(partitions) if claims.is_open(c := self._claim(ledger, p))}
+            others = {p: self._position(ledger, p) or 0 for p, claim in found.items() if claim not in made}
+            new = self._commit_claims(ledger, others, made) if ledger is not None and others else 0
+            return {p: new if p in others else claim or 0 for p, claim in found.items()}
+
+        taken = self._retry(attempt)
+        self._claims |= taken
+        return taken
+
+    def _commit_claims(self, ledger: Ledger, offsets: Mapping[TopicPartition, int], made: list[int]) -> int:
+        """Returns the claim, which is in `made` before it is committed: an answer may be lost. The positions stay as
+        they are. They are in the commit so that it conflicts with every other one that has them."""
+        known = (ledger[self._writer.claims_id], *(self._claim(ledger, p) for p in offsets), *made)
+        made.append(new := claims.new(self._writer.consumer, known))
+        versions = {self._writer.position_id(p): at for p, at in offsets.items()}
+        versions |= {self._writer.claim_id(p): new for p in offsets}
+        commit_versions(ledger.table, {**versions, self._writer.claims_id: new})
+        return new
+
+    def _claim(self, ledger: Ledger | None, partition: TopicPartition) -> int | None:
+        if ledger is None or ledger[self._writer.claims_id] is None:
+            return None
+        return ledger[self._writer.claim_id(partition)]
+
+    def _moves(self, spans: Mapping[TopicPartition, Span]) -> list[Move]:
+        found = []
+        for partition, span in sorted(spans.items()):
+            found.append(Move(partition, self._writer.position_id(partition), partial(eq, span.first), span.next))
+            claim_id, ours = self._writer.claim_id(partition), self._claims.get(partition)
+            if ours is None:
+                found.append(Move(partition, claim_id, claims.is_closed, None))
+            else:
+                found.append(Move(partition, claim_id, partial(eq, ours), claims.closed(ours)))
+        return found
+
     def _try_commit(self, commit: Commit, ledger: Ledger | None) -> tuple[TopicPartition, ...]:
         """Returns the partitions that another consumer stored, or ()."""
-        at = {partition: self._position(ledger, partition) for partition in sorted(commit.spans)}
         if ledger is None:
-            return tuple(at)
+            return tuple(dict.fromkeys(move.partition for move in commit.moves))
+        moving = [move for move in commit.moves if move.to is not None]
         last = ledger[self._writer.cycle_id]
-        if last == commit.stamp and all(at[p] == commit.spans[p].next for p in at):
+        if last == commit.stamp and all(ledger[move.app_id] == move.to for move in moving):
             return ()  # an earlier attempt was taken, and its answer was lost
-        if replaced := tuple(p for p in at if at[p] != commit.spans[p].first):
-            return replaced
+        # Without any claim there is no look at each partition's, which takes a millisecond.
+        compared = commit.moves if ledger[self._writer.claims_id] is not None else moving
+        if replaced := [move.partition for move in compared if not move.fits(ledger[move.app_id])]:
+            return tuple(dict.fromkeys(replaced))
         if last is not None and last >= commit.stamp:
             self._last_stamp = max(self._last_stamp, last)
             raise DeltaTableError(
                 "a later cycle of this consumer was taken, or vacuum removed files of this one; write it again"
             )
         self._fit(ledger, commit.schema)
-        versions = {self._writer.position_id(p): commit.spans[p].next for p in at}
+        versions = {move.app_id: move.to for move in moving if move.to is not None}
         versions[self._writer.cycle_id] = commit.stamp
         commit_versions(ledger.table, versions, [_add_action(file) for file in commit.files])
         return ()
@@ -176,6 +266,10 @@ class DeltaSink:
     def maintain(self) -> None:
         if self._ledger:
             self._maintenance.run_if_due(self._ledger)
+
+    def opened(self) -> Ledger | None:
+        """A new handle of the table; None if there is none. Raises DeltaTableError."""
+        return self._retry(self._open)
 
     def _refreshed(self) -> Ledger | None:
         if self._ledger is None:

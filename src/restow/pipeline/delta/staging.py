@@ -49,6 +49,17 @@ class Writer:
         """The transaction id whose version is the partition's next offset, whichever consumer stored it."""
         return f"{self.group}/{partition.topic}/{partition.partition}"
 
+    def claim_id(self, partition: TopicPartition) -> str:
+        """The transaction id whose version is the partition's last claim (claims.py), in the table and in its
+        dead-letter table."""
+        return f"{self.position_id(partition)}/claim"
+
+    @property
+    def claims_id(self) -> str:
+        """The transaction id whose version is the table's last claim of any partition; without it, none was
+        claimed."""
+        return f"{self.group}/claims"
+
     @property
     def cycle_id(self) -> str:
         """The transaction id whose version is the stamp of this consumer's last cycle, or up to which vacuum removed
