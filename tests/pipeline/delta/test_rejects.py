@@ -18,6 +18,7 @@ from tests.support.delta.lake import COLUMNS, P0, P1, adopt, lake, parquet, stor
 from restow.model import TopicPartition
 from restow.pipeline.delta import sink as delta_sink
 from restow.pipeline.delta.errors import DeltaTableError
+from restow.pipeline.delta.ledger import commit_versions
 from restow.pipeline.delta.rejects import RejectTable
 from restow.pipeline.delta.staging import Writer, WrittenFile
 from restow.pipeline.sinks import Span
@@ -186,7 +187,7 @@ def test_a_claim_of_one_partition_does_not_hold_up_another(root: Path) -> None:
 def test_a_claim_whose_answer_is_lost_is_found_again(root: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     process = Process(root, 1, frozenset({1}))
     process.open()
-    commit = delta_sink.commit_versions
+    commit = commit_versions
 
     def lost(*arguments: Any) -> None:
         monkeypatch.undo()
@@ -205,7 +206,7 @@ def test_rejects_whose_answer_is_lost_are_left_out_when_the_partition_is_opened_
     process.open()
     claim, reject, _ = process.steps()
     assert claim()
-    commit = delta_sink.commit_versions
+    commit = commit_versions
 
     def lost(*arguments: Any) -> None:
         commit(*arguments)

@@ -1,6 +1,8 @@
 """Delta tables as sinks: files and offsets are taken by one commit, exactly once. docs/exactly-once.md explains how.
 
 sink.py         the table as a sink: commits files and offsets together, or refuses both
+rejects.py      RejectTable: the dead-letter table
+claims.py       what makes a table and its dead-letter table one
 ledger.py       application transactions in the table's log, which hold the offsets
 staging.py      names of staging directories and of transaction ids
 schemas.py      whether a batch fits the table, and which columns the table lacks

@@ -2,9 +2,9 @@
 
 A consumer that is about to reject records of a partition claims the partition in the table first: a commit that leaves
 its position as it is. While the claim is open, the table takes a cycle of that partition only from the process that
-made the claim, and that cycle closes it. A consumer that opens the partition and finds an open claim replaces it by its own,
-in both tables, and then reads which records are rejected already. So there is no moment at which one process rejects a
-record and another one stores it. docs/exactly-once.md has the argument; sink.py and rejects.py carry it out.
+made the claim, and that cycle closes it. A consumer that opens the partition and finds an open claim replaces it by its
+own, in both tables, and then reads which records are rejected already. So there is no moment at which one process
+rejects a record and another one stores it. docs/exactly-once.md has the argument; sink.py and rejects.py carry it out.
 
 A claim is a number that grows: odd while it is open, even when it is closed. It has its time and its consumer in it, so
 that two processes don't make the same one.
