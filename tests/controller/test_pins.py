@@ -338,3 +338,14 @@ def test_a_pin_holds_when_the_pause_ends(group: Driver) -> None:
     assert group.desires(GroupPause(False)) != (), "the overload is relieved"
     group.settles()
     assert group.held == {1: (A1, A2, A3), 2: (A0,)}
+
+
+def test_a_pin_that_ends_before_its_move_begins_moves_nothing_in_a_held_group(group: Driver) -> None:
+    group.desires(GroupPause(True))
+    group.fails(1)
+    assert group.desires(pin(A0, 2, NOON_FIVE)) == (), "consumer 1 can't be asked before it is back"
+    group.clock_off_s = 7200.0
+    assert group.ticks(1.0) == ()
+    assert group.is_ready(1, A0, A1, clean=False) == ()
+    group.settles()
+    assert group.held == {1: (A0, A1), 2: (A2, A3)}

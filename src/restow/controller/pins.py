@@ -31,7 +31,7 @@ def change(transition: Transition, pin: PartitionPin, offset: int | None) -> Non
     was_taken = pin.partition in desired.taken_pins
     transition.set(desired=desired.without_pin(pin.partition))
     if was_taken:
-        transition.set(tolerated=frozenset())  # another plan may be possible now
+        _plan_without_it(transition)
     if pin.consumer is None:
         if was_taken:
             _note(transition, pin.partition, f"not pinned any more{said_by(pin.by, pin.reason)}")
@@ -118,8 +118,17 @@ def _wait_for_speeds(transition: Transition, offset: int | None) -> None:
 
 
 def _drop(transition: Transition, partition: TopicPartition, why: str) -> None:
-    transition.set(desired=transition.state.desired.without_pin(partition), tolerated=frozenset())
+    transition.set(desired=transition.state.desired.without_pin(partition))
+    _plan_without_it(transition)
     _note(transition, partition, f"not pinned any more: {why}")
+
+
+def _plan_without_it(transition: Transition) -> None:
+    """Another plan may be possible now. In a group that is held, only the pin justified its move: what has not begun of
+    it is withdrawn."""
+    transition.set(tolerated=frozenset())
+    if transition.state.stage is Stage.MANAGE and transition.state.only_recovers:
+        transition.replan_cause = transition.replan_cause or Cause.HELD
 
 
 def _note(transition: Transition, partition: TopicPartition, text: str) -> None:

@@ -12,7 +12,7 @@ from functools import partial
 from typing import TYPE_CHECKING, Final
 
 from restow.protocol.desired import GroupPause, RecommendOnly
-from restow.protocol.messages import OnService, ServiceUpdate
+from restow.protocol.messages import ServiceUpdate
 from restow.simulator.faults import FIRST_S
 from restow.simulator.monitor import time_text
 from restow.simulator.scenario import Level
@@ -102,8 +102,13 @@ class Orders:
         self.world.agenda.at(self._until_s(), self._limit)
 
     def _limit(self, least_consumers: int | None = None, most_consumers: int | None = None) -> None:
+        """Retries until the brokers are up, with the settings of that moment: an image that was mended meanwhile
+        stays."""
+        if not self.world.kafka.is_up:
+            self.world.agenda.at(self.world.kafka.down_until_s, partial(self._limit, least_consumers, most_consumers))
+            return
         settings = replace(self.world.said, least_consumers=least_consumers, most_consumers=most_consumers)
-        self._write(ServiceUpdate("consumers", consumers=settings))
+        self.world.update(ServiceUpdate("consumers", consumers=settings))
 
     def _clock_jumps(self) -> None:
         """Back, so that pauses end late, or ahead, so that they end early; and right again before the end."""
@@ -116,12 +121,10 @@ class Orders:
     def _held_to_the_end(self) -> None:
         self._write(self.rng.choice((GroupPause(True), RecommendOnly(True), GroupPause(True, self._moment(HOUR_S)))))
 
-    def _write(self, record: OnService) -> None:
+    def _write(self, record: GroupPause | RecommendOnly) -> None:
         """Retries until the brokers are up."""
         if not self.world.kafka.is_up:
             self.world.agenda.at(self.world.kafka.down_until_s, lambda: self._write(record))
-        elif isinstance(record, ServiceUpdate):
-            self.world.update(record)
         else:
             self.world.ask(record)
 
