@@ -34,6 +34,9 @@ class Scripted:
         self._steps_s += 1.0
         return {"write": 3 * self._steps_s, "commit": self._steps_s}
 
+    def stop(self) -> float | None:
+        return 1.5
+
 
 @contextmanager
 def running(contender: Contender) -> Iterator[Contender]:
@@ -48,8 +51,9 @@ def test_a_contender_is_measured_over_its_commits_and_steps() -> None:
     assert found.row.records_per_s == pytest.approx(100 / found.cycle_s, rel=0.5)
     assert found.row.memory_mb > 1
     assert found.steps == {"write": 0.75, "commit": 0.25}
-    assert found.speed.commits >= 4
+    assert found.speed.commits >= 3
     assert not found.ran_dry
+    assert found.stop_s == 1.5
     assert said
 
 

@@ -21,7 +21,15 @@ from restow.model import ConsumerId, SortedMapping, TopicPartition
 from restow.platform.interface import ConsumerFailing, CreateConsumer, Platform
 from restow.platform.processes.ending import end_group
 from restow.platform.processes.supervisors import Supervisors
-from restow.protocol.messages import RECOVER, ConsumerReady, ConsumingRefused, StartConsumingCommand, StartFrom
+from restow.protocol.messages import (
+    RECOVER,
+    ConsumerReady,
+    ConsumingRefused,
+    StartConsumingCommand,
+    StartFrom,
+    StopConsumingCommand,
+    StopConsumingEvent,
+)
 from restow.settings import Settings
 from restow.study.throughput import Commit
 from restow.throughput.backlog import partitions_of
@@ -32,6 +40,9 @@ from restow.throughput.usage import on_cores
 GROUP: Final = "bench"
 CONSUMER: Final = ConsumerId(1)
 DATA: Final = "restow-data"
+START, STOP = 1, 2
+"""The sequence numbers of the two commands that it gets."""
+STOPPED_WITHIN_S: Final = 60.0
 STEP: Final = re.compile(r'^restow_cycle_seconds_sum\{.*?step="(\w+)".*?\} (\S+)$', re.MULTILINE)
 
 PlatformOf = Callable[[Path, Path], tuple[Settings, Platform]]
@@ -78,6 +89,8 @@ class RestowConsumer:
         self._platform, self._channel, self._epoch = platform, channel, epoch
         self._supervisors = Supervisors(GROUP, setting.directory / DATA)
         self._commits = Commits(setting.tables)
+        self._incarnation = 0
+        self._has_stopped = False
 
     @property
     def process(self) -> int:
@@ -86,25 +99,45 @@ class RestowConsumer:
         return local.status.supervisor.pid if local and local.status else 0
 
     def new_commits(self) -> list[Commit]:
+        self._hear(0.0)
+        return self._commits.new()
+
+    def stop(self) -> float | None:
+        partitions = tuple(partitions_of(self._setting.case))
+        begun_s = time.monotonic()
+        self._send(StopConsumingCommand(self._epoch, STOP, self._incarnation, partitions))
+        while not self._has_stopped:
+            if time.monotonic() > begun_s + STOPPED_WITHIN_S:
+                raise RestowError(f"restow's consumer has not stopped within {STOPPED_WITHIN_S:g} s")
+            self._hear(0.02)
+        return time.monotonic() - begun_s
+
+    def _hear(self, within_s: float) -> None:
         for change in self._platform.changes():
             if isinstance(change, ConsumerFailing):
                 raise RestowError(f"restow's consumer fails: {change.reason}")
-        for read in self._channel.read(0.0):
+        for read in self._channel.read(within_s):
             match read.message:
-                case ConsumerReady(partitions=()):
-                    self._channel.send([Addressed(CONSUMER, self._command(read.offset))], None)
+                case ConsumerReady(partitions=held):
+                    self._incarnation = read.offset
+                    if not held:
+                        self._send(self._start_command())
                 case ConsumingRefused(reason=reason):
                     raise RestowError(f"restow's consumer refused: {reason}")
+                case StopConsumingEvent():
+                    self._has_stopped = True
                 case _:
                     pass
-        return self._commits.new()
 
-    def _command(self, incarnation: int) -> StartConsumingCommand:
+    def _send(self, command: StartConsumingCommand | StopConsumingCommand) -> None:
+        self._channel.send([Addressed(CONSUMER, command)], None)
+
+    def _start_command(self) -> StartConsumingCommand:
         """To start all partitions."""
         case = self._setting.case
         topics = SortedMapping({topic: self._settings.consume[topic] for topic in case.by_topic})
         starts: dict[TopicPartition, StartFrom] = dict.fromkeys(partitions_of(case), RECOVER)
-        return StartConsumingCommand(self._epoch, 1, incarnation, topics, SortedMapping(starts))
+        return StartConsumingCommand(self._epoch, START, self._incarnation, topics, SortedMapping(starts))
 
     def steps_s(self) -> Mapping[str, float]:
         """From its metrics."""

@@ -42,3 +42,7 @@ class Contender(Protocol):
 
     def steps_s(self) -> Mapping[str, float]:
         """Seconds that it has spent on each step of its work until now. Empty if it doesn't tell."""
+
+    def stop(self) -> float | None:
+        """Has it give up all partitions, at full load, and returns how many seconds that took. None for a contender
+        without such a command."""

@@ -51,6 +51,8 @@ class Measured:
     """It read all there was before the time was over."""
     others_share: float = 0.0
     """Of its cores, taken by other processes."""
+    stop_s: float | None = None
+    """From a Stop during a cycle to its answer."""
 
 
 class Observation:
@@ -143,6 +145,7 @@ def measure(
             if before is None and seen.commits and time.time() >= seen.from_s:
                 before = contender.steps_s(), tree_threads_cpu_s(contender.process)
         after = contender.steps_s(), tree_threads_cpu_s(contender.process)
+        stop_s = contender.stop()
     found = speed(seen.commits, seen.from_s)
     steps, threads = (_shares(*pair) for pair in zip(before or ({}, {}), after, strict=True))
     own_share, others_share = cpu_shares(seen.loads, seen.from_s)
@@ -155,6 +158,7 @@ def measure(
         threads,
         seen.ran_dry,
         others_share / len(cores),
+        stop_s,
     )
 
 

@@ -96,6 +96,9 @@ class Storing:
     def steps_s(self) -> Mapping[str, float]:
         return {}
 
+    def stop(self) -> float | None:
+        return None
+
 
 class Counting:
     """A peer that only reads. It prints a line whenever it has read some more."""
@@ -119,6 +122,9 @@ class Counting:
 
     def steps_s(self) -> Mapping[str, float]:
         return {}
+
+    def stop(self) -> float | None:
+        return None
 
     def _listen(self, lines: IO[str]) -> None:
         for line in lines:

@@ -14,11 +14,11 @@ STEP: Final = 7919
 """Between the beginnings of the texts of two records: a prime, so that texts differ."""
 
 
-def _text() -> str:
+def _text() -> bytes:
     """Words that are always the same, and hardly compressible."""
     source = random.Random(1)  # seeded: every run has the same records
     words = ["".join(source.choices(LETTERS, k=source.randint(2, 9))) for _ in range(2000)]
-    return " ".join(source.choices(words, k=TEXT_LENGTH // 4))[:TEXT_LENGTH]
+    return " ".join(source.choices(words, k=TEXT_LENGTH // 4))[:TEXT_LENGTH].encode()
 
 
 TEXT: Final = _text()
@@ -30,12 +30,12 @@ def value(number: int, in_partition: int, size: int) -> bytes:
     head = (
         f'{{"id":{number},"customer":"c{number * STEP % 99991}","status":"{status}",'
         f'"amount":{number % 9973 / 100},"note":"'
-    )
+    ).encode()
     length = size - len(head) - 2
     if length < 0:
         raise ValueError(f"a record needs {len(head) + 2} bytes, not {size}")
     start = number * STEP % (TEXT_LENGTH - length)
-    return f'{head}{TEXT[start : start + length]}"}}'.encode()
+    return b'%b%b"}' % (head, TEXT[start : start + length])
 
 
 def kept(records: int) -> int:

@@ -180,9 +180,10 @@ def _line(measured: "Measured") -> str:
     # With two cores the brokers may share them.
     is_busy = row.cores == 1 and measured.others_share > BUSY
     busy = f"; BUSY: other processes took {measured.others_share:.0%} of its core" if is_busy else ""
+    stop = "" if measured.stop_s is None else f"; a Stop was answered after {measured.stop_s:.1f} s"
     return (
         f"{row.contender}, {row.case}: {row.mb_per_s:.1f} MB/s ({low:.1f} to {high:.1f}); first commit after "
-        f"{measured.first_commit_s:.1f} s, then one every {measured.cycle_s:.1f} s{dry}{busy}"
+        f"{measured.first_commit_s:.1f} s, then one every {measured.cycle_s:.1f} s{stop}{dry}{busy}"
     )
 
 
