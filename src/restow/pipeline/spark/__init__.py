@@ -10,10 +10,12 @@ properties.py     translates librdkafka's properties for the Java client
 transforms.py     makes the rows of a cycle, with a user's transform or query
 context.py        the second argument of a transform: options, static tables
 lineage.py        carries each record's topic, partition, offset and timestamp into its rows
+parse_once.py     keeps Spark from parsing records once more for a filter
 counting.py       counts records and bytes that are read
 writing.py        writes Parquet files
 failures.py       reduces a Spark error to one line
 jvm.py            starts the JVM and finds Java classes
+garbage.py        warns of a Java heap that is too small
 jars.py           the jars of Spark's Kafka connector, and of Avro
 class_archive.py  the JVM options for the class archive
 prepare.py        fetches the jars and builds the class archive, once on a machine

@@ -32,7 +32,9 @@ from restow.pipeline.sinks import Batch, NullSink, Span
 from restow.pipeline.spark.context import Context, StaticTables
 from restow.pipeline.spark.counting import ReadCount, ReadCounter
 from restow.pipeline.spark.failures import call_sites, is_python, summary
-from restow.pipeline.spark.jvm import java_class, signal_jvm
+from restow.pipeline.spark.garbage import GarbageWatch
+from restow.pipeline.spark.jvm import garbage_collectors, java_class, signal_jvm
+from restow.pipeline.spark.parse_once import WORTH_FROM_RECORDS, parsed_once
 from restow.pipeline.spark.reading import RangeReader
 from restow.pipeline.spark.session import Resources, heap_bytes, parallelism, start_session
 from restow.pipeline.spark.transforms import transformed
@@ -114,6 +116,7 @@ class Engine:
         self._is_cancelled = threading.Event()
         self._session: SparkSession | None = None
         self._kafka: RangeReader | None = None
+        self._garbage: GarbageWatch | None = None
 
     def start(self, should_end: ShouldEnd) -> None:
         """Returns when the session is up and warm, or `should_end` came first."""
@@ -158,8 +161,7 @@ class Engine:
     def run_all(self, cycles: Sequence[TargetCycle], should_end: ShouldEnd, patience: Patience) -> list[Outcome]:
         """Runs cycles of different tables side by side. Raises SparkEnded if the session is gone."""
         self._is_cancelled.clear()
-        ranges = [taken for cycle in cycles for taken in cycle.ranges.values() if taken.records]
-        self.aside(lambda: self._reader().choose_codegen(ranges), should_end)
+        self.aside(partial(self._prepare, cycles), should_end)
         works = [partial(self._store_unless_cancelled, cycle) for cycle in cycles]
         ended = self._worker.run_all_patiently(works, should_end, patience, self._cancel)
         return [self._outcome(cycle, each) for cycle, each in zip(cycles, ended, strict=True)]
@@ -234,12 +236,21 @@ class Engine:
 
     def _start_and_warm_up(self) -> None:
         self._session = start_session(self._settings, self._resources)
-        self._kafka = RangeReader(self._settings, self._session, heap_bytes(self._session))
+        heap = heap_bytes(self._session)
+        self._kafka = RangeReader(self._settings, self._session, heap)
+        if heap is not None:
+            self._garbage = GarbageWatch(garbage_collectors(self._session), heap, time.monotonic())
         try:
             self._store(warm_up_cycle(self._settings))
         except Exception as error:  # noqa: BLE001  a session that isn't warm works as well
             self._check_alive(error)
             log.warning("Spark's warm-up failed, so that the first cycle may be slow: %s", summary(error))
+
+    def _prepare(self, cycles: Sequence[TargetCycle]) -> None:
+        ranges = [taken for cycle in cycles for taken in cycle.ranges.values() if taken.records]
+        self._reader().choose_codegen(ranges)
+        if self._garbage is not None:
+            self._garbage.look(time.monotonic())
 
     def _store_unless_cancelled(self, cycle: TargetCycle) -> StoreResult | None:
         if self._is_cancelled.is_set():
@@ -272,6 +283,8 @@ class Engine:
         with self._describing:
             records = counter.observe(self._reader().frame(ranges, self._tasks(cycle), cycle.held))
             rows = self._rows(records, cycle.target)
+            if count >= WORTH_FROM_RECORDS:
+                rows = parsed_once(rows)
         begun_s = time.monotonic()
         stored = cycle.sink.store(Batch(rows, cycle.spans, count, cycle.staging))
         write_s = time.monotonic() - begun_s - stored.commit_s

@@ -85,3 +85,8 @@ def java_class(session: SparkSession, name: str) -> Any:
     """Looks up the full name in one call. `session._jvm.org.apache…` makes a call for every part of the name, and each
     time the JVM searches all jars for a class of that name."""
     return getattr(session._jvm, name)
+
+
+def garbage_collectors(session: SparkSession) -> list[Any]:
+    """As Java describes them: each tells the time that it has taken."""
+    return list(java_class(session, "java.lang.management.ManagementFactory").getGarbageCollectorMXBeans())
