@@ -8,7 +8,7 @@ controller moves no partition before its previous consumer is known to be gone.
 
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, NamedTuple, Protocol
+from typing import TYPE_CHECKING, Final, NamedTuple, Protocol
 
 from restow.model import TopicPartition
 
@@ -23,6 +23,16 @@ class Span(NamedTuple):
     next: int
 
 
+class TableRules(NamedTuple):
+    """What a topic's definition says about its table."""
+
+    partition_columns: tuple[str, ...] = ()
+    may_add_columns: bool = True
+
+
+NO_RULES: Final = TableRules()
+
+
 @dataclass(frozen=True, slots=True)
 class Batch:
     """One cycle's rows for one sink."""
@@ -34,6 +44,7 @@ class Batch:
     """How many offsets are read; 0 if retention deleted all of them. Then only the spans are stored."""
     staging: str = ""
     """What `Sink.staging` returned for this batch."""
+    rules: TableRules = NO_RULES
 
 
 @dataclass(frozen=True, slots=True)
@@ -58,7 +69,7 @@ class Sink(Protocol):
     def positions(self, partitions: Iterable[TopicPartition]) -> dict[TopicPartition, int]:
         """The next offset of each of these partitions that the sink knows."""
 
-    def register(self, offsets: Mapping[TopicPartition, int], schema: str) -> None:
+    def register(self, offsets: Mapping[TopicPartition, int], schema: str, rules: TableRules = NO_RULES) -> None:
         """Records the start offset of new partitions. A partition that the sink knows already keeps its position: call
         `positions` afterwards. Creates the table if there is none."""
 
@@ -90,7 +101,7 @@ class NullSink:
     def positions(self, partitions: Iterable[TopicPartition]) -> dict[TopicPartition, int]:  # noqa: ARG002
         return {}
 
-    def register(self, offsets: Mapping[TopicPartition, int], schema: str) -> None:
+    def register(self, offsets: Mapping[TopicPartition, int], schema: str, rules: TableRules = NO_RULES) -> None:
         pass
 
     def staging(self) -> str:

@@ -11,6 +11,7 @@ from typing import NamedTuple
 from restow.kafka.offsets import GroupOffsets, LogOffsets
 from restow.model import TopicPartition
 from restow.pipeline.sinks import Sink
+from restow.pipeline.targets import target_of
 from restow.protocol.messages import RECOVER, Gap, StartFrom, TopicService
 from restow.settings import Kafka
 
@@ -44,7 +45,7 @@ class Opener:
             starts |= self._committed_by(service.from_group, set(wanted) - set(known) - set(starts))
         for partition in sorted(set(wanted) - set(known) - set(starts)):
             starts[partition] = self._group.start(partition, service.start)
-        sink.register(starts, schema)
+        sink.register(starts, schema, target_of(service).rules)
         # Another consumer may have registered the same partition first: the sink's answer counts.
         found = known | starts | sink.positions(starts)
         refused = self._gaps(found) if service.on_gap == "stop" else {}

@@ -7,7 +7,8 @@ from typing import Final, NamedTuple
 
 from restow.consumer.planning import Range
 from restow.model import TopicPartition
-from restow.pipeline.sinks import Sink, Span
+from restow.pipeline.sinks import Sink, Span, TableRules
+from restow.protocol.definitions import partition_column
 from restow.protocol.messages import TopicService
 
 
@@ -36,6 +37,13 @@ class Target(NamedTuple):
     sql: str = ""
     options: str = ""
     """As JSON; empty if there are none."""
+    partition_by: tuple[str, ...] = ()
+    """As in TopicService."""
+    may_add_columns: bool = True
+
+    @property
+    def rules(self) -> TableRules:
+        return TableRules(tuple(map(partition_column, self.partition_by)), self.may_add_columns)
 
     @property
     def maker(self) -> str:
@@ -68,7 +76,16 @@ def target_of(service: TopicService) -> Target:
     parsing = UNPARSED
     if service.format is not None:
         parsing = Parsing(*(getattr(service, name) or "" for name in Parsing._fields))
-    return Target(service.table or "", service.transform or "", service.lineage, parsing, service.sql or "", options)
+    return Target(
+        service.table or "",
+        service.transform or "",
+        service.lineage,
+        parsing,
+        service.sql or "",
+        options,
+        service.partition_by,
+        service.evolve == "add columns",
+    )
 
 
 def by_target(

@@ -18,7 +18,7 @@ from tests.support.delta.lake import COLUMNS, P0, P1, adopt, lake, parquet, stor
 from restow.model import TopicPartition
 from restow.pipeline.delta import sink as delta_sink
 from restow.pipeline.delta.errors import DeltaTableError
-from restow.pipeline.delta.ledger import commit_versions
+from restow.pipeline.delta.ledger import Ledger
 from restow.pipeline.delta.rejects import RejectTable
 from restow.pipeline.delta.staging import Writer, WrittenFile
 from restow.pipeline.sinks import Span
@@ -32,7 +32,7 @@ def letters(root: Path, consumer: int = 1) -> RejectTable:
     """A dead-letter table that is written without Spark: its rows are pairs of a partition and an offset."""
     table: list[RejectTable] = []
 
-    def write_rows(rows: Any, _: str, __: str) -> list[WrittenFile]:
+    def write_rows(rows: Any, _: str, __: str, ___: object = ()) -> list[WrittenFile]:
         columns = {
             "state": Array(["rejected"] * len(rows), DataType.string()),
             "consumer_group": Array(["shop"] * len(rows), DataType.string()),
@@ -187,14 +187,14 @@ def test_a_claim_of_one_partition_does_not_hold_up_another(root: Path) -> None:
 def test_a_claim_whose_answer_is_lost_is_found_again(root: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     process = Process(root, 1, frozenset({1}))
     process.open()
-    commit = commit_versions
+    commit = Ledger.commit
 
     def lost(*arguments: Any) -> None:
         monkeypatch.undo()
         commit(*arguments)
         raise OSError("connection reset")
 
-    monkeypatch.setattr(delta_sink, "commit_versions", lost)
+    monkeypatch.setattr(Ledger, "commit", lost)
     assert all(step() for step in process.steps())
     assert Tables(root).audit() == ([0, 2, 3], [1])
 
@@ -206,14 +206,14 @@ def test_rejects_whose_answer_is_lost_are_left_out_when_the_partition_is_opened_
     process.open()
     claim, reject, _ = process.steps()
     assert claim()
-    commit = commit_versions
+    commit = Ledger.commit
 
     def lost(*arguments: Any) -> None:
         commit(*arguments)
         raise DeltaError("timeout")
 
     with monkeypatch.context() as patch:
-        patch.setattr(delta_sink, "commit_versions", lost)
+        patch.setattr(Ledger, "commit", lost)
         patch.setattr(delta_sink.DeltaSink, "_try_commit", _without_memory(delta_sink.DeltaSink._try_commit))
         with pytest.raises(DeltaTableError):
             reject()

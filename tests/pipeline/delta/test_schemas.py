@@ -10,8 +10,8 @@ from deltalake import DeltaTable, QueryBuilder, Schema
 from tests.support.delta.lake import P0, P1, adopt, lake, parquet, schema
 
 from restow.pipeline.delta import schemas
-from restow.pipeline.delta.errors import DeltaTableError
-from restow.pipeline.sinks import Span
+from restow.pipeline.delta.errors import DeltaTableError, SchemasDiffer
+from restow.pipeline.sinks import Span, TableRules
 
 NARROW = schema(("id", "long"))
 WIDE = schema(("id", "long"), ("name", "string"))
@@ -53,8 +53,8 @@ def test_every_created_column_is_nullable_at_every_depth() -> None:
         ),
         (
             [loose("s", struct(("q", "long")))],
-            [loose("s", struct(("q", "integer")))],
-            "column s.q is long in the table and integer in the batch; cast it in the transform, or name another table",
+            [loose("s", struct(("q", "double")))],
+            "column s.q is long in the table and double in the batch; cast it in the transform, or name another table",
         ),
         (
             [loose("a", {"type": "array", "elementType": struct(("q", "long")), "containsNull": True})],
@@ -84,21 +84,21 @@ def test_every_created_column_is_nullable_at_every_depth() -> None:
 )
 def test_a_misfit_is_reported_by_column(table: list[dict[str, Any]], batch: list[dict[str, Any]], message: str) -> None:
     with pytest.raises(DeltaTableError) as error:
-        schemas.missing_columns(schemas.as_json(table), schemas.as_json(batch))
-    assert str(error.value) == message
+        schemas.fit(schemas.as_json(table), schemas.as_json(batch))
+    assert str(error.value).partition(". The table has ")[0] == message
 
 
 def test_a_batch_that_fits_adds_no_columns() -> None:
-    assert schemas.missing_columns(WIDE, NARROW) == []
+    assert schemas.fit(WIDE, NARROW) == ([], {})
     not_null = schemas.as_json([strict("id", "long")])
-    assert schemas.missing_columns(not_null, not_null) == []
+    assert schemas.fit(not_null, not_null) == ([], {})
 
 
 def test_missing_fields_are_added_to_a_struct() -> None:
     table = schemas.as_json([loose("s", {"type": "struct", "fields": [loose("q", "long")]})])
     batch = schemas.as_json([loose("s", {"type": "struct", "fields": [loose("r", "date")]})])
     both = {"type": "struct", "fields": [loose("q", "long"), loose("r", "date")]}
-    assert schemas.missing_columns(table, batch) == [loose("s", both)]
+    assert schemas.fit(table, batch) == ([loose("s", both)], {})
 
 
 def test_a_new_column_is_added_and_is_null_in_older_rows(tmp_path: Path) -> None:
@@ -127,15 +127,106 @@ def test_a_batch_that_does_not_fit_changes_nothing(tmp_path: Path) -> None:
         table.commit([adopt(table, texts, 1)], schema(("id", "string")), {P0: Span(0, 1)})
     assert str(error.value) == (
         f"the table {tmp_path}: column id is long in the table and string in the batch; "
-        "cast it in the transform, or name another table"
+        "cast it in the transform, or name another table. The table has (id long), the batch (id string)"
     )
     assert (DeltaTable(tmp_path).version(), table.positions([P0])) == (before, {P0: 0})
 
 
 @pytest.mark.parametrize(
+    ("have", "batch", "cast"),
+    [
+        ("long", "integer", "long"),
+        ("double", "float", "double"),
+        ("double", "short", "double"),
+        ("decimal(12,2)", "integer", "decimal(12,2)"),
+        ("decimal(12,3)", "decimal(9,2)", "decimal(12,3)"),
+        (
+            {"type": "array", "elementType": struct(("q", "long"), ("r", "date")), "containsNull": True},
+            {"type": "array", "elementType": struct(("q", "byte")), "containsNull": True},
+            "array<struct<`q`: long>>",
+        ),
+    ],
+)
+def test_a_narrower_type_of_the_batch_is_widened_to_the_table_s(have: Any, batch: Any, cast: str) -> None:
+    found = schemas.fit(schemas.as_json([loose("a", have)]), schemas.as_json([loose("a", batch)]))
+    assert found == ([], {"a": cast})
+
+
+@pytest.mark.parametrize(
+    ("have", "batch"),
+    [("integer", "long"), ("float", "double"), ("double", "long"), ("decimal(11,2)", "integer"), ("string", "long")],
+)
+def test_the_table_s_own_types_stay(have: str, batch: str) -> None:
+    with pytest.raises(SchemasDiffer):
+        schemas.fit(schema(("a", have)), schema(("a", batch)))
+
+
+def test_without_evolution_a_new_column_is_an_error_with_both_schemas(tmp_path: Path) -> None:
+    table, none = lake(tmp_path), TableRules(may_add_columns=False)
+    table.register({P0: 0}, NARROW, none)
+    with pytest.raises(SchemasDiffer) as error:
+        table.commit([], WIDE, {P0: Span(0, 1)}, rules=none)
+    assert str(error.value) == (
+        f'the table {tmp_path}: the batch has name, which the table lacks, and evolve is "none"; leave it out in the '
+        'transform, or write evolve = "add columns". The table has (id long), the batch (id long, name string)'
+    )
+    assert DeltaTable(tmp_path).schema().to_json() == Schema.from_json(NARROW).to_json()
+
+
+def test_files_with_a_type_that_became_too_narrow_are_written_again(tmp_path: Path) -> None:
+    """Two consumers add a column at the same time, with different types."""
+    table, other = lake(tmp_path, 1), lake(tmp_path, 2)
+    table.register({P0: 0, P1: 0}, NARROW)
+    small = parquet({"id": Array([1], DataType.int64()), "n": Array([7], DataType.int32())})
+    files = [adopt(table, small, 1)]
+    assert other.commit([], schema(("id", "long"), ("n", "long")), {P1: Span(0, 1)}) == ()
+    with pytest.raises(DeltaTableError, match="wider types in the meantime; write it again"):
+        table.commit(files, schema(("id", "long"), ("n", "integer")), {P0: Span(0, 1)})
+    assert table.positions([P0, P1]) == {P0: 0, P1: 1}
+
+
+@pytest.mark.parametrize(
+    ("partition_by", "reason"),
+    [
+        (("id",), "it is partitioned by nothing, and partition_by asks for id; correct partition_by, or name another "),
+        ((), None),
+    ],
+)
+def test_partition_columns_are_those_of_the_table(
+    tmp_path: Path, partition_by: tuple[str, ...], reason: str | None
+) -> None:
+    table = lake(tmp_path)
+    table.register({P0: 0}, WIDE)
+    if reason is None:
+        table.register({P0: 0}, WIDE, TableRules(partition_by))
+        return
+    with pytest.raises(DeltaTableError, match=reason):
+        table.register({P0: 0}, WIDE, TableRules(partition_by))
+
+
+@pytest.mark.parametrize(
+    ("columns", "partition_by", "reason"),
+    [
+        ((("id", "long"),), ("day",), "partition_by has day, but the rows have id"),
+        (
+            (("id", "long"), ("at", "timestamp")),
+            ("at",),
+            "partition_by has at, which is timestamp; it must ",
+        ),
+        ((("id", "long"),), ("id",), "partition_by has all columns of the rows; at least one must be left"),
+    ],
+)
+def test_a_table_can_t_be_partitioned_by(
+    tmp_path: Path, columns: tuple[tuple[str, str], ...], partition_by: tuple[str, ...], reason: str
+) -> None:
+    with pytest.raises(DeltaTableError, match=reason):
+        lake(tmp_path).register({P0: 0}, schema(*columns), TableRules(partition_by))
+    assert not (tmp_path / "_delta_log").exists()
+
+
+@pytest.mark.parametrize(
     ("made", "reason"),
     [
-        ({"partition_by": ["id"]}, "it is partitioned by id"),
         ({"configuration": {"delta.enableDeletionVectors": "true"}}, "it has delta.enableDeletionVectors = true"),
         (
             {"schema": [strict("id", "long", **{"delta.generationExpression": "1"})]},

@@ -7,9 +7,8 @@ import pytest
 from deltalake import DeltaTable
 from tests.support.delta.lake import COLUMNS, P0, P1, lake, on_disk, rows, store, stored, write
 
-from restow.pipeline.delta import sink as delta_sink
 from restow.pipeline.delta.errors import DeltaTableError
-from restow.pipeline.delta.ledger import Ledger, commit_versions
+from restow.pipeline.delta.ledger import Ledger
 from restow.pipeline.sinks import Span
 
 SPANS = {P0: Span(0, 4), P1: Span(0, 4)}
@@ -62,12 +61,14 @@ def test_a_commit_that_precedes_its_settling_is_taken(tmp_path: Path, monkeypatc
     before.register({P0: 0, P1: 0}, COLUMNS)
     [file] = files = write(before, SPANS)
 
+    commit = Ledger.commit
+
     def commit_first(*arguments: Any) -> None:
         monkeypatch.undo()
         assert before.commit(files, COLUMNS, SPANS) == ()
-        commit_versions(*arguments)
+        commit(*arguments)
 
-    monkeypatch.setattr(delta_sink, "commit_versions", commit_first)
+    monkeypatch.setattr(Ledger, "commit", commit_first)
     assert after.settle(staging_of(file.path), SPANS) is True
     assert stored(tmp_path) == rows(SPANS)
 

@@ -8,9 +8,8 @@ import pytest
 from deltalake import DeltaTable
 from tests.support.delta.lake import COLUMNS, P0, P1, P2, lake, rows, store, stored, visible, write
 
-from restow.pipeline.delta import sink as delta_sink
 from restow.pipeline.delta.errors import DeltaTableError
-from restow.pipeline.delta.ledger import commit_versions
+from restow.pipeline.delta.ledger import Ledger
 from restow.pipeline.sinks import Span
 
 
@@ -79,15 +78,15 @@ def test_a_dropped_table_refuses_until_its_partitions_are_registered_again(tmp_p
 def test_a_commit_whose_answer_was_lost_is_found_to_be_taken(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     table = lake(tmp_path)
     table.register({P0: 0}, COLUMNS)
-    commit = DeltaTable.create_write_transaction
+    commit = Ledger.commit
 
-    def commit_and_lose_the_answer(*args: object, **kwargs: object) -> None:
+    def commit_and_lose_the_answer(*arguments: Any) -> None:
         monkeypatch.undo()
-        commit(*args, **kwargs)  # type: ignore[arg-type]
+        commit(*arguments)
         raise OSError("connection reset")
 
     files = write(table, spans := {P0: Span(0, 3)})
-    monkeypatch.setattr(DeltaTable, "create_write_transaction", commit_and_lose_the_answer)
+    monkeypatch.setattr(Ledger, "commit", commit_and_lose_the_answer)
     assert table.commit(files, COLUMNS, spans) == ()
     assert stored(tmp_path) == rows(spans)
 
@@ -98,12 +97,14 @@ def test_a_commit_between_the_comparison_and_the_commit_is_detected(
     table, other = lake(tmp_path, 1), lake(tmp_path, 2)
     table.register({P0: 0, P1: 0}, COLUMNS)
 
+    commit = Ledger.commit
+
     def other_commits_first(*arguments: Any) -> None:
         monkeypatch.undo()
         assert store(other, {P0: Span(0, 2)}) == ()
-        commit_versions(*arguments)
+        commit(*arguments)
 
-    monkeypatch.setattr(delta_sink, "commit_versions", other_commits_first)
+    monkeypatch.setattr(Ledger, "commit", other_commits_first)
     assert store(table, {P0: Span(0, 3), P1: Span(0, 3)}) == (P0,)
     assert stored(tmp_path) == rows({P0: Span(0, 2)})
 

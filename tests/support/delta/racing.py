@@ -68,7 +68,7 @@ def compact_often(root: Path, consumer: int, count: int) -> object:
     ledger, done = Ledger(str(root)), 0
     wait(root)
     while gun(root).exists():
-        ledger.refresh()
+        ledger.reload()
         if len(ledger.table.file_uris()) >= count:
             with suppress(CommitFailedError):
                 compact(ledger, 2**20, consumer)

@@ -4,6 +4,8 @@ sink.py         the table as a sink: commits files and offsets together, or refu
 rejects.py      RejectTable: the dead-letter table
 claims.py       what makes a table and its dead-letter table one
 ledger.py       application transactions in the table's log, which hold the offsets
+local_log.py    reads and appends entries of a log on a local disk, without listing it
+checkpoints.py  checkpoints of such a log, and the expiry of its entries
 staging.py      names of staging directories and of transaction ids
 schemas.py      whether a batch fits the table, and which columns the table lacks
 features.py     refuses tables that demand what restow can't check

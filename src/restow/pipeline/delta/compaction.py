@@ -12,14 +12,18 @@ import shutil
 import tempfile
 import time
 from collections.abc import Iterable, Iterator, Sequence
+from contextlib import suppress
+from itertools import chain
 from pathlib import Path
 from typing import Final, NamedTuple
+from urllib.parse import unquote
 
-from deltalake import CommitProperties, DeltaTable, QueryBuilder, Schema, Transaction, write_deltalake
+from deltalake import DeltaTable, QueryBuilder, Schema, write_deltalake
 from deltalake.exceptions import CommitFailedError
-from deltalake.transaction import AddAction, RemoveAction, create_table_with_add_actions
+from deltalake.transaction import AddAction, create_table_with_add_actions
 
 from restow.pipeline.delta.ledger import Ledger
+from restow.pipeline.delta.local_log import Removal
 from restow.pipeline.delta.staging import COMPACTOR, cycle_directory, cycle_id
 
 TRIES: Final = 100
@@ -31,18 +35,43 @@ IN_ORDER: Final = {"datafusion.execution.target_partitions": "1"}
 SCRATCH_LOG: Final = "_delta_log/00000000000000000000.json"
 
 
+Partition = tuple[tuple[str, str | None], ...]
+"""The values of a table's partition columns."""
+
+
 class File(NamedTuple):
     """Sorts by age."""
 
     added_ms: int
     path: str
     size_bytes: int
+    partition: Partition = ()
 
 
 def files_of(table: DeltaTable) -> list[File]:
     actions = table.get_add_actions()
-    columns = (actions[name].to_pylist() for name in ("modification_time", "path", "size_bytes"))
-    return sorted(File(int(added), path, size) for added, path, size in zip(*columns, strict=True))
+    columns = [actions[name].to_pylist() for name in ("modification_time", "path", "size_bytes")]
+    partitions: list[dict[str, object]] = [{}] * len(columns[0])
+    if "partition" in actions.schema.names:
+        partitions = list(actions["partition"].to_pylist())
+    return sorted(
+        File(int(added), unquote(path), size, tuple((name, _text(value)) for name, value in sorted(partition.items())))
+        for added, path, size, partition in zip(*columns, partitions, strict=True)
+    )
+
+
+def _text(value: object) -> str | None:
+    """Of a value of a partition column, as in the log."""
+    if isinstance(value, bool):
+        return str(value).lower()
+    return None if value is None else str(value)
+
+
+def by_partition(files: Iterable[File]) -> list[list[File]]:
+    found: dict[Partition, list[File]] = {}
+    for file in files:
+        found.setdefault(file.partition, []).append(file)
+    return list(found.values())
 
 
 def chosen_groups(files: Iterable[File], file_bytes: int) -> Iterator[list[File]]:
@@ -64,19 +93,28 @@ def chosen_groups(files: Iterable[File], file_bytes: int) -> Iterator[list[File]
 def compact(ledger: Ledger, file_bytes: int, run: int) -> None:
     """`run` distinguishes compactions that begin in the same millisecond. Raises CommitFailedError if other commits
     changed the chosen files, or kept interfering."""
-    for files in list(chosen_groups(files_of(ledger.table), file_bytes)):
+    ledger.reload()
+    groups = (chosen_groups(files, file_bytes) for files in by_partition(files_of(ledger.table)))
+    for files in list(chain.from_iterable(groups)):
         stamp = time.time_ns() // 1_000_000
-        directory = cycle_directory(*COMPACTOR, run, stamp)
+        directory = "/".join([cycle_directory(*COMPACTOR, run, stamp), *_partition_directories(files[0])])
         with tempfile.TemporaryDirectory(prefix="restow-compaction-") as scratch:
             added = _rewrite(ledger, files, Path(scratch), directory)
         _replace(ledger, files, added, stamp)
+
+
+def _partition_directories(file: File) -> list[str]:
+    """Like `country=AT`, as its writer named them. The log has the values, but Polars takes them from the names."""
+    return [part for part in file.path.split("/")[:-1] if part.partition("=")[0] in dict(file.partition)]
 
 
 def _rewrite(ledger: Ledger, files: Sequence[File], scratch: Path, directory: str) -> list[AddAction]:
     """Returns add actions with dataChange = false, dated like the youngest of the files."""
     source, target = scratch / "source", scratch / "target"
     adds = [_fetch(ledger, file, source / f"{number:06}.parquet") for number, file in enumerate(files)]
-    schema = Schema.from_json(ledger.table.schema().to_json())
+    partition, columns = dict(files[0].partition), json.loads(ledger.table.schema().to_json())
+    columns["fields"] = [field for field in columns["fields"] if field["name"] not in partition]
+    schema = Schema.from_json(json.dumps(columns))
     create_table_with_add_actions(str(source), schema, adds)
     rows = QueryBuilder(IN_ORDER).register("source", DeltaTable(source)).execute("SELECT * FROM source")
     write_deltalake(target, rows)
@@ -86,34 +124,28 @@ def _rewrite(ledger: Ledger, files: Sequence[File], scratch: Path, directory: st
         _upload(ledger, target / add["path"], f"{directory}/{add['path']}")
     added_ms = max(file.added_ms for file in files)
     return [
-        AddAction(f"{directory}/{add['path']}", add["size"], {}, added_ms, data_change=False, stats=add["stats"])
+        AddAction(f"{directory}/{add['path']}", add["size"], partition, added_ms, data_change=False, stats=add["stats"])
         for add in written
     ]
 
 
 def _replace(ledger: Ledger, files: Sequence[File], added: Sequence[AddAction], stamp: int) -> None:
+    """Only if all files are part of the table until the commit."""
+    removed = [Removal(file.path, file.size_bytes, dict(file.partition)) for file in files]
     for _ in range(TRIES):
         ledger.refresh()
-        have = {file.path for file in files_of(ledger.table)}
-        if not have.issuperset(file.path for file in files) or (ledger[cycle_id(*COMPACTOR)] or 0) >= stamp:
+        if not _has_all(ledger, files) or (ledger[cycle_id(*COMPACTOR)] or 0) >= stamp:
             raise CommitFailedError("another commit replaced files of this compaction")
-        now_ms = time.time_ns() // 1_000_000
-        removed = [RemoveAction(file.path, False, now_ms, file.size_bytes, {}) for file in files]
-        try:
-            ledger.table.create_write_transaction(
-                [*added, *removed],
-                mode="append",
-                schema=ledger.table.schema(),
-                commit_properties=CommitProperties(
-                    app_transactions=[Transaction(cycle_id(*COMPACTOR), stamp)],
-                    max_commit_retries=0,  # only at this version, at which the files were seen
-                ),
-            )
-        except CommitFailedError:
-            continue
-        ledger.refresh()
-        return
+        with suppress(CommitFailedError):
+            ledger.commit({cycle_id(*COMPACTOR): stamp}, added, removed)
+            return
     raise CommitFailedError(f"other commits interfered {TRIES} times")
+
+
+def _has_all(ledger: Ledger, files: Sequence[File]) -> bool:
+    """`files` were part of the table when it was last loaded; since then only commits that were read count."""
+    have = {file.path for file in files_of(ledger.table)} - ledger.removed
+    return have.issuperset(file.path for file in files)
 
 
 def _fetch(ledger: Ledger, file: File, to: Path) -> AddAction:

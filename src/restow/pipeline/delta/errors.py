@@ -17,6 +17,23 @@ class DeltaTableError(RestowError):
     """The table can't be opened, read or written now; a retry may succeed. A commit that raised this may still have
     been taken: ask `DeltaSink.settle`."""
 
+    def of(self, table: str) -> "DeltaTableError":
+        """The same error with the table's name in front."""
+        return DeltaTableError(f"{table}: {self}")
+
+
+class SchemasDiffer(DeltaTableError):
+    """The rows of a batch can't become rows of the table."""
+
+    def __init__(self, reason: str, table: str, batch: str) -> None:
+        """Both schemas in words."""
+        super().__init__(f"{reason}. The table has {table}, the batch {batch}")
+        self._words = reason, table, batch
+
+    def of(self, table: str) -> "SchemasDiffer":
+        reason, *schemas = self._words
+        return SchemasDiffer(f"{table}: {reason}", *schemas)
+
 
 def one_line(error: Exception) -> str:
     """delta-rs formats errors as trees, with colours."""

@@ -28,8 +28,6 @@ def refuse_unsupported(table: DeltaTable) -> None:
 
 def _unsupported(table: DeltaTable) -> Iterator[str]:
     metadata = table.metadata()
-    if metadata.partition_columns:
-        yield f"it is partitioned by {', '.join(metadata.partition_columns)}"
     for name, value in metadata.configuration.items():
         if name == "delta.columnMapping.mode" and value != "none":
             yield f"it has {name} = {value}"

@@ -1,10 +1,9 @@
 """Keeps a Delta table fast to read and to commit to: compacts small files and vacuums files that no reader needs.
 
-delta-rs itself writes a checkpoint and expires log entries every N commits. Compaction and vacuum run in a process of
-their own (`python -m restow.pipeline.delta.maintenance`) with a low priority. The process may be killed at any
-instruction: it changes the table by ordinary commits, none of which changes a row. A consumer that starts maintenance
-commits the time to the table, so that the others leave it alone. That only saves work; any number of them at once
-would be correct too.
+Checkpoints are checkpoints.py's. Compaction and vacuum run in a process of their own
+(`python -m restow.pipeline.delta.maintenance`) with a low priority. The process may be killed at any instruction: it
+changes the table by ordinary commits, none of which changes a row. A consumer that starts maintenance commits the time
+to the table, so that the others leave it alone. That only saves work; any number of them at once would be correct too.
 """
 
 import json
@@ -13,16 +12,17 @@ import os
 import subprocess
 import sys
 import time
-from collections.abc import Mapping
 from dataclasses import asdict
 from typing import Final
 
 from deltalake import DeltaTable
 from deltalake.exceptions import CommitFailedError
 
+from restow.pipeline.delta.checkpoints import Checkpoints
 from restow.pipeline.delta.compaction import compact, files_of
 from restow.pipeline.delta.errors import STORE_ERRORS, one_line
-from restow.pipeline.delta.ledger import Ledger, commit_versions
+from restow.pipeline.delta.ledger import Ledger
+from restow.pipeline.delta.local_log import Entry
 from restow.pipeline.delta.vacuum import vacuum
 from restow.settings import Table as TableSettings
 
@@ -48,21 +48,31 @@ class Maintenance:
 
     def __init__(self, uri: str, settings: TableSettings) -> None:
         self._uri, self._settings = uri, settings
+        self._checkpoints = Checkpoints(uri, settings)
         self._looked_at: int | None = None
         """A version of the table."""
+        self._small_files = 0
+        """That were added since the last compaction or look."""
         self._process: subprocess.Popen[str] | None = None
         self._until_s = 0.0
 
+    def saw(self, entry: Entry) -> None:
+        """Called for every commit to the table."""
+        self._small_files += sum(size < self._settings.file_mb * MB for size in entry.added_bytes)
+        if SMALL_FILES_LEFT in entry.versions:
+            self._small_files = 0
+
     def run_if_due(self, ledger: Ledger) -> None:
-        """Looks every LOOK_EVERY_COMMITS, which takes some milliseconds; costs nothing in between."""
-        version = ledger.table.version()
+        """Costs nothing between two looks, which are LOOK_EVERY_COMMITS apart."""
+        self._checkpoints.write_if_due(ledger)
         if self._looked_at is None:
-            self._looked_at = version
+            self._looked_at = ledger.version
         if self._process is not None:
             self._check(self._process)
-        elif version - self._looked_at >= LOOK_EVERY_COMMITS:
-            self._looked_at = version
-            if is_due(ledger, COMPACTION, self._settings) or is_due(ledger, VACUUM, self._settings):
+        elif ledger.version - self._looked_at >= LOOK_EVERY_COMMITS:
+            self._looked_at = ledger.version
+            is_crowded = 0 < self._settings.compact_at_files <= self._small_files
+            if (is_crowded and is_over(ledger, COMPACTION, self._settings)) or is_over(ledger, VACUUM, self._settings):
                 self._start()
 
     def close(self) -> None:
@@ -93,17 +103,16 @@ class Maintenance:
             log.warning("maintenance of the table %s failed: %s; it is retried later", self._uri, reason)
 
 
-def is_due(ledger: Ledger, what: str, settings: TableSettings) -> bool:
-    """`what` is COMPACTION or VACUUM."""
+def is_over(ledger: Ledger, what: str, settings: TableSettings) -> bool:
+    """Whether the pause after the last one has passed. `what` is COMPACTION or VACUUM."""
     started_ms = ledger[what]
     pause_s = COMPACT_AFTER_S if what == COMPACTION else settings.removed_files_kept_s / VACUUMS_PER_RETENTION
-    if started_ms is not None and _now_ms() - started_ms <= 1000 * pause_s:
-        return False
-    return what == VACUUM or has_new_small_files(ledger, settings)
+    return started_ms is None or _now_ms() - started_ms > 1000 * pause_s
 
 
 def has_new_small_files(ledger: Ledger, settings: TableSettings) -> bool:
-    """Whether enough small files were added since the last compaction; those that it had to leave don't count."""
+    """Whether enough small files were added since the last compaction; those that it had to leave don't count. The
+    ledger must be loaded."""
     left = ledger[SMALL_FILES_LEFT] or 0
     return 0 < settings.compact_at_files <= small_files(ledger.table, settings) - left
 
@@ -115,18 +124,16 @@ def small_files(table: DeltaTable, settings: TableSettings) -> int:
 def maintain(uri: str, settings: TableSettings) -> None:
     """Compacts and vacuums the table, each if it is due. Raises CommitFailedError if another consumer was faster."""
     ledger = Ledger(uri)
-    if is_due(ledger, COMPACTION, settings):
-        _record(ledger, {COMPACTION: _now_ms()})
+    if is_over(ledger, COMPACTION, settings) and has_new_small_files(ledger, settings):
+        ledger.commit({COMPACTION: _now_ms()})
         compact(ledger, settings.file_mb * MB, run=os.getpid())
-        _record(ledger, {SMALL_FILES_LEFT: small_files(ledger.table, settings)})
-    if is_due(ledger, VACUUM, settings):
-        _record(ledger, {VACUUM: _now_ms()})
+        ledger.reload()
+        ledger.commit({SMALL_FILES_LEFT: small_files(ledger.table, settings)})
+    ledger.reload()
+    if is_over(ledger, VACUUM, settings):
+        ledger.commit({VACUUM: _now_ms()})
+        ledger.reload()
         vacuum(ledger, settings.removed_files_kept_s)
-
-
-def _record(ledger: Ledger, versions: Mapping[str, int]) -> None:
-    commit_versions(ledger.table, versions)
-    ledger.refresh()
 
 
 def _now_ms() -> int:

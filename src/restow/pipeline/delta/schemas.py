@@ -3,15 +3,21 @@
 Spark and Delta write schemas as the same JSON. The rules:
 
 - every column that restow creates is nullable, at every depth: nothing checks the files that Spark writes;
-- a column, or a field of a struct, that the table lacks is added; one that the batch lacks is null in its rows;
-- any other difference is refused. A type is never widened: engines disagree on how they read such a column.
+- a column, or a field of a struct, that the table lacks is added, unless the topic has `evolve = "none"`; one that the
+  batch lacks is null in its rows;
+- a type of the batch that the table's type includes is widened to it before files are written. The table's own types
+  never change: engines disagree on how they read such a column (docs/decisions/074-evolving-tables.md);
+- any other difference is refused, with both schemas.
 """
 
 import json
-from collections.abc import Iterator
-from typing import Any, Final
+import re
+from collections.abc import Iterator, Sequence
+from typing import Any, Final, NamedTuple
 
-from restow.pipeline.delta.errors import DeltaTableError
+from restow.pipeline.delta.errors import DeltaTableError, SchemasDiffer
+from restow.pipeline.sinks import NO_RULES, TableRules
+from restow.text import listed
 
 SIMPLE_TYPES: Final = frozenset(
     [
@@ -22,37 +28,86 @@ SIMPLE_TYPES: Final = frozenset(
 UNENFORCED: Final = ("delta.invariants", "delta.generationExpression", "delta.identity.start")
 """Constraints of a column that restow does not enforce."""
 
+INTEGERS: Final = {"byte": 3, "short": 5, "integer": 10, "long": 19}
+"""With the most digits of their values."""
+DECIMAL: Final = re.compile(r"decimal\((\d+), ?(\d+)\)")
+PARTITION_TYPES: Final = ("string", "date", "boolean", *INTEGERS)
+"""Their values have one text, which is the same to all engines."""
+LONGEST_WORDS: Final = 2000
+
 Type = str | dict[str, Any]
 Fields = list[dict[str, Any]]
 
 
-def table_columns(schema: str) -> Fields:
-    """The columns of a table that is created for a batch of this schema."""
+def table_columns(schema: str, rules: TableRules = NO_RULES) -> Fields:
+    """The columns of a table that is created for a batch of this schema. Raises DeltaTableError."""
     fields = _fields(schema)
     _refuse_repeated(fields)
+    check_partitions(fields, rules.partition_columns)
     return [_nullable(field) for field in fields]
 
 
-def missing_columns(table: str, batch: str) -> Fields:
-    """The columns to add to the table, or to replace in it where a struct lacks fields. Raises DeltaTableError if the
-    batch can't be stored."""
+class Fit(NamedTuple):
+    """How a batch becomes part of a table."""
+
+    added: Fields
+    """The columns to add to the table, or to replace in it where a struct lacks fields."""
+    casts: dict[str, str]
+    """The columns of the batch that have to be cast before they are written: the wider type, in Spark's SQL."""
+
+
+def fit(table: str, batch: str, rules: TableRules = NO_RULES) -> Fit:
+    """Raises SchemasDiffer if the batch can't be stored, and DeltaTableError if no table could store it."""
+    columns = table_columns(batch, rules)
+    try:
+        found = _fit(table, columns, batch)
+        if found.added and not rules.may_add_columns:
+            names = listed([field["name"] for field in found.added])
+            raise DeltaTableError(
+                f'the batch has {names}, which the table lacks, and evolve is "none"; leave it out in the transform, '
+                'or write evolve = "add columns"'
+            )
+    except DeltaTableError as error:
+        raise SchemasDiffer(str(error), in_words(_fields(table)), in_words(_fields(batch))) from None
+    return found
+
+
+def _fit(table: str, columns: Fields, batch: str) -> Fit:
     have = {field["name"]: field for field in _fields(table)}
     folded = {name.lower(): name for name in have}
-    found = []
-    for field in table_columns(batch):
+    found = Fit([], {})
+    for field in columns:
         name = field["name"]
         if name not in have and name.lower() in folded:
             raise DeltaTableError(f"column {name} is called {folded[name.lower()]} in the table; give it that name")
         if name not in have:
-            found.append(field)
-        elif grown := _with_missing_fields(name, have[name]["type"], field["type"]):
-            found.append({**have[name], "type": grown})
+            found.added.append(field)
+            continue
+        merged = _merged(name, have[name]["type"], field["type"])
+        if _text(merged.in_table) != _text(have[name]["type"]):
+            found.added.append({**have[name], "type": merged.in_table})
+        if _text(merged.written) != _text(field["type"]):
+            found.casts[name] = _sql(merged.written)
     for name in sorted(set(have) - {field["name"] for field in _fields(batch) if not field["nullable"]}):
         if not have[name]["nullable"]:
             raise DeltaTableError(
                 f"column {name} may not be null in the table, but it is nullable or missing in the batch"
             )
     return found
+
+
+def check_partitions(fields: Fields, columns: Sequence[str]) -> None:
+    """Raises DeltaTableError if a table can't be partitioned by these columns."""
+    kinds = {field["name"]: field["type"] for field in fields}
+    for column in columns:
+        if column not in kinds:
+            raise DeltaTableError(f"partition_by has {column}, but the rows have {listed(sorted(kinds))}")
+        if kinds[column] not in PARTITION_TYPES:
+            raise DeltaTableError(
+                f"partition_by has {column}, which is {_text(kinds[column])}; it must be {', '.join(PARTITION_TYPES)}"
+            )
+    if len(columns) == len(fields):
+        raise DeltaTableError("partition_by has all columns of the rows; at least one must be left for the files")
 
 
 def constraints(schema: str) -> Iterator[str]:
@@ -109,23 +164,74 @@ def _nullable_type(path: str, of: Type) -> Type:
             )
 
 
-def _with_missing_fields(path: str, have: Type, wanted: Type) -> Type | None:
-    """The table's type with the fields that it lacks; None if it lacks none."""
+class Merged(NamedTuple):
+    in_table: Type
+    written: Type
+
+
+def _merged(path: str, have: Type, wanted: Type) -> Merged:
+    """The table's type with the fields that it lacks, and the batch's with the table's wider types."""
     if _text(have) == _text(wanted):
-        return None
+        return Merged(have, wanted)
+    if isinstance(have, str) and isinstance(wanted, str) and _includes(have, wanted):
+        return Merged(have, have)
     if isinstance(have, dict) and isinstance(wanted, dict) and have["type"] == wanted["type"] == "struct":
-        fields = {field["name"]: field for field in have["fields"]}
-        lacks = False
-        for field in wanted["fields"]:
-            if (name := field["name"]) not in fields:
-                fields[name], lacks = field, True
-            elif grown := _with_missing_fields(f"{path}.{name}", fields[name]["type"], field["type"]):
-                fields[name], lacks = {**fields[name], "type": grown}, True
-        return {"type": "struct", "fields": list(fields.values())} if lacks else None
+        return _merged_structs(path, have, wanted)
+    if isinstance(have, dict) and isinstance(wanted, dict) and have["type"] == wanted["type"] == "array":
+        element = _merged(f"{path}.element", have["elementType"], wanted["elementType"])
+        if _text(element.in_table) == _text(have["elementType"]):
+            return Merged(have, {**wanted, "elementType": element.written})
     raise DeltaTableError(
         f"column {path} is {_text(have)} in the table and {_text(wanted)} in the batch; "
         "cast it in the transform, or name another table"
     )
+
+
+def _merged_structs(path: str, have: dict[str, Any], wanted: dict[str, Any]) -> Merged:
+    fields = {field["name"]: field for field in have["fields"]}
+    written = []
+    for field in wanted["fields"]:
+        name = field["name"]
+        both = _merged(f"{path}.{name}", fields[name]["type"], field["type"]) if name in fields else None
+        fields[name] = {**fields[name], "type": both.in_table} if both else field
+        written.append({**field, "type": both.written} if both else field)
+    return Merged({**have, "fields": list(fields.values())}, {**wanted, "fields": written})
+
+
+def _includes(wide: str, narrow: str) -> bool:
+    """Whether every value of the narrow type is one of the wide type."""
+    if narrow in INTEGERS and wide in INTEGERS:
+        return INTEGERS[wide] >= INTEGERS[narrow]
+    if (digits := _decimal(wide)) is not None:
+        least = (INTEGERS[narrow], 0) if narrow in INTEGERS else _decimal(narrow)
+        return least is not None and digits[0] >= least[0] and digits[1] >= least[1]
+    return (narrow, wide) in (("float", "double"), *((name, "double") for name in ("byte", "short", "integer")))
+
+
+def _decimal(of: str) -> tuple[int, int] | None:
+    """Digits before and after the point."""
+    found = DECIMAL.fullmatch(of)
+    return (int(found[1]) - int(found[2]), int(found[2])) if found else None
+
+
+def in_words(fields: Fields) -> str:
+    """(id string, amount double)."""
+    words = ", ".join(f"{field['name']} {_text(field['type'])}" for field in fields)
+    return f"({words if len(words) <= LONGEST_WORDS else f'{words[:LONGEST_WORDS]} …'})"
+
+
+def _sql(of: Type) -> str:
+    """A type in Spark's SQL."""
+    if isinstance(of, str):
+        return of
+    match of["type"]:
+        case "struct":
+            quoted = ((field["name"].replace("`", "``"), field["type"]) for field in of["fields"])
+            return f"struct<{', '.join(f'`{name}`: {_sql(kind)}' for name, kind in quoted)}>"
+        case "array":
+            return f"array<{_sql(of['elementType'])}>"
+        case _:
+            return f"map<{_sql(of['keyType'])}, {_sql(of['valueType'])}>"
 
 
 def _text(of: Type) -> str:

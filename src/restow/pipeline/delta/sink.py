@@ -9,10 +9,11 @@ docs/exactly-once.md has the whole argument.
 import json
 import time
 from collections.abc import Callable, Iterable, Mapping, Sequence
+from contextlib import suppress
 from functools import partial
 from operator import eq
 from pathlib import Path
-from typing import TYPE_CHECKING, Final, NamedTuple, TypeVar
+from typing import TYPE_CHECKING, Final, NamedTuple, Protocol, TypeVar
 
 from deltalake import CommitProperties, DeltaTable, Schema
 from deltalake.exceptions import CommitFailedError, DeltaError, TableNotFoundError
@@ -23,11 +24,11 @@ from restow.model import TopicPartition
 from restow.pipeline.delta import claims, schemas
 from restow.pipeline.delta.errors import STORE_ERRORS, DeltaTableError, one_line
 from restow.pipeline.delta.features import refuse_unsupported
-from restow.pipeline.delta.ledger import Ledger, commit_versions
+from restow.pipeline.delta.ledger import Ledger
 from restow.pipeline.delta.maintenance import Maintenance
 from restow.pipeline.delta.staging import StagedCycle, Writer, WrittenFile, staged_cycle, writing_groups
 from restow.pipeline.places import TableElsewhere
-from restow.pipeline.sinks import Batch, Span, Stored
+from restow.pipeline.sinks import NO_RULES, Batch, Span, Stored, TableRules
 from restow.settings import Table as TableSettings
 
 if TYPE_CHECKING:
@@ -39,8 +40,13 @@ RETRY: Final = Backoff(first_s=0.01, longest_s=COMMIT_WITHIN_S, factor=1.5)
 
 T = TypeVar("T")
 
-WriteFiles = Callable[["DataFrame", str, str], list[WrittenFile]]
-"""Writes rows below a table's root, into a staging directory."""
+
+class WriteFiles(Protocol):
+    """Writes rows below a table's root, into a staging directory."""
+
+    def __call__(
+        self, rows: "DataFrame", root: str, staging: str, partition_by: Sequence[str] = (), /
+    ) -> list[WrittenFile]: ...
 
 
 class Move(NamedTuple):
@@ -60,6 +66,16 @@ class Commit(NamedTuple):
     schema: str
     moves: Sequence[Move]
     """If one of them doesn't fit, its partition was replaced, and nothing is committed."""
+    rules: TableRules = NO_RULES
+
+
+class Fitting(NamedTuple):
+    """A batch's schema that was compared with the table's."""
+
+    load: int
+    """`Ledger.load`."""
+    schema: str
+    rules: TableRules
 
 
 class DeltaSink:
@@ -82,8 +98,9 @@ class DeltaSink:
         self._last_stamp = 0
         self._claims: dict[TopicPartition, int] = {}
         """The claims that this process made."""
-        self._fitting = ("", "")
-        """The last schemas, of the table and of a batch, that were found to fit."""
+        self._fitting: Fitting | None = None
+        """The last that was found to fit."""
+        self._casts: tuple[Fitting, dict[str, str]] | None = None
         self._maintenance = Maintenance(self.uri, settings)
 
     def close(self) -> None:
@@ -91,25 +108,27 @@ class DeltaSink:
 
     def positions(self, partitions: Iterable[TopicPartition]) -> dict[TopicPartition, int]:
         def attempt() -> dict[TopicPartition, int | None]:
-            ledger = self._open()
+            ledger = self._current()
             return {partition: self._position(ledger, partition) for partition in sorted(partitions)}
 
         return {partition: at for partition, at in self._retry(attempt).items() if at is not None}
 
-    def register(self, offsets: Mapping[TopicPartition, int], schema: str) -> None:
+    def register(self, offsets: Mapping[TopicPartition, int], schema: str, rules: TableRules = NO_RULES) -> None:
         def attempt() -> None:
-            ledger = self._open()
+            ledger = self._current()
             if ledger is None:
                 self._look_elsewhere(offsets)
-                ledger = self._create(schema)
-            self._fit(ledger, schema)
+                ledger = self._create(schema, rules)
+            self._fit(ledger, schema, rules)
             unknown = [p for p in sorted(offsets) if self._position(ledger, p) is None]
             if unknown:
-                commit_versions(ledger.table, {self._writer.position_id(p): offsets[p] for p in unknown})
+                ledger.commit({self._writer.position_id(p): offsets[p] for p in unknown})
 
         self._retry(attempt)
 
-    def preview(self, partitions: Iterable[TopicPartition], schema: str | None) -> tuple[str, ...] | None:
+    def preview(
+        self, partitions: Iterable[TopicPartition], schema: str | None, rules: TableRules = NO_RULES
+    ) -> tuple[str, ...] | None:
         """What `register` would do, without doing it: returns the columns that it would add, or None if it would create
         the table. Raises what it would raise. Without a schema columns are not compared."""
 
@@ -118,10 +137,10 @@ class DeltaSink:
             if ledger is None:
                 self._look_elsewhere(partitions)
                 if schema:
-                    schemas.table_columns(schema)
+                    schemas.table_columns(schema, rules)
                 return None
-            missing = schemas.missing_columns(ledger.table.schema().to_json(), schema) if schema else []
-            return tuple(field["name"] for field in missing)
+            added = self._compared(ledger, schema, rules).added if schema else []
+            return tuple(field["name"] for field in added)
 
         return self._retry(attempt)
 
@@ -130,29 +149,41 @@ class DeltaSink:
         return self._writer.directory(self._last_stamp)
 
     def store(self, batch: Batch) -> Stored:
-        files = self._write_files(batch.rows, self.uri, batch.staging) if batch.records else []
-        schema, begun_s = batch.rows.schema.json(), time.monotonic()
-        replaced = self.commit(files, schema, batch.spans, batch.staging)
+        rows, files = self._widened(batch), list[WrittenFile]()
+        if batch.records:
+            files = self._write_files(rows, self.uri, batch.staging, batch.rules.partition_columns)
+        schema, begun_s = rows.schema.json(), time.monotonic()
+        replaced = self.commit(files, schema, batch.spans, batch.staging, batch.rules)
         return Stored(replaced, 0 if replaced else sum(file.rows for file in files), time.monotonic() - begun_s)
 
     def commit(
-        self, files: Sequence[WrittenFile], schema: str, spans: Mapping[TopicPartition, Span], staging: str = ""
+        self,
+        files: Sequence[WrittenFile],
+        schema: str,
+        spans: Mapping[TopicPartition, Span],
+        staging: str = "",
+        rules: TableRules = NO_RULES,
     ) -> tuple[TopicPartition, ...]:
         """Returns the partitions that another consumer stored: if there are any, nothing was committed. A commit
         without files moves the offsets; `staging` identifies its cycle."""
-        replaced = self.commit_moves(files, schema, self._moves(spans), staging)
+        replaced = self.commit_moves(files, schema, self._moves(spans), staging, rules)
         if not replaced:
             self._claims = {p: claim for p, claim in self._claims.items() if p not in spans}
         return replaced
 
     def commit_moves(
-        self, files: Sequence[WrittenFile], schema: str, moves: Sequence[Move], staging: str
+        self,
+        files: Sequence[WrittenFile],
+        schema: str,
+        moves: Sequence[Move],
+        staging: str,
+        rules: TableRules = NO_RULES,
     ) -> tuple[TopicPartition, ...]:
         """Returns the partitions of the moves that don't fit: if there are any, nothing was committed."""
-        commit = Commit(self._stamp_of(files, staging), files, schema, moves)
+        commit = Commit(self._stamp_of(files, staging), files, schema, moves, rules)
         if not self._retry(lambda: self._try_commit(commit, self._refreshed())):
             return ()
-        # A handle doesn't notice that its table was dropped or recreated. Refusals are rare: reopen before one.
+        # A handle may not notice that its table was dropped or recreated. Refusals are rare: reopen before one.
         return self._retry(lambda: self._try_commit(commit, self._open()))
 
     def claim(self, offsets: Mapping[TopicPartition, int]) -> tuple[dict[TopicPartition, int], list[TopicPartition]]:
@@ -182,7 +213,7 @@ class DeltaSink:
         made: list[int] = []
 
         def attempt() -> dict[TopicPartition, int]:
-            ledger = self._open()
+            ledger = self._current()
             found = {p: c for p in sorted(partitions) if claims.is_open(c := self._claim(ledger, p))}
             others = {p: self._position(ledger, p) or 0 for p, claim in found.items() if claim not in made}
             new = self._commit_claims(ledger, others, made) if ledger is not None and others else 0
@@ -199,7 +230,7 @@ class DeltaSink:
         made.append(new := claims.new(self._writer.consumer, known))
         versions = {self._writer.position_id(p): at for p, at in offsets.items()}
         versions |= {self._writer.claim_id(p): new for p in offsets}
-        commit_versions(ledger.table, {**versions, self._writer.claims_id: new})
+        ledger.commit({**versions, self._writer.claims_id: new})
         return new
 
     def _claim(self, ledger: Ledger | None, partition: TopicPartition) -> int | None:
@@ -235,10 +266,10 @@ class DeltaSink:
             raise DeltaTableError(
                 "a later cycle of this consumer was taken, or vacuum removed files of this one; write it again"
             )
-        self._fit(ledger, commit.schema)
+        self._fit(ledger, commit.schema, commit.rules, is_written=bool(commit.files))
         versions = {move.app_id: move.to for move in moving if move.to is not None}
         versions[self._writer.cycle_id] = commit.stamp
-        commit_versions(ledger.table, versions, [_add_action(file) for file in commit.files])
+        ledger.commit(versions, [_add_action(file) for file in commit.files])
         return ()
 
     def settle(self, staging: str, spans: Mapping[TopicPartition, Span]) -> bool:
@@ -249,14 +280,14 @@ class DeltaSink:
         return self._retry(lambda: self._try_settle(cycle, spans))
 
     def _try_settle(self, cycle: StagedCycle, spans: Mapping[TopicPartition, Span]) -> bool:
-        ledger = self._open()
+        ledger = self._current()
         if ledger is None:
             return False
         last = ledger[cycle.cycle_id]
         if last is None or last < cycle.stamp:
             # Its commit may still be on the way to the store. After this commit it is refused; if it came first, this
             # one is refused and tried again.
-            commit_versions(ledger.table, {cycle.cycle_id: cycle.stamp})
+            ledger.commit({cycle.cycle_id: cycle.stamp})
             ledger.delete_directory(cycle.path)
             return False
         # Either its own commit set this stamp, or a settling that crashed before it removed the files: vacuum does.
@@ -265,16 +296,26 @@ class DeltaSink:
 
     def maintain(self) -> None:
         if self._ledger:
-            self._maintenance.run_if_due(self._ledger)
+            with suppress(*STORE_ERRORS):
+                self._maintenance.run_if_due(self._ledger)
 
     def opened(self) -> Ledger | None:
         """A new handle of the table; None if there is none. Raises DeltaTableError."""
         return self._retry(self._open)
 
+    def _current(self) -> Ledger | None:
+        """Reopened, unless the handle notices by itself that its table was dropped or recreated. Returns None if there
+        is no table."""
+        return self._refreshed() if "://" not in self.uri else self._open()
+
     def _refreshed(self) -> Ledger | None:
+        """Returns None if there is no table."""
         if self._ledger is None:
             return self._open()
-        self._ledger.refresh()
+        try:
+            self._ledger.refresh()
+        except TableNotFoundError:
+            return self._open()
         return self._ledger
 
     def _open(self) -> Ledger | None:
@@ -285,8 +326,12 @@ class DeltaSink:
         except TableNotFoundError:
             return None
         refuse_unsupported(ledger.table)
-        self._ledger = ledger
+        self._watch(ledger)
         return ledger
+
+    def _watch(self, ledger: Ledger) -> None:
+        self._ledger = ledger
+        ledger.on_commit = self._maintenance.saw
 
     def _look_elsewhere(self, partitions: Iterable[TopicPartition]) -> None:
         """Raises TableElsewhere if the table is where older versions had it. A table there that only other groups write
@@ -298,18 +343,22 @@ class DeltaSink:
         if is_ours or not groups or self._writer.group in groups:
             raise TableElsewhere(self.uri, self._former)
 
-    def _create(self, schema: str) -> Ledger:
+    def _create(self, schema: str, rules: TableRules) -> Ledger:
         """One of several concurrent creators succeeds. Retrying a creation would not be refused: it would commit a new
         schema over the other's."""
-        columns = Schema.from_json(schemas.as_json(schemas.table_columns(schema)))
+        columns = Schema.from_json(schemas.as_json(schemas.table_columns(schema, rules)))
         configuration, once = _configuration(self._settings), CommitProperties(max_commit_retries=0)
+        partition_by = list(rules.partition_columns) or None
         try:
-            DeltaTable.create(self.uri, columns, configuration=configuration, commit_properties=once)
+            DeltaTable.create(
+                self.uri, columns, partition_by=partition_by, configuration=configuration, commit_properties=once
+            )
         except DeltaError:
             if not DeltaTable.is_deltatable(self.uri):  # else another consumer created it at the same moment
                 raise
-        self._ledger = Ledger(self.uri)
-        return self._ledger
+        ledger = Ledger(self.uri)
+        self._watch(ledger)
+        return ledger
 
     def _position(self, ledger: Ledger | None, partition: TopicPartition) -> int | None:
         return ledger[self._writer.position_id(partition)] if ledger else None
@@ -321,26 +370,59 @@ class DeltaSink:
         assert cycle.path == self._writer.directory(cycle.stamp), f"{min(paths)} belongs to another consumer"
         return cycle.stamp
 
-    def _fit(self, ledger: Ledger, schema: str) -> None:
-        """Adds the columns that the table lacks, in a commit before that of the rows."""
-        have = ledger.table.schema().to_json()
-        if (have, schema) == self._fitting:
+    def _fit(self, ledger: Ledger, schema: str, rules: TableRules, *, is_written: bool = False) -> None:
+        """Adds the columns that the table lacks, in a commit before that of the rows. `is_written`: files have this
+        schema."""
+        if Fitting(ledger.load, schema, rules) == self._fitting:
             return
         refuse_unsupported(ledger.table)
-        if missing := schemas.missing_columns(have, schema):
-            ledger.table.alter.add_columns(Schema.from_json(schemas.as_json(missing)).fields)
+        found = self._compared(ledger, schema, rules)
+        if is_written and found.casts:
+            raise DeltaTableError("another consumer added columns with wider types in the meantime; write it again")
+        if found.added:
+            ledger.reload()  # delta-rs looks at all commits since its handle's version
+            ledger.table.alter.add_columns(Schema.from_json(schemas.as_json(found.added)).fields)
             ledger.refresh()
-            have = ledger.table.schema().to_json()
-        self._fitting = (have, schema)
+        self._fitting = Fitting(ledger.load, schema, rules)
+
+    def _compared(self, ledger: Ledger, schema: str, rules: TableRules) -> schemas.Fit:
+        partitioned = tuple(ledger.table.metadata().partition_columns)
+        if partitioned != rules.partition_columns:
+            raise DeltaTableError(
+                f"it is partitioned by {', '.join(partitioned) or 'nothing'}, and partition_by asks for "
+                f"{', '.join(rules.partition_columns) or 'nothing'}; correct partition_by, or name another table"
+            )
+        return schemas.fit(ledger.table.schema().to_json(), schema, rules)
+
+    def _widened(self, batch: Batch) -> "DataFrame":
+        """The rows with the table's types where those are wider. The commit compares again."""
+        ledger = self._ledger
+        if ledger is None:
+            return batch.rows
+        fitting = Fitting(ledger.load, batch.rows.schema.json(), batch.rules)
+        if fitting == self._fitting:
+            return batch.rows
+        if self._casts is None or self._casts[0] != fitting:
+            self._casts = (fitting, self._named(lambda: self._compared(ledger, *fitting[1:])).casts)
+        casts = {f"`{name}`": f"cast(`{name}` as {kind}) as `{name}`" for name, kind in self._casts[1].items()}
+        if not casts:
+            return batch.rows
+        names = (f"`{name.replace('`', '``')}`" for name in batch.rows.columns)
+        return batch.rows.selectExpr(*(casts.get(name, name) for name in names))
+
+    def _named(self, attempt: Callable[[], T]) -> T:
+        """Errors name the table."""
+        try:
+            return attempt()
+        except DeltaTableError as error:
+            raise error.of(self.name) from None
 
     def _retry(self, attempt: Callable[[], T]) -> T:
         """Retries refused commits until COMMIT_WITHIN_S, and any other error of the store once."""
         deadline_s, failures, other_errors = time.monotonic() + COMMIT_WITHIN_S, 0, 0
         while True:
             try:
-                return attempt()
-            except DeltaTableError as error:
-                raise DeltaTableError(f"{self.name}: {error}") from None
+                return self._named(attempt)
             except STORE_ERRORS as error:
                 failures += 1
                 if not isinstance(error, CommitFailedError):
@@ -353,7 +435,8 @@ class DeltaSink:
 
 def _add_action(file: WrittenFile) -> AddAction:
     stats = file.stats or json.dumps({"numRecords": file.rows})
-    return AddAction(file.path, file.size_bytes, {}, time.time_ns() // 1_000_000, data_change=True, stats=stats)
+    added_ms = time.time_ns() // 1_000_000
+    return AddAction(file.path, file.size_bytes, dict(file.partition), added_ms, data_change=True, stats=stats)
 
 
 def _configuration(settings: TableSettings) -> dict[str, str | None]:

@@ -36,6 +36,9 @@ class WrittenFile:
     stats: str = ""
     """Delta's statistics as JSON; if empty, the commit states the number of rows only."""
 
+    partition: tuple[tuple[str, str | None], ...] = ()
+    """The values of the table's partition columns, which the file has not, as texts."""
+
 
 @dataclass(frozen=True, slots=True)
 class Writer:

@@ -13,7 +13,8 @@ from collections.abc import Iterable
 from contextlib import suppress
 from pathlib import Path
 
-from restow.pipeline.delta.ledger import Ledger, commit_versions
+from restow.pipeline.delta.ledger import Ledger
+from restow.pipeline.delta.local_log import TEMPORARIES
 from restow.pipeline.delta.staging import ROOT, StagedCycle, staged_cycle
 
 
@@ -23,11 +24,12 @@ def vacuum(ledger: Ledger, kept_s: float) -> None:
     directories = _abandoned_directories(ledger.uri, set(files), kept_s)
     cycles = {cycle for file in files if (cycle := staged_cycle(file))} | set(directories)
     if fences := _fences(ledger, cycles):
-        commit_versions(ledger.table, fences)
+        ledger.commit(fences)
     for file in files:
         _delete(ledger, file)
     for path in sorted(directories.values()):
         shutil.rmtree(path, ignore_errors=True)
+    _delete_temporaries(Path(ledger.uri, "_delta_log"), kept_s)
 
 
 def _fences(ledger: Ledger, cycles: Iterable[StagedCycle]) -> dict[str, int]:
@@ -52,7 +54,24 @@ def _abandoned_directories(root: str, deleted: set[str], kept_s: float) -> dict[
         name = path.relative_to(root).as_posix()
         cycle = staged_cycle(f"{name}/")
         if cycle and cycle.stamp < oldest_ms:
-            files = {f"{name}/{file.name}" for file in path.glob("[!._]*")}
+            files = {f"{name}/{file}" for file in _visible_files(path)}
             if files <= deleted:
                 found[cycle] = path
     return found
+
+
+def _visible_files(directory: Path) -> list[str]:
+    """Of a staging directory and those of its partitions, relative to it."""
+    return [
+        file.relative_to(directory).as_posix()
+        for file in directory.rglob("[!._]*")
+        if file.is_file() and not any(part[0] in "._" and "=" not in part for part in file.relative_to(directory).parts)
+    ]
+
+
+def _delete_temporaries(log: Path, kept_s: float) -> None:
+    """Of processes that were killed in the middle of a commit."""
+    for file in log.glob(TEMPORARIES):
+        with suppress(FileNotFoundError):
+            if time.time() - file.stat().st_mtime > kept_s:
+                file.unlink()

@@ -12,6 +12,7 @@ context.py        the second argument of a transform: options, static tables
 lineage.py        carries each record's topic, partition, offset and timestamp into its rows
 parse_once.py     keeps Spark from parsing records once more for a filter
 counting.py       counts records and bytes that are read
+partitions.py     adds the columns of partition_by, like the day of a timestamp
 writing.py        writes Parquet files
 failures.py       reduces a Spark error to one line
 jvm.py            starts the JVM and finds Java classes

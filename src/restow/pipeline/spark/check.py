@@ -71,7 +71,7 @@ class SparkTrial:
         if is_local:
             _refuse_other_files(Path(place.uri))
         try:
-            added = sink.preview(partitions, sample.schema if sample else None)
+            added = sink.preview(partitions, sample.schema if sample else None, target_of(service).rules)
         finally:
             sink.close()
         if is_local and (reason := probe(Path(place.uri, "" if added is None else "_delta_log"))):

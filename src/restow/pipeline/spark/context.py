@@ -10,12 +10,14 @@ A table is a Delta table. It is read again when its version changes, and kept in
 import json
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
+from functools import reduce
 from typing import NamedTuple
 
 from deltalake import DeltaTable
-from pyspark.sql import DataFrame, SparkSession
+from pyspark.sql import DataFrame, SparkSession, functions
 from pyspark.sql.types import StructType
 
+from restow.pipeline.delta.compaction import Partition, files_of
 from restow.pipeline.delta.errors import STORE_ERRORS, one_line
 from restow.pipeline.transforms import TransformError
 from restow.settings import Settings
@@ -68,11 +70,28 @@ def _read(session: SparkSession, table: DeltaTable, path: str) -> DataFrame:
     metadata = table.metadata()
     has_vectors = metadata.configuration.get("delta.enableDeletionVectors") == "true"
     has_mapping = metadata.configuration.get("delta.columnMapping.mode", "none") != "none"
-    if metadata.partition_columns or has_vectors or has_mapping:
+    if has_vectors or has_mapping:
         raise TransformError(
-            f"context.table({path!r}) can't be read: the table has partition columns, deletion vectors or mapped "
-            "columns, which its Parquet files alone don't tell; write a plain copy of it"
+            f"context.table({path!r}) can't be read: the table has deletion vectors or mapped columns, which its "
+            "Parquet files alone don't tell; write a plain copy of it"
         )
     schema = StructType.fromJson(json.loads(table.schema().to_json()))
-    files = table.file_uris()
-    return session.read.schema(schema).parquet(*files).persist() if files else session.createDataFrame([], schema)
+    names = metadata.partition_columns
+    in_files = StructType([field for field in schema.fields if field.name not in names])
+    parts = [
+        session.read.schema(in_files)
+        .parquet(*uris)
+        .withColumns({name: functions.lit(value).cast(schema[name].dataType) for name, value in values})
+        for values, uris in _files(table).items()
+    ]
+    if not parts:
+        return session.createDataFrame([], schema)
+    return reduce(DataFrame.union, parts).select(*(f"`{field.name}`" for field in schema.fields)).persist()
+
+
+def _files(table: DeltaTable) -> dict[Partition, list[str]]:
+    """The table's files, by the values of its partition columns, which the files don't have."""
+    root, found = table.table_uri.rstrip("/"), dict[Partition, list[str]]()
+    for file in files_of(table):
+        found.setdefault(file.partition, []).append(f"{root}/{file.path}")
+    return found

@@ -35,6 +35,7 @@ from restow.pipeline.spark.failures import call_sites, is_python, summary
 from restow.pipeline.spark.garbage import GarbageWatch
 from restow.pipeline.spark.jvm import garbage_collectors, java_class, signal_jvm
 from restow.pipeline.spark.parse_once import WORTH_FROM_RECORDS, parsed_once
+from restow.pipeline.spark.partitions import with_partition_columns
 from restow.pipeline.spark.reading import RangeReader
 from restow.pipeline.spark.session import Resources, heap_bytes, parallelism, start_session
 from restow.pipeline.spark.transforms import transformed
@@ -276,7 +277,7 @@ class Engine:
         if not ranges:
             with self._describing:
                 rows = self._rows(self._reader().empty(), cycle.target)
-            stored = cycle.sink.store(Batch(rows, cycle.spans, 0, cycle.staging))
+            stored = cycle.sink.store(Batch(rows, cycle.spans, 0, cycle.staging, cycle.target.rules))
             return StoreResult(stored.replaced, commit_s=stored.commit_s)
         counter = ReadCounter({partition.topic for partition in ranges})
         count = sum(taken.records for taken in ranges.values())
@@ -286,7 +287,7 @@ class Engine:
             if count >= WORTH_FROM_RECORDS:
                 rows = parsed_once(rows)
         begun_s = time.monotonic()
-        stored = cycle.sink.store(Batch(rows, cycle.spans, count, cycle.staging))
+        stored = cycle.sink.store(Batch(rows, cycle.spans, count, cycle.staging, cycle.target.rules))
         write_s = time.monotonic() - begun_s - stored.commit_s
         counts = {} if stored.replaced else counter.counts()
         return StoreResult(stored.replaced, counts, stored.rows, write_s, stored.commit_s)
@@ -302,7 +303,9 @@ class Engine:
         self._activate_session()
         session, options = self._running(), json.loads(target.options or "{}")
         parser = self._schemas.parser(target.parsing) if target.parsing.format else None
-        return transformed(records, target, parser, Context(session, options, partial(self._tables.rows, session)))
+        context = Context(session, options, partial(self._tables.rows, session))
+        rows = transformed(records, target, parser, context)
+        return with_partition_columns(rows, target.partition_by) if target.partition_by else rows
 
     def _try(self, target: Target) -> None:
         """Raises TransformError. A registry that doesn't answer is no fault of the transform."""

@@ -1,0 +1,74 @@
+"""Checkpoints of a Delta table on a local disk, and the expiry of log entries before them.
+
+Where delta-rs commits, on object stores, it does both itself. A reader loads the last checkpoint and the entries after
+it. Writing one lists the whole log and takes up to half a second, so that it runs in a thread of its own, which shares
+nothing with the others: cycles don't wait for it.
+"""
+
+import logging
+import time
+from threading import Thread
+from typing import Final
+
+from deltalake import DeltaTable
+
+from restow.backoff import News
+from restow.pipeline.delta.errors import STORE_ERRORS, one_line
+from restow.pipeline.delta.ledger import Ledger
+from restow.settings import Table as TableSettings
+
+log = logging.getLogger(__name__)
+
+CHECKPOINT_INTERVAL: Final = "delta.checkpointInterval"
+EXPIRIES_PER_RETENTION: Final = 6
+
+
+class Checkpoints:
+    """Writes those of one table. One per consumer."""
+
+    def __init__(self, uri: str, settings: TableSettings) -> None:
+        self._uri, self._settings = uri, settings
+        self._thread: Thread | None = None
+        self._expired_s: float | None = None
+        self._news = News()
+
+    def write_if_due(self, ledger: Ledger) -> None:
+        """Of several consumers, the one whose commit is the N-th; any of them if that one failed to do it."""
+        own, last = ledger.own_version, ledger.last_checkpoint
+        if own is None or last is None or (self._thread is not None and self._thread.is_alive()):
+            return
+        every = interval(ledger.table, self._settings)
+        if own - last >= every and (own % every == 0 or own - last >= 2 * every):
+            ledger.own_version = None
+            self._thread = Thread(target=self._write, name="checkpoint", daemon=True)
+            self._thread.start()
+
+    def wait(self) -> None:
+        if self._thread is not None:
+            self._thread.join()
+
+    def _write(self) -> None:
+        try:
+            table = DeltaTable(self._uri)
+            table.create_checkpoint()
+            if self._is_expiry_due():
+                table.cleanup_metadata()
+        except STORE_ERRORS as error:
+            line = f"the log of the table {self._uri} can't be summed up: {one_line(error)}; it is retried later"
+            if self._news.is_new(self._uri, line):
+                log.warning("%s", line)
+        else:
+            self._news.is_over(self._uri)
+
+    def _is_expiry_due(self) -> bool:
+        """Also once after the start of the process."""
+        now_s = time.monotonic()
+        is_due = self._expired_s is None or now_s - self._expired_s > self._settings.log_kept_s / EXPIRIES_PER_RETENTION
+        self._expired_s = now_s if is_due else self._expired_s
+        return is_due
+
+
+def interval(table: DeltaTable, settings: TableSettings) -> int:
+    """In commits."""
+    own = table.metadata().configuration.get(CHECKPOINT_INTERVAL) or ""
+    return int(own) if own.isdigit() and int(own) else settings.checkpoint_every_commits
