@@ -79,7 +79,7 @@ LIBRARIES = {  # the libraries of restow, and where each may be imported
     "kafka": ("restow.kafka.*",),
     "lightkube": ("restow.platform.kubernetes.*",),
     "matplotlib": ("restow.study.*",),
-    "msgspec": ("restow.platform.kubernetes.*",),
+    "msgspec": ("restow.platform.kubernetes.*", "restow.protocol.*"),
     "numba": ("restow.packing.compiler",),
     "numpy": ("restow.packing.*", "restow.monitor.*", "restow.study.*", "restow.simulator.*"),
     "polars": ("restow.throughput.loop",),  # a peer that restow is measured against

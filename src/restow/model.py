@@ -51,6 +51,10 @@ class SortedMapping(Mapping[K, V]):
     __slots__ = ("__dict__", "_items")
 
     def __init__(self, items: Mapping[K, V] | Iterable[tuple[K, V]] = ()) -> None:
+        self._items: dict[K, V]
+        if isinstance(items, SortedMapping):
+            self._items = items._items
+            return
         if not isinstance(items, Mapping):
             items = list(items)
         pairs = dict(items)
@@ -59,7 +63,7 @@ class SortedMapping(Mapping[K, V]):
             raise InvalidInput(f"{repeated} is given twice; it must be given once")
         keys = list(pairs)
         ordered = sorted(keys)
-        self._items: dict[K, V] = pairs if ordered == keys else {key: pairs[key] for key in ordered}
+        self._items = pairs if ordered == keys else {key: pairs[key] for key in ordered}
 
     def __getitem__(self, key: K) -> V:
         return self._items[key]

@@ -4,6 +4,7 @@ import json
 from pathlib import Path
 
 import pytest
+from msgspec.structs import replace
 
 from restow.errors import InvalidInput
 from restow.model import SortedMapping, Speeds, TopicPartition
@@ -44,7 +45,7 @@ def test_a_measurement_is_published_with_everything_a_reader_needs() -> None:
     assert measured is not None
     published = measured.to_measurement("2026-03-01T12:00:00.250Z")
     # orders-eu-10 was never readable and no other interval is known before this one: its bytes can't be told yet.
-    unknown = MEASUREMENT.partitions[P10]._replace(bytes_per_s=0.0, filtered_bytes_per_s=0.0)
+    unknown = replace(MEASUREMENT.partitions[P10], bytes_per_s=0.0, filtered_bytes_per_s=0.0)
     assert dict(published.partitions) == {**MEASUREMENT.partitions, P10: unknown}
     assert (published.time, published.window_s) == (MEASUREMENT.time, MEASUREMENT.window_s)
 

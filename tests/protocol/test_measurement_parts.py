@@ -2,6 +2,7 @@
 
 import json
 import random
+from collections.abc import Callable
 from pathlib import Path
 
 import pytest
@@ -17,6 +18,7 @@ from restow.protocol.measurement_parts import (
     MeasurementPart,
     MeasurementRecord,
     decode,
+    decode_closely,
     records_of,
 )
 from restow.protocol.measurement_parts import encode as encode_part
@@ -150,3 +152,23 @@ def test_an_invalid_part_is_refused(change: dict[str, object], reason: str) -> N
     with pytest.raises(InvalidInput) as caught:
         decode(json.dumps({**json.loads(GOLDEN.read_bytes()), **change}).encode())
     assert str(caught.value) == reason
+
+
+@pytest.mark.parametrize("seed", range(20))
+def test_the_usual_decoder_takes_nothing_that_a_close_look_refuses(seed: int) -> None:
+    dice, golden = random.Random(seed), GOLDEN.read_bytes()
+    for _ in range(100):
+        changed = bytearray(golden)
+        for _ in range(dice.randint(1, 3)):
+            place = dice.randrange(len(changed))
+            changed[place : place + dice.randint(0, 2)] = dice.choice(
+                (b"", b"0", b"-1", b"1e9", b'"', b"null", b"9" * 12)
+            )
+        assert outcome(decode, bytes(changed)) == outcome(decode_closely, bytes(changed))
+
+
+def outcome(decoder: Callable[[bytes], object], record: bytes) -> object:
+    try:
+        return decoder(record)
+    except InvalidInput as refused:
+        return str(refused)

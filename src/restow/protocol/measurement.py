@@ -13,39 +13,42 @@ that is too large for one record; channels.py reads it for the controller.
 import json
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
+from functools import lru_cache
 from math import inf, isfinite
-from operator import itemgetter
-from typing import Any, Final, NamedTuple
+from typing import Annotated, Any, Final
+
+import msgspec
+from msgspec import Meta
 
 from restow.errors import InvalidInput
 from restow.model import SortedMapping, Speeds, TopicPartition
 from restow.protocol.forms import CANONICAL_NUMBER
 
 VERSION: Final = 1
-ESTIMATED: Final = ',"estimated":true'
-STABLE: Final = '"stable_offset"'
+PARTITIONS_KEPT: Final = 500_000
+"""Names of partitions that stay parsed: nearly all of a measurement's were in the last one too."""
+
+Number = Annotated[float, Meta(ge=0)]
+Whole = Annotated[int, Meta(ge=0)]
 
 
-class PartitionSpeed(NamedTuple):
-    bytes_per_s: float
-    filtered_bytes_per_s: float
-    records_per_s: float
-    end_offset: int
-    size_bytes: int | None
+class PartitionSpeed(msgspec.Struct, frozen=True, omit_defaults=True, gc=False):
+    """As it is in the record: a large group has many in every measurement."""
+
+    bytes_per_s: Number
+    filtered_bytes_per_s: Number
+    records_per_s: Number
+    end_offset: Whole
+    size_bytes: Whole | None
     """None if the brokers did not return it."""
-    estimated: bool
-    stable_offset: int | None = None
+    estimated: bool = False
+    stable_offset: Whole | None = None
     """The last stable offset, if it is below `end_offset`: what follows belongs to transactions that are open."""
 
     @property
     def readable_end(self) -> int:
         """The offset up to which consumers can read: they skip what is not committed."""
         return self.end_offset if self.stable_offset is None else self.stable_offset
-
-
-USUAL_FIELDS: Final = frozenset(PartitionSpeed._fields[:5])
-"""Of a partition whose size is known and that has nothing to say besides."""
-_in_order: Final = itemgetter(*PartitionSpeed._fields[:5])
 
 
 @dataclass(frozen=True, slots=True)
@@ -61,7 +64,7 @@ class Measurement:
     def with_stable_offsets(self, offsets: Mapping[TopicPartition, int]) -> "Measurement":
         """With the last stable offset of each partition where it is below the end offset."""
         stable = {
-            partition: speed._replace(stable_offset=offsets[partition])
+            partition: msgspec.structs.replace(speed, stable_offset=offsets[partition])
             for partition, speed in self.partitions.items()
             if offsets.get(partition, speed.end_offset) < speed.end_offset
         }
@@ -83,24 +86,22 @@ def encode(measurement: Measurement) -> bytes:
 
 def encode_after(head: Mapping[str, object], measurement: Measurement) -> bytes:
     """The document of a record, with these fields first."""
-    document = {**head, "time": measurement.time, "window_s": measurement.window_s}
-    opening = json.dumps(document, separators=(",", ":"), allow_nan=False)[:-1]
-    topics = ",".join(f"{json.dumps(topic)}:{{{','.join(rows)}}}" for topic, rows in _rows_of(measurement).items())
-    return f'{opening},"topics":{{{topics}}}}}'.encode()
+    _check_finite(measurement)
+    topics: dict[str, dict[str, PartitionSpeed]] = {}
+    for (topic, number), speed in measurement.partitions.items():
+        topics.setdefault(topic, {})[str(number)] = speed
+    document = {**head, "time": measurement.time, "window_s": measurement.window_s, "topics": topics}
+    return msgspec.json.encode(document)
 
 
-def _rows_of(measurement: Measurement) -> dict[str, list[str]]:
-    """The partitions of each topic as JSON, written by hand: a large group has many, and the encoder takes longer."""
-    rows: dict[str, list[str]] = {}
-    for (topic, number), (raw, filtered, records, end, size, estimated, stable) in measurement.partitions.items():
-        if not isfinite(raw + filtered + records):
-            raise ValueError(f"a speed of {topic}-{number} is not finite")
-        rows.setdefault(topic, []).append(
-            f'"{number}":{{"bytes_per_s":{raw},"filtered_bytes_per_s":{filtered},"records_per_s":{records},'
-            f'"end_offset":{end},"size_bytes":{"null" if size is None else size}'
-            f"{ESTIMATED if estimated else ''}{'' if stable is None else f',{STABLE}:{stable}'}}}"
-        )
-    return rows
+def _check_finite(measurement: Measurement) -> None:
+    """msgspec would write null."""
+    speeds = measurement.partitions.values()
+    if isfinite(sum(each.bytes_per_s + each.filtered_bytes_per_s + each.records_per_s for each in speeds)):
+        return
+    for partition, each in measurement.partitions.items():
+        if not all(map(isfinite, (each.bytes_per_s, each.filtered_bytes_per_s, each.records_per_s))):
+            raise ValueError(f"a speed of {partition} is not finite")
 
 
 def parse(record: bytes) -> object:
@@ -117,29 +118,19 @@ def measurement_of(document: Mapping[str, Any]) -> Measurement:
     if not isinstance(time, str):
         raise InvalidInput(f"time is {time!r}; it must be a time in UTC, like 2026-03-01T12:00:00.250Z")
     partitions = {
-        _partition(topic, number): _usual_speed(entry) or _partition_speed(f"topics.{topic}.{number}", entry)
+        partition_of(topic, number): _partition_speed(f"topics.{topic}.{number}", entry)
         for topic, numbers in _entries("topics", topics)
         for number, entry in _entries(f"topics.{topic}", numbers)
     }
     return Measurement(time, _number("window_s", document.get("window_s")), SortedMapping(partitions))
 
 
-def _partition(topic: str, number: str) -> TopicPartition:
+@lru_cache(PARTITIONS_KEPT)
+def partition_of(topic: str, number: str) -> TopicPartition:
+    """Raises InvalidInput."""
     if topic and "\n" not in topic and CANONICAL_NUMBER.fullmatch(number):
         return TopicPartition(topic, int(number))
     return TopicPartition.parse(f"{topic}-{number}")
-
-
-def _usual_speed(entry: object) -> PartitionSpeed | None:
-    """An entry as monitors write it: a large group has many in every measurement. Returns None for one that needs a
-    closer look."""
-    if type(entry) is not dict or entry.keys() != USUAL_FIELDS:
-        return None
-    raw, filtered, records, end, size = usual = _in_order(entry)
-    are_numbers = type(raw) is type(filtered) is type(records) is float and type(end) is type(size) is int
-    if are_numbers and 0 <= raw < inf and 0 <= filtered < inf and 0 <= records < inf and end >= 0 and size >= 0:
-        return PartitionSpeed._make((*usual, False, None))
-    return None
 
 
 def _partition_speed(place: str, entry: object) -> PartitionSpeed:

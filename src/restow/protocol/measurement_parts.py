@@ -11,12 +11,14 @@ and a measurement of which a part is missing is never used.
 
 from collections.abc import Iterator
 from dataclasses import dataclass, replace
-from typing import Any, Final, NamedTuple
+from typing import Any, Final, Literal, NamedTuple
+
+import msgspec
 
 from restow.errors import InvalidInput
 from restow.model import SortedMapping, TopicPartition
 from restow.protocol import measurement as whole
-from restow.protocol.measurement import Measurement, PartitionSpeed
+from restow.protocol.measurement import Measurement, Number, PartitionSpeed, Whole, partition_of
 
 VERSION: Final = 2
 LARGEST_PART_BYTES: Final = 500_000
@@ -67,8 +69,47 @@ def encode(part: MeasurementPart) -> bytes:
     return whole.encode_after(head, part.content)
 
 
+class _Document(msgspec.Struct):
+    """A record as monitors write it."""
+
+    version: Literal[1, 2]
+    time: str
+    window_s: Number
+    topics: dict[str, dict[str, PartitionSpeed]]
+    measurement: str = ""
+    part: Whole = MOST_PARTS
+    parts: Whole = 0
+
+    def read(self) -> Measurement | MeasurementPart | None:
+        """Returns None if it has no name, or can't be that part."""
+        rows = {
+            partition_of(topic, number): speed
+            for topic, numbers in self.topics.items()
+            for number, speed in numbers.items()
+        }
+        content = Measurement(self.time, self.window_s, SortedMapping(rows))
+        if self.version == whole.VERSION:
+            return content
+        if not self.measurement or not self.part < self.parts <= MOST_PARTS:
+            return None
+        return MeasurementPart(self.measurement, self.part, self.parts, content)
+
+
+_USUAL: Final = msgspec.json.Decoder(_Document)
+
+
 def decode(record: bytes) -> Measurement | MeasurementPart:
     """Raises InvalidInput."""
+    try:
+        found = _USUAL.decode(record).read()
+    except (msgspec.MsgspecError, ValueError, RecursionError):
+        found = None
+    return decode_closely(record) if found is None else found
+
+
+def decode_closely(record: bytes) -> Measurement | MeasurementPart:
+    """A record that the usual decoder does not take. Raises InvalidInput with the place, or reads it: size_bytes may be
+    left out, for example."""
     document = whole.parse(record)
     version = document.get("version") if isinstance(document, dict) else None
     if not isinstance(document, dict) or version not in (whole.VERSION, VERSION):
@@ -105,7 +146,7 @@ class Assembly:
         del self._open[part.name]
         rows: dict[TopicPartition, PartitionSpeed] = {}
         for number in range(part.parts):
-            rows.update(parts[number].content.partitions)
+            rows.update(parts[number].content.partitions.items())
         return replace(part.content, partitions=SortedMapping(rows))
 
 
@@ -115,16 +156,16 @@ def _belong_together(part: MeasurementPart, other: MeasurementPart) -> bool:
 
 def _chunks(measurement: Measurement, largest_bytes: int) -> Iterator[SortedMapping[TopicPartition, PartitionSpeed]]:
     """Partitions that fit one record each time, however long their numbers are."""
-    chunk: dict[TopicPartition, PartitionSpeed] = {}
-    size, topic = LARGEST_ROW_BYTES, ""
-    for partition, speed in measurement.partitions.items():
-        row = LARGEST_ROW_BYTES + (len(partition.topic) + 6 if partition.topic != topic else 0)
-        if chunk and size + row > largest_bytes:
-            yield SortedMapping(chunk)
-            chunk, size = {}, LARGEST_ROW_BYTES
-            row = LARGEST_ROW_BYTES + len(partition.topic) + 6
-        chunk[partition], size, topic = speed, size + row, partition.topic
-    yield SortedMapping(chunk)
+    rows = list(measurement.partitions.items())
+    begin, size, last = 0, LARGEST_ROW_BYTES, ""
+    for place, ((topic, _), _) in enumerate(rows):
+        row = LARGEST_ROW_BYTES + (len(topic) + 6 if topic != last else 0)
+        if place > begin and size + row > largest_bytes:
+            yield SortedMapping(rows[begin:place])
+            begin, size = place, LARGEST_ROW_BYTES
+            row = LARGEST_ROW_BYTES + len(topic) + 6
+        size, last = size + row, topic
+    yield SortedMapping(rows[begin:])
 
 
 def _number(document: dict[str, Any], name: str) -> int:

@@ -162,7 +162,7 @@ def _measurement(docs: Mapping[str, Docs], lane: Lane) -> Iterator[str]:
         ("`window_s`", "a number", own.of_field["window_s"]),
         ("`topics`", "an object: an object for each partition", "The fields below, for each partition."),
     )
-    inner = ((f"`{name}`", *MEASURED[name]) for name in PartitionSpeed._fields)
+    inner = ((f"`{name}`", *MEASURED[name]) for name in PartitionSpeed.__struct_fields__)
     yield table(("field", "type", "meaning"), (*whole, *inner))
     yield _example(measurement.encode(MEASUREMENT))
 
