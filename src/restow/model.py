@@ -95,6 +95,10 @@ class SortedMapping(Mapping[K, V]):
     def items(self) -> ItemsView[K, V]:
         return self._items.items()
 
+    def to_dict(self) -> dict[K, V]:
+        """A copy. `dict(mapping)` and `{**mapping}` give the same, and look up every key."""
+        return dict(self._items)
+
     def values_of(self, keys: "SortedMapping[K, Any]", missing: V) -> Iterable[V]:
         """The value of each key of `keys`, in its order. Equal keys, the usual case, need no lookups."""
         if list(keys) == list(self):
@@ -130,6 +134,10 @@ class Speeds(SortedMapping[TopicPartition, float]):
     @cached_property
     def total(self) -> float:
         return math.fsum(self._items.values())
+
+    @cached_property
+    def topics(self) -> frozenset[str]:
+        return frozenset(partition.topic for partition in self._items)
 
 
 @dataclass(frozen=True, slots=True)

@@ -94,7 +94,8 @@ class _Draft:
             if partition in self._after:
                 continue
             service = command.topics[partition.topic]
-            if self._topics.get(partition.topic, service).digest != service.digest:
+            known = self._topics.get(partition.topic, service)
+            if known is not service and known.digest != service.digest:
                 contradicted.append(partition)
             else:
                 self._after[partition] = position

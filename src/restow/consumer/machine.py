@@ -146,8 +146,11 @@ def _raise_epoch(state: State, epoch: int) -> State:
 def _cycle_ended(state: State, ended: CycleEnded) -> Step:
     assert state.activity is Activity.READING, f"no cycle was run while {state.activity.value}"
     lost = {partition for refused in ended.dropped for partition in refused.partitions}
-    positions = {p: ended.positions.get(p, offset) for p, offset in state.positions.items() if p not in lost}
-    state = _holding(state, SortedMapping(positions))
+    positions = ended.positions
+    if lost or positions.keys() != state.positions.keys():
+        kept = (item for item in state.positions.items() if item[0] not in lost)
+        positions = SortedMapping({partition: positions.get(partition, offset) for partition, offset in kept})
+    state = _holding(state, positions)
     state = replace(
         state,
         lag_records=ended.lag_records,

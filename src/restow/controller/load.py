@@ -2,6 +2,8 @@
 over less if unread records would be deleted before (urgency.py)."""
 
 import math
+from collections.abc import Iterable
+from itertools import repeat
 
 from restow.controller.state import State, View
 from restow.controller.stuck import is_stuck
@@ -22,22 +24,24 @@ class Loads:
 
     def __init__(self, state: State) -> None:
         self._state, self.capacities = state, state.capacities()
-        self._speeds = {} if state.measured is None else state.measured.speeds
         self._costs: dict[str, float] = {}
-        self._raised = {
+        self._written = Speeds() if state.measured is None else weighted(state, state.measured.speeds)
+        self._loads = self._written.to_dict()
+        self._loads |= {
             partition: self._with_backlog(partition, size, consumer)
             for consumer, view in state.consumers.items()
             for partition, size in _backlogs(state, view)
         }
 
     def of(self, partition: TopicPartition) -> float:
-        raised = self._raised.get(partition)
-        return self.written(partition) if raised is None else raised
+        return self._loads.get(partition, 0.0)
+
+    def total(self, partitions: Iterable[TopicPartition]) -> float:
+        return math.fsum(map(self._loads.get, partitions, repeat(0.0)))
 
     def written(self, partition: TopicPartition) -> float:
         """Without the backlog."""
-        speed = self._speeds.get(partition, 0.0)
-        return speed * self.cost_of(partition.topic) if speed else 0.0
+        return self._written.get(partition, 0.0)
 
     def cost_of(self, topic: str) -> float:
         if topic not in self._costs:
@@ -59,7 +63,7 @@ def _catch_up_s(state: State, partition: TopicPartition) -> float:
 
 def weighted(state: State, speeds: Speeds) -> Speeds:
     """The speeds as bytes of mean cost."""
-    costs = {topic: state.cost_of(topic) for topic in {partition.topic for partition in speeds}}
+    costs = {topic: state.cost_of(topic) for topic in speeds.topics}
     if all(cost == 1 for cost in costs.values()):
         return speeds
     return Speeds({partition: speed * costs[partition.topic] for partition, speed in speeds.items()})
@@ -72,9 +76,7 @@ def with_catch_up(speed: float, backlog: float, catch_up_s: float, most: float) 
 
 def loads(state: State) -> dict[ConsumerId, float]:
     each = Loads(state)
-    return {
-        consumer: math.fsum(each.of(partition) for partition in view.held) for consumer, view in state.consumers.items()
-    }
+    return {consumer: each.total(view.held) for consumer, view in state.consumers.items()}
 
 
 def overloaded(state: State, factor: float = 1.0) -> tuple[ConsumerId, ...]:
@@ -84,7 +86,7 @@ def overloaded(state: State, factor: float = 1.0) -> tuple[ConsumerId, ...]:
 
 
 def _backlogs(state: State, view: View) -> list[tuple[TopicPartition, float]]:
-    if view.report is None:
+    if view.report is None or not any(view.report.lag_records.values()):
         return []
     judges = state.rules.judges_evidence
     return [

@@ -7,7 +7,7 @@ consumer is ready.
 """
 
 from restow.controller import closing
-from restow.controller.reconcile import deviations, is_outdated, wanted_of
+from restow.controller.reconcile import OutdatedTopics, deviations, wanted_of
 from restow.controller.removal import delete
 from restow.controller.state import State, View
 from restow.controller.transition import Transition
@@ -73,10 +73,10 @@ class _Deviations:
         for consumer, each in found:
             for partition in each.surplus & not_stopping if not_stopping else ():
                 self.holders[partition].append(consumer)
+        held = {consumer: view.may_hold for consumer, view in state.consumers.items()} if not_stopping else {}
         for partition, consumers in self.holders.items():
             owner = target.get(partition)
-            view = None if owner is None or owner in consumers else state.consumers.get(owner)
-            if owner is not None and view is not None and partition in view.may_hold:
+            if owner is not None and owner not in consumers and partition in held.get(owner, ()):
                 consumers.append(owner)
 
 
@@ -86,9 +86,10 @@ def _stops(
     """The partitions to stop now, and whether more are to be stopped when consumers are ready."""
     stops: dict[ConsumerId, list[TopicPartition]] = {}
     held_back = False
+    outdated = OutdatedTopics(state)
     for partition, consumers in holders.items():
         wanted, contenders = target.get(partition), state.contenders(consumers)
-        if contenders == [wanted] and not is_outdated(state, state.consumers[contenders[0]], partition.topic):
+        if contenders == [wanted] and partition.topic not in outdated[contenders[0]]:
             continue
         moves = wanted is not None and len(contenders) == 1 and contenders[0] != wanted
         for consumer in contenders:
@@ -112,7 +113,7 @@ def _starts(
 ) -> tuple[dict[ConsumerId, dict[TopicPartition, StartFrom]], bool]:
     """The partitions to start now, and whether more are to be started when consumers are ready."""
     starts: dict[ConsumerId, dict[TopicPartition, StartFrom]] = {}
-    waiting, unknown_phases = False, state.unknown_phases
+    waiting, unknown_phases, outdated = False, state.unknown_phases, OutdatedTopics(state)
     for consumer, partitions in missing.items():
         view = state.consumers.get(consumer)
         is_ready = view is not None and view.phase is Phase.READY
@@ -123,7 +124,7 @@ def _starts(
             if service is None or state.is_resting(partition) or state.must_wait(partition, unknown_phases):
                 continue
             # A consumer reads a topic by one definition: the old one is stopped before the new one starts.
-            if view is None or not is_ready or is_outdated(state, view, partition.topic):
+            if view is None or not is_ready or partition.topic in outdated[consumer]:
                 waiting = True
             else:
                 starts.setdefault(consumer, {})[partition] = state.stopped.get(partition, RECOVER)

@@ -35,7 +35,7 @@ class Peaks:
         width_s = for_s / BUCKETS
         if not self.buckets or now_s - self.buckets[-1].begun_s >= width_s:
             kept = tuple(bucket for bucket in self.buckets if bucket.begun_s + width_s > now_s - for_s)
-            newest = Bucket(now_s, dict(speeds))
+            newest = Bucket(now_s, speeds.to_dict())
             return Peaks((*_faster_than_later((*kept, newest)),), self.since_s if kept else now_s)
         newest = self.buckets[-1]
         known = newest.highest

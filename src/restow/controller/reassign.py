@@ -116,7 +116,8 @@ def decision(state: State) -> tuple[PackingPlan, str | None]:
 
 def _problem(state: State) -> Problem:
     rules, usable = state.rules.controller, state.usable()
-    frozen, speeds, current = state.is_scaling_frozen, _speeds(state), _current(state, usable)
+    frozen, speeds = state.is_scaling_frozen, _speeds(state)
+    current = _current(state, usable, speeds)
     least, most = _bounds(state, len(usable))
     return Problem(
         speeds=speeds,
@@ -170,18 +171,15 @@ def _speeds(state: State) -> Speeds:
     Refused partitions count: a consumer is kept for them, so that an unwritable table closes and opens no consumers."""
     if state.is_parked:
         return Speeds()
-    each, parked = Loads(state), state.parked()
-    return Speeds(
-        {
-            partition: each.of(partition)
-            for partition in sorted(state.known - parked)
-            if state.service_of(partition.topic) is not None
-        }
-    )
+    each, parked, known = Loads(state), state.parked(), state.known
+    consumed = {topic for topic in {partition.topic for partition in known} if state.service_of(topic) is not None}
+    measured = Speeds() if state.measured is None else state.measured.speeds
+    ordered = measured if len(measured) == len(known) and known.issuperset(measured) else sorted(known)
+    return Speeds({p: each.of(p) for p in ordered if p.topic in consumed and p not in parked})
 
 
-def _current(state: State, usable: tuple[ConsumerId, ...]) -> Assignment:
-    """The present assignment, as far as it is certain."""
+def _current(state: State, usable: tuple[ConsumerId, ...], speeds: Speeds) -> Assignment:
+    """The present assignment, as far as it is certain. Most of its partitions have a speed, and these are in order."""
     present, holders = set(usable), state.holders()
     owners = {
         partition: consumers[0]
@@ -191,7 +189,8 @@ def _current(state: State, usable: tuple[ConsumerId, ...]) -> Assignment:
     owners |= {partition: consumer for partition, consumer in _waiting_for_rolled(state) if partition not in holders}
     if state.only_recovers:
         owners |= _on_their_way(state, owners, present)
-    return Assignment(owners, idle=usable)
+    ordered = {partition: owners.pop(partition) for partition in speeds if partition in owners}
+    return Assignment(ordered | owners, idle=usable)
 
 
 def _on_their_way(
@@ -230,17 +229,26 @@ def _has_changes(state: State, plan: PackingPlan) -> bool:
     change = plan.problem.current.difference(plan.assignment)
     if change.create or change.delete or change.stop or _can_start(state, change):
         return True
-    if any(consumer in state.awaited() for consumer in plan.assignment.consumers):
+    if not state.awaited().isdisjoint(plan.assignment.consumers):
         return True
     if _can_be_started(state, (partition for partition, _ in _waiting_for_rolled(state))):
         return True
-    for partition, consumers in state.holders().items():
-        contenders = state.contenders(consumers)
-        if len(contenders) > 1 or (contenders and partition not in plan.assignment):
+    return _are_misheld(state, plan.assignment)
+
+
+def _are_misheld(state: State, planned: Assignment) -> bool:
+    """Whether a consumer that stays may hold what another one may hold too, what no consumer should hold, or what it
+    has to stop or to start again."""
+    held: set[TopicPartition] = set()
+    for consumer in state.contenders(list(state.consumers)):
+        view = state.consumers[consumer]
+        may_hold = view.may_hold
+        if not held.isdisjoint(may_hold) or not may_hold <= planned.keys():
             return True
-        if contenders and state.consumers[contenders[0]].is_stopping(partition):
+        held |= may_hold
+        if view.sent and any(map(view.is_stopping, may_hold)):
             return True  # it stays, and must be started again when it has stopped
-        if contenders and is_outdated(state, state.consumers[contenders[0]], partition.topic):
+        if any(is_outdated(state, view, topic) for topic in {partition.topic for partition in may_hold}):
             return True
     return False
 
@@ -251,6 +259,9 @@ def _can_start(state: State, change: Difference) -> bool:
 
 
 def _can_be_started(state: State, partitions: Iterable[TopicPartition]) -> bool:
+    partitions = tuple(partitions)
+    if not partitions:
+        return False
     holders, unknown_phases = state.holders(), state.unknown_phases
     return any(
         partition not in holders and not state.is_resting(partition) and not state.must_wait(partition, unknown_phases)

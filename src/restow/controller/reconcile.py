@@ -51,6 +51,18 @@ def is_outdated(state: State, view: View, topic: str) -> bool:
     return service is not None and not view.digests_of(topic) <= {service.digest}
 
 
+class OutdatedTopics(dict[ConsumerId, frozenset[str]]):
+    """The topics that each consumer reads by another definition than the current one, looked up once."""
+
+    def __init__(self, state: State) -> None:
+        super().__init__()
+        self._state = state
+
+    def __missing__(self, consumer: ConsumerId) -> frozenset[str]:
+        self[consumer] = _outdated_topics(self._state, self._state.consumers[consumer])
+        return self[consumer]
+
+
 def _outdated_topics(state: State, view: View) -> frozenset[str]:
     starts = (sent.command.topics for sent in view.sent if isinstance(sent.command, StartConsumingCommand))
     topics = {*view.definitions, *(topic for topics in starts for topic in topics)}

@@ -38,9 +38,11 @@ def watch(transition: Transition) -> None:
         return
     if state.totals and state.time_s - state.totals[-1].time_s < SAMPLE_S:
         return
-    topics = {partition.topic for partition in state.measured.speeds}
-    wanted = {topic for topic in topics if state.service_of(topic) is not None}
-    total = math.fsum(speed for partition, speed in state.measured.speeds.items() if partition.topic in wanted)
+    speeds = state.measured.speeds
+    wanted = {topic for topic in speeds.topics if state.service_of(topic) is not None}
+    total = speeds.total
+    if wanted != speeds.topics:
+        total = math.fsum(speed for partition, speed in speeds.items() if partition.topic in wanted)
     kept = (each for each in state.totals if each.time_s >= state.time_s - WATCHED_S)
     transition.set(totals=(*kept, TotalSpeed(state.time_s, total)))
 
@@ -93,7 +95,7 @@ def is_overtaken(state: State) -> bool:
         return False
     each, limit = Loads(state), state.rules.controller.trigger * SLACK
     return any(
-        math.fsum(map(each.of, partitions)) > each.capacities[consumer] * limit
+        each.total(partitions) > each.capacities[consumer] * limit
         for consumer, partitions in state.target.by_consumer.items()
         if consumer not in state.tolerated and len(partitions) > 1
     )

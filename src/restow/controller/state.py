@@ -471,8 +471,9 @@ class State:
             return True
         if self.time_s - self.began_s >= self.rules.controller.stale_after_s:
             return False
-        held = (partition for view in self.consumers.values() for partition in view.held)
-        return any(p not in self.measured.speeds and self.service_of(p.topic) is not None for p in held)
+        known = self.measured.speeds.keys()
+        unmeasured = (partition for view in self.consumers.values() for partition in view.held - known)
+        return any(self.service_of(partition.topic) is not None for partition in unmeasured)
 
     @property
     def time_s(self) -> float:

@@ -135,10 +135,7 @@ class TopicService:
     @property
     def digest(self) -> str:
         """Changes with every field that matters to a partition that is being read."""
-        # A definition without the fields that were added later keeps its digest.
-        added = () if self.lineage and self.on_gap == ON_GAP[0] else (self.lineage, self.on_gap)
-        named = (self._named,) if self._given else ()
-        return _digest(self.table, self.transform, self.refuses_late_writes, *added, *named)
+        return _definition_digest(self)
 
     @property
     def _named(self) -> str:
@@ -184,7 +181,14 @@ SINCE_VERSION: Final = {
 DEFAULTS: Final = {each.name: each.default for each in fields(TopicService)}
 
 
-@lru_cache(maxsize=1024)  # every decision compares it for every partition
+@lru_cache(maxsize=1024)  # decisions and reports compare it again and again
+def _definition_digest(service: TopicService) -> str:
+    # A definition without the fields that were added later keeps its digest.
+    added = () if service.lineage and service.on_gap == ON_GAP[0] else (service.lineage, service.on_gap)
+    named = (service._named,) if service._given else ()
+    return _digest(service.table, service.transform, service.refuses_late_writes, *added, *named)
+
+
 def _digest(*definition: str | bool | None) -> str:
     return hashlib.sha256(json.dumps(definition).encode()).hexdigest()[:12]
 

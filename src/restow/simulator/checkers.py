@@ -76,20 +76,23 @@ class OneReader:
         self._report = report
         self.readers: dict[TopicPartition, list[ConsumerProcess]] = {}
         self._given_up: set[tuple[ConsumerId, TopicPartition]] = set()
-        self._unsaved: set[tuple[ConsumerId, TopicPartition]] = set()
-        """Marks of partitions that their process released, while its checkpoint still has them: a crash before the
-        next one is written brings them back."""
+        self._unsaved: dict[ConsumerId, set[TopicPartition]] = {}
+        """Partitions that a consumer's process released, while its checkpoint still has them: a crash before the next
+        one is written brings them back."""
 
     def ready(self, process: "ConsumerProcess") -> None:
         kept = _saved(process)
         self._given_up = {mark for mark in self._given_up if mark[0] != process.number or mark[1] in kept}
-        self._unsaved = {mark for mark in self._unsaved if mark[0] != process.number}
+        self._unsaved.pop(process.number, None)
 
     def saved(self, process: "ConsumerProcess") -> None:
+        unsaved = self._unsaved.get(process.number)
+        if not unsaved:
+            return
         kept = _saved(process)
-        gone = {mark for mark in self._unsaved if mark[0] == process.number and mark[1] not in kept}
-        self._given_up -= gone
-        self._unsaved -= gone
+        gone = {partition for partition in unsaved if partition not in kept}
+        self._given_up -= {(process.number, partition) for partition in gone}
+        unsaved -= gone
 
     def started(self, controller: "ControllerProcess", consumer: ConsumerId, command: StartConsumingCommand) -> None:
         lost = [number for number, view in controller.state.consumers.items() if view.phase is Phase.LOST]
@@ -116,7 +119,7 @@ class OneReader:
     def released(self, process: "ConsumerProcess", partition: TopicPartition) -> None:
         self.readers[partition].remove(process)
         if process.is_alive and not process.is_disowned:  # another consumer has its number now
-            self._unsaved.add((process.number, partition))
+            self._unsaved.setdefault(process.number, set()).add(partition)
             self.saved(process)
 
     def _is_excused(self, process: "ConsumerProcess", partition: TopicPartition) -> bool:
@@ -225,6 +228,8 @@ class OnlyValidCommands:
             words.pop(partition, None)
 
     def reading(self, process: "ConsumerProcess", cycle: RunCycle) -> None:
+        if cycle.positions.keys() <= process.positions.keys():
+            return
         for partition in cycle.positions:
             if partition not in process.positions:
                 self._report(1, f"consumer {process.number} goes on reading {partition}, which it has lost to another")

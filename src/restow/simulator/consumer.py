@@ -282,7 +282,7 @@ class ConsumerProcess(SimulatedProcess):
 
     def _planned(self, effect: RunCycle) -> list[PendingRange]:
         data, now_s, sinks = self.world.data, self.now_s, self.world.sinks
-        self._gaps = [each for each in effect.positions if sinks.gap_until_s and sinks.has_gap(each, now_s)]
+        self._gaps = [each for each in effect.positions if sinks.has_gap(each, now_s)] if sinks.gap_until_s else []
         broken = [topic for topic in effect.topics if sinks.is_broken(topic, now_s)]
         self._failures = tuple(Failure(topic, f"the table of {topic} can't be written") for topic in broken)
         index, end_offset = data.index, data.end_offset
@@ -313,7 +313,7 @@ class ConsumerProcess(SimulatedProcess):
         """One commit per table, then the group's offsets; it may crash between any two of them."""
         cycle, world = self._cycle, self.world
         assert cycle is not None
-        positions = dict(cycle.positions)
+        positions = cycle.positions.to_dict()
         replaced: list[TopicPartition] = []
         records, left, topic = 0, 0, None
         taken: list[PendingRange] = []

@@ -4,7 +4,7 @@ There are no records: a partition is its speed over time, and offsets follow fro
 Consumers ask for the end of a partition, the measures for the age of a record.
 """
 
-from collections.abc import Sequence
+from collections.abc import Collection, Sequence
 from typing import Final
 
 import numpy as np
@@ -21,10 +21,16 @@ class Data:
         """`speeds` has one row per partition and one column per step."""
         self.partitions = list(partitions)
         self.index = {partition: row for row, partition in enumerate(partitions)}
+        self._topics = list(dict.fromkeys(partition.topic for partition in partitions))
+        places = {topic: place for place, topic in enumerate(self._topics)}
+        self._topic_of = np.array([places[partition.topic] for partition in partitions], np.int64)
+        """The place of each partition's topic in `_topics`."""
         self._speeds = speeds
         self._written = self._sums(speeds)
         self.speeds_now: list[float] = []
         self._written_before: list[float] = []
+        self._column = 0
+        """The present step. Its values are also kept as lists, where single ones are faster."""
         self._step_s = 0.0
         self.advance(0.0)
 
@@ -35,7 +41,7 @@ class Data:
 
     def advance(self, now_s: float) -> None:
         """Moves to the step of this time; called once per step."""
-        step = min(int(now_s / STEP_S), self._speeds.shape[1] - 1)
+        step = self._column = min(int(now_s / STEP_S), self._speeds.shape[1] - 1)
         self._step_s = step * STEP_S
         self.speeds_now = self._speeds[:, step].tolist()
         self._written_before = self._written[:, step].tolist()
@@ -46,6 +52,7 @@ class Data:
         row[: int(now_s / STEP_S) + 1] = 0.0
         self.index[partition] = len(self.partitions)
         self.partitions.append(partition)
+        self._topic_of = np.append(self._topic_of, self._topics.index(partition.topic))
         self._speeds = np.vstack([self._speeds, row])
         self._written = np.vstack([self._written, self._sums(row[None, :])])
         self.advance(now_s)
@@ -55,12 +62,25 @@ class Data:
         return int(written / RECORD_BYTES)
 
     def end_offsets(self, now_s: float) -> NDArray[np.int64]:
-        speeds = np.array(self.speeds_now)
-        written = np.array(self._written_before) + speeds * (now_s - self._step_s)
+        written = self._written[:, self._column] + self.speeds * (now_s - self._step_s)
         return (written / RECORD_BYTES).astype(np.int64)
 
     def ends(self, now_s: float) -> dict[TopicPartition, int]:
         return dict(zip(self.partitions, self.end_offsets(now_s).tolist(), strict=True))
+
+    def ends_of_topics(self, now_s: float) -> dict[str, int]:
+        """The sum of the end offsets of each topic."""
+        ends = self.end_offsets(now_s)
+        return {topic: int(ends[self._topic_of == place].sum()) for place, topic in enumerate(self._topics)}
+
+    @property
+    def speeds(self) -> NDArray[np.float64]:
+        """As `speeds_now`."""
+        return self._speeds[:, self._column]
+
+    def rows_of(self, topics: Collection[str]) -> NDArray[np.int64]:
+        """The rows of these topics' partitions."""
+        return np.flatnonzero(np.array([topic in topics for topic in self._topics])[self._topic_of])
 
     def written_s(self, row: int, offset: int) -> float:
         """When the record before this offset was written."""

@@ -9,6 +9,7 @@ from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Final
 
 import numpy as np
+from numpy.typing import NDArray
 
 from restow.model import ConsumerId, TopicPartition
 from restow.simulator.data import RECORD_BYTES, Data
@@ -125,15 +126,15 @@ class Measures:
             del self._idle_since[partition]
 
     def sample(
-        self, now_s: float, consumers: int, loads: Sequence[float], capacity: float, rows: Sequence[int]
+        self, now_s: float, consumers: int, loads: Sequence[float], capacity: float, rows: NDArray[np.int64]
     ) -> None:
         """`loads`: of each consumer; `rows`: of the consumed partitions."""
         ends = self._data.end_offsets(now_s)
-        behind = np.clip(ends - np.array(self._stored), 0, None)[list(rows)]
+        behind = np.clip(ends - np.array(self._stored), 0, None)[rows]
         series = self.series
         series.time_s.append(now_s)
         series.consumers.append(consumers)
-        series.load_bytes_per_s.append(float(np.array(self._data.speeds_now)[list(rows)].sum()))
+        series.load_bytes_per_s.append(float(self._data.speeds[rows].sum()))
         series.backlog_bytes.append(float(behind.sum()) * RECORD_BYTES)
         series.overloaded.append(sum(load > capacity for load in loads))
         series.moves.append(self.moves)

@@ -5,6 +5,8 @@ from collections.abc import Sequence
 from datetime import UTC, datetime, timedelta
 from typing import TYPE_CHECKING, Final
 
+import numpy as np
+
 from restow.clock import utc_text
 from restow.controller.events import SpeedsMeasured
 from restow.model import SortedMapping, Speeds
@@ -72,15 +74,13 @@ class MonitorProcess(SimulatedProcess):
         data = self.world.data
         low, span = 1 - NOISE, 2 * NOISE
         random = self.rng.random
-        speeds = [float(round(speed * (low + span * random()))) for speed in data.speeds_now]
-        ends: dict[str, int] = {}
-        for partition, end in data.ends(self.now_s).items():
-            ends[partition.topic] = ends.get(partition.topic, 0) + end
+        noise = np.array([random() for _ in data.partitions])
+        speeds = np.rint(data.speeds * (low + span * noise))
         return SpeedsMeasured(
             time_text(self.now_s),
-            Speeds(dict(zip(data.partitions, speeds, strict=True))),
-            SortedMapping(dict(zip(data.partitions, [speed / RECORD_BYTES for speed in speeds], strict=True))),
-            SortedMapping(ends),
+            Speeds(dict(zip(data.partitions, speeds.tolist(), strict=True))),
+            SortedMapping(dict(zip(data.partitions, (speeds / RECORD_BYTES).tolist(), strict=True))),
+            SortedMapping(data.ends_of_topics(self.now_s)),
         )
 
     def _nonsense(self, true: Measured) -> object:

@@ -3,9 +3,10 @@
 `run(scenario)` simulates a scenario to its end. `restow simulate` and the tests call it.
 """
 
+import gc
 import hashlib
 from collections.abc import Callable, Iterator
-from contextlib import suppress
+from contextlib import contextmanager, nullcontext, suppress
 from dataclasses import dataclass, replace
 from typing import Final
 
@@ -32,7 +33,7 @@ from restow.simulator.monitor import BEGINNING, MonitorProcess, time_text
 from restow.simulator.orders import Orders
 from restow.simulator.people import People
 from restow.simulator.platform import FIRST_PLATFORM, SimulatedPlatform
-from restow.simulator.scenario import Scenario
+from restow.simulator.scenario import LARGE, Scenario
 from restow.simulator.sinks import Sinks
 from restow.simulator.topics import Kafka, Topic
 from restow.simulator.wire import GROUP, AsBytes, AsValues, Measured, Wire, open_measured
@@ -41,6 +42,8 @@ from restow.simulator.workloads import STEP_S
 PROGRESS_EVERY_S: Final = 10.0
 MOST_VIOLATIONS: Final = 20
 """A lasting violation is reported again and again."""
+RARELY: Final = (100_000, 50, 1_000)
+"""Thresholds of the collector of cycles."""
 CALM_S: Final = 240.0
 """Liveness is checked in runs that are at least this long."""
 
@@ -326,16 +329,15 @@ class World:
         """Where machines differ, as a load of the mean one."""
         speeds, index = self.data.speeds_now, self.data.index
         if self.machines is None:
-            return sum(speeds[index[partition]] for partition in process.positions)
+            return sum(map(speeds.__getitem__, map(index.__getitem__, process.positions)))
         costs, base = self.machines.costs, self.machines.traits.base
         work = sum(costs[partition.topic] * speeds[index[partition]] for partition in process.positions)
         return work * base / self.machines.speed_of(process.number)
 
     def _sample(self) -> None:
-        index = self.data.index
         loads = [self._load_of(process) for process in self.processes if process.is_alive]
         self.watch.learning.sample(self)
-        rows = [index[partition] for partition in self.consumed()]
+        rows = self.data.rows_of([topic for topic, service in self.services.items() if service is not None])
         self.measures.sample(
             self.agenda.now_s, len(self.platform.pods), loads, self.scenario.capacity_bytes_per_s, rows
         )
@@ -348,10 +350,24 @@ def _utc(utc_s: float) -> float:
 
 
 def run(scenario: Scenario, tracer: Tracer | None = None, picture_at_s: float | None = None) -> SimulatedRun:
-    world = World(scenario, tracer, picture_at_s)
-    with suppress(Runaway):  # reported as a violation
-        world.play()
+    with _rarely_collected() if len(scenario.partitions) >= LARGE else nullcontext():
+        world = World(scenario, tracer, picture_at_s)
+        with suppress(Runaway):  # reported as a violation
+            world.play()
     return SimulatedRun(scenario, world.measures, world.coverage, tuple(world.violations), world.picture)
+
+
+@contextmanager
+def _rarely_collected() -> Iterator[None]:
+    """A large group is millions of values, none of them in a cycle. Python's collector would walk through them again
+    and again, for a third of the time."""
+    before = gc.get_threshold()
+    gc.set_threshold(*RARELY)
+    try:
+        yield
+    finally:
+        gc.set_threshold(*before)
+        gc.collect()
 
 
 def digest(scenario: Scenario) -> str:
