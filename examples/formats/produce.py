@@ -26,7 +26,7 @@ from google.protobuf import descriptor_pb2, descriptor_pool, message_factory
 from restow.pipeline.formats.protobuf import compiled
 
 HERE = Path(__file__).parent
-TOPICS = ("events", "sales", "receipts", "logs", "raw", "eu-visits", "us-visits")
+TOPICS = ("events", "sales", "receipts", "logs", "raw", "orders", "eu-visits", "us-visits")
 FIELDS: list[dict[str, Any]] = [
     {"name": "id", "type": "string"},
     {"name": "amount", "type": "double"},
@@ -62,6 +62,8 @@ def records(ids: list[int]) -> Iterator[tuple[str, bytes | None]]:
         yield "receipts", receipt(id=name, cents=number * 100, method=number % 3).SerializeToString()
         yield "logs", f"INFO line {number}".encode()
         yield "raw", bytes([number])
+        lines = [{"article": f"article-{line}", "pieces": line + 1} for line in range(2)]
+        yield "orders", json.dumps({"id": name, "customer": f"c-{number % 3}", "lines": lines}).encode()
         for topic in ("eu-visits", "us-visits"):
             yield topic, json.dumps({"at": at, "page": "/", "visitor": name}).encode()
     yield "events", None  # a tombstone: a row with nulls

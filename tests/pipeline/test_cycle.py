@@ -21,7 +21,7 @@ from restow.pipeline.sinks import NullSink, Span
 from restow.pipeline.spark.counting import ReadCount
 from restow.pipeline.spark.engine import Engine, JobFailed, Outcome, StoreResult
 from restow.pipeline.spark.worker import Patience
-from restow.pipeline.targets import TargetCycle, target_of
+from restow.pipeline.targets import Target, TargetCycle, target_of
 from restow.protocol.messages import Failure, TopicService
 
 T = TypeVar("T")
@@ -79,6 +79,12 @@ class ScriptedEngine(Engine):
 
     def aside(self, work: Callable[[], T], should_end: ShouldEnd) -> T:  # noqa: ARG002
         return work()
+
+    def schemas_of(self, target: Target) -> dict[str, str]:
+        return dict.fromkeys(SEVERAL, "") if target.transform == "shop:several" else {target.table: ""}
+
+
+SEVERAL = ("lake/heads", "lake/lines")
 
 
 def never() -> bool:
@@ -321,3 +327,62 @@ def test_sinks_of_dropped_topics_are_closed(bench: Bench) -> None:
     bench.store()
     bench.runner.keep([target_of(TOPICS["clicks"])])
     assert {uri: table.is_closed for uri, table in bench.tables.items()} == {"lake/clicks": False, "lake/orders": True}
+
+
+class Several:
+    """A topic whose transform returns rows for two tables."""
+
+    topics: Mapping[str, TopicService] = {"orders": TopicService(transform="shop:several")}
+
+    def __init__(self, bench: Bench, heads: int, lines: int) -> None:
+        self.bench, positions = bench, (heads, lines)
+        targets = [target for target, *_ in bench.runner.open(target_of(self.topics["orders"]))]
+        assert [target.table for target in targets] == list(SEVERAL)
+        self.at = bench.runner.opened({t: {ORDERS: at} for t, at in zip(targets, positions, strict=True)})
+
+    def reads_from(self) -> dict[TopicPartition, int]:
+        return self.bench.runner.readable(self.at, self.topics)
+
+    def store(self, until: int) -> CycleResult:
+        position = self.reads_from()[ORDERS]
+        result = CycleResult(dict(self.at))
+        self.bench.runner.store({ORDERS: Range(position, position, until)}, self.topics, result, never)
+        self.at = result.at
+        return result
+
+    def written(self) -> list[tuple[str, int, int]]:
+        """Of the last cycle: each table with its first and its next offset."""
+        return [(write.table, write.first[ORDERS], write.next[ORDERS]) for write in self.bench.plans.now]
+
+
+def test_several_tables_of_a_topic_are_stored_side_by_side_and_records_count_once(bench: Bench) -> None:
+    several = Several(bench, 3, 3)
+    result = several.store(until=8)
+    assert (bench.engine.lots, result.at, result.stored, result.records) == ([2], {ORDERS: 8}, {ORDERS: 8}, 5)
+    assert several.written() == [("lake/heads", 3, 8), ("lake/lines", 3, 8)]
+
+
+def test_after_a_crash_between_two_commits_each_table_gets_what_it_lacks(bench: Bench) -> None:
+    several = Several(bench, 5, 2)
+    assert several.at == {ORDERS: 2}
+    assert several.store(until=4).at == {ORDERS: 4}
+    assert several.written() == [("lake/lines", 2, 4)], "the other table has all of it"
+    assert several.store(until=9).at == {ORDERS: 9}
+    assert several.written() == [("lake/heads", 5, 9), ("lake/lines", 4, 9)]
+
+
+def test_while_one_of_several_tables_fails_the_other_goes_on_and_the_position_stays(bench: Bench) -> None:
+    several = Several(bench, 0, 0)
+    bench.engine.outcomes["lake/lines"] = RestowError("no space left")
+    assert several.store(until=4).stored == {}
+    assert (several.at, several.reads_from()) == ({ORDERS: 0}, {ORDERS: 4}), "the table that fails has to wait"
+    assert bench.runner.failures(several.topics) == (Failure("orders", "no space left"),)
+    assert several.store(until=6).at == {ORDERS: 0}
+    assert several.written()[-1] == ("lake/heads", 4, 6)
+    del bench.engine.outcomes["lake/lines"]
+    bench.now_s += 60.0
+    bench.runner.settle(CycleResult(several.at), never)
+    assert several.reads_from() == {ORDERS: 0}
+    assert several.store(until=7).at == {ORDERS: 7}
+    assert several.written() == [("lake/heads", 6, 7), ("lake/lines", 0, 7)]
+    assert bench.runner.failures(several.topics) == ()

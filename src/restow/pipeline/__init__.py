@@ -3,6 +3,7 @@
 pipeline.py       the Spark pipeline: plans cycles and commits the group's offsets
 cycle.py          stores a planned cycle; owns the Spark engine and the sinks
 targets.py        groups a cycle's partitions by table and transform
+outputs.py        several tables of one topic, each with its own positions
 places.py         where a table is, from its path in restow.toml
 sinks.py          the interface of sinks
 start_offsets.py  where a newly assigned partition starts

@@ -8,7 +8,7 @@ light/check.py have what is particular to a pipeline. The command line calls it.
 import tempfile
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from contextlib import closing
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from enum import StrEnum
 from pathlib import Path
 from typing import Final, NamedTuple, Protocol
@@ -18,7 +18,7 @@ from restow.kafka.admin import Admin, Cluster
 from restow.kafka.errors import NoAnswer
 from restow.kafka.offsets import GroupOffsets
 from restow.kafka.topics import wanted_topics
-from restow.model import TopicPartition
+from restow.model import SortedMapping, TopicPartition
 from restow.pipeline.formats.errors import RegistryUnavailable
 from restow.pipeline.formats.infer import infer, is_missing
 from restow.pipeline.transforms import TransformError
@@ -59,6 +59,8 @@ class TransformSample:
     columns: tuple[str, ...]
     schema: str | None = None
     """The schema of its rows, if the pipeline has one."""
+    outputs: SortedMapping[str, str] = field(default_factory=SortedMapping)
+    """The schema of the rows of each table, if it returns several."""
 
     def __str__(self) -> str:
         columns = ", ".join(self.columns)
@@ -239,7 +241,7 @@ def check_definition(definition: Definition, trial: Trial, redact: Callable[[str
         words = str(sample) if has_own else f"none, records are stored {how}: {sample}"
         yield Finding(Verdict.RIGHT, subject, words)
     subject = f"{place} table"
-    if service.table is None:
+    if service.table is None and not (sample and sample.outputs):
         yield Finding(Verdict.RIGHT, subject, "none, so that records are only counted")
         return
     try:

@@ -24,6 +24,7 @@ from restow.errors import RestowError
 from restow.model import TopicPartition
 from restow.pipeline.formats.errors import NewSchema
 from restow.pipeline.in_flight import InFlight
+from restow.pipeline.outputs import Outputs
 from restow.pipeline.sinks import OpenSink, OpenSinks, Sink
 from restow.pipeline.spark.engine import Engine, StoreResult
 from restow.pipeline.spark.worker import Patience
@@ -86,6 +87,7 @@ class CycleRunner:
         self._cancelled_in_a_row = 0
         self._sinks = OpenSinks(open_sink)
         self._in_flight = InFlight(plans, self._sinks)
+        self._outputs = Outputs()
         self._retries = Retries(RETRY)
         self._failures: dict[Target, str] = {}
         self._news = News()
@@ -107,22 +109,34 @@ class CycleRunner:
         self._engine.close()
         self._sinks.keep(())
 
-    def open(self, target: Target) -> tuple[Sink, str]:
-        """The target's sink, and the schema of its rows. Raises TransformError."""
-        schema = self._engine.schema_of(target)
-        return self._sinks.of(target.table), schema
+    def open(self, target: Target) -> list[tuple[Target, Sink, str]]:
+        """The targets of a definition: the one itself, unless its transform returns several tables. Each with its sink
+        and the schema of its rows. Raises TransformError."""
+        schemas = self._engine.schemas_of(target)
+        targets = self._outputs.open(target, schemas)
+        return [(each, self._sinks.of(each.table), schemas[each.table]) for each in targets]
+
+    def opened(self, positions: Mapping[Target, Mapping[TopicPartition, int]]) -> dict[TopicPartition, int]:
+        """Of partitions that were opened in each target of a definition: the position of each, which is the least."""
+        for target, found in positions.items():
+            self._outputs.move(target, found)
+        partitions = {partition for found in positions.values() for partition in found}
+        return {p: min(found[p] for found in positions.values() if p in found) for p in sorted(partitions)}
 
     def keep(self, targets: Iterable[Target]) -> None:
         """Closes the sinks of all others and forgets their failures."""
-        kept = set(targets)
+        kept = {each for target in targets for each in self._outputs.of(target)}
         self._sinks.keep(target.table for target in kept)
         self._retries.keep(kept)
         self._failures = {target: reason for target, reason in self._failures.items() if target in kept}
 
     def failures(self, topics: Mapping[str, TopicService]) -> tuple[Failure, ...]:
         """Of these topics, those that can't be stored now."""
-        reasons = {topic: self._failures.get(target_of(service)) for topic, service in topics.items()}
-        return tuple(Failure(topic, reason) for topic, reason in sorted(reasons.items()) if reason)
+        reasons = {
+            topic: [reason for each in self._outputs.of(target_of(service)) if (reason := self._failures.get(each))]
+            for topic, service in topics.items()
+        }
+        return tuple(Failure(topic, "; ".join(found)) for topic, found in sorted(reasons.items()) if found)
 
     def record_bytes(self, topic: str) -> float:
         """The mean size of a record in the last cycle that read the topic."""
@@ -130,6 +144,21 @@ class CycleRunner:
 
     def may_store(self, target: Target) -> bool:
         return not self._is_waiting(target) and not self._in_flight.is_uncertain(target)
+
+    def readable(
+        self, at: Mapping[TopicPartition, int], topics: Mapping[str, TopicService]
+    ) -> dict[TopicPartition, int]:
+        """Where each partition is read from now: the least position of its tables that can be written. Partitions
+        without such a table are left out."""
+        storable: dict[str, list[Target]] = {}
+        for topic in {partition.topic for partition in at}:
+            targets = self._outputs.of(target_of(topics[topic]))
+            storable[topic] = [target for target in targets if self.may_store(target)]
+        return {
+            p: min(self._outputs.position(target, p, position) for target in storable[p.topic])
+            for p, position in at.items()
+            if storable[p.topic]
+        }
 
     def store(
         self,
@@ -139,7 +168,7 @@ class CycleRunner:
         should_end: ShouldEnd,
         expected_s: ExpectedS = unknown,
     ) -> None:
-        cycles = self._target_cycles(_without_refused_gaps(ranges, topics, result), topics, len(result.at))
+        cycles = self._target_cycles(_without_refused_gaps(ranges, topics, result), topics, result.at)
         if cycles:
             self._in_flight.begin(cycles)
         patience = self._patience(expected_s(sum(cycle.bytes for cycle in cycles)))
@@ -161,19 +190,25 @@ class CycleRunner:
                 self._failed(cycle, error, should_end)
                 continue
             if is_stored:
-                self._has_stored(cycle.ranges, result)
+                self._has_stored(cycle, result)
 
     def end(self) -> None:
         """Called when the group's offsets are committed: the plan is done."""
         self._in_flight.end()
 
     def _target_cycles(
-        self, ranges: Mapping[TopicPartition, Range], topics: Mapping[str, TopicService], held: int
+        self,
+        ranges: Mapping[TopicPartition, Range],
+        topics: Mapping[str, TopicService],
+        at: Mapping[TopicPartition, int],
     ) -> list[TargetCycle]:
         cycles = []
-        for target, partitions in by_target(ranges, topics).items():
-            sink, taken = self._sinks.of(target.table), {p: ranges[p] for p in partitions}
-            cycles.append(TargetCycle(target, taken, self._estimated_bytes(taken), sink, sink.staging(), held))
+        for defined, partitions in by_target(ranges, topics).items():
+            for target in self._outputs.of(defined):
+                taken = self._outputs.lacked(target, {p: ranges[p] for p in partitions}, at)
+                if taken and (target == defined or self.may_store(target)):
+                    sink, size = self._sinks.of(target.table), self._estimated_bytes(taken)
+                    cycles.append(TargetCycle(target, taken, size, sink, sink.staging(), len(at)))
         return cycles
 
     def _patience(self, expected_s: float | None) -> Patience:
@@ -227,8 +262,9 @@ class CycleRunner:
             result.dropped += [_replaced(cycle.sink.name, p, cycle.ranges[p].position) for p in done.replaced]
             self._in_flight.mark_uncertain(cycle)
             return
-        self._has_stored(cycle.ranges, result)
-        self._count(done, result)
+        self._has_stored(cycle, result)
+        if self._outputs.is_first(cycle.target):
+            self._count(done, result)
         self._engine.aside(cycle.sink.maintain, should_end)
 
     def _is_waiting(self, target: Target) -> bool:
@@ -240,12 +276,19 @@ class CycleRunner:
             self._failures[cycle.target] = self._redact(self._engine.explain(cycle, error, should_end))
             log.warning("%s; it is retried with backoff, and other tables continue", self._failures[cycle.target])
 
-    def _has_stored(self, ranges: Mapping[TopicPartition, Range], result: CycleResult) -> None:
-        stored = {p: taken.next for p, taken in ranges.items() if result.at.get(p) == taken.position}
+    def _has_stored(self, cycle: TargetCycle, result: CycleResult) -> None:
+        target, held = cycle.target, {p: t for p, t in cycle.ranges.items() if p in result.at}
+        fitting = {p: t for p, t in held.items() if self._outputs.position(target, p, result.at[p]) == t.position}
+        stored = {p: taken.next for p, taken in fitting.items()}
+        if target.is_output:
+            self._outputs.move(target, stored)
+            least = {p: self._outputs.least(target, p, result.at[p]) for p in stored}
+            stored = {p: position for p, position in least.items() if position > result.at[p]}
         result.at |= stored
         result.stored |= stored
-        result.gaps += _gaps(ranges)
-        self.missed_records += sum(taken.missed for taken in ranges.values())
+        if self._outputs.is_first(target):
+            result.gaps += _gaps(cycle.ranges)
+            self.missed_records += sum(taken.missed for taken in cycle.ranges.values())
 
     def _count(self, done: StoreResult, result: CycleResult) -> None:
         for topic, read in done.read.items():

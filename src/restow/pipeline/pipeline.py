@@ -35,7 +35,7 @@ from restow.pipeline.spark.engine import Engine
 from restow.pipeline.spark.session import Resources
 from restow.pipeline.spark.writing import write_files
 from restow.pipeline.start_offsets import Opener
-from restow.pipeline.targets import target_of
+from restow.pipeline.targets import Target, target_of
 from restow.pipeline.transforms import TransformError
 from restow.protocol.messages import BrokenTransforms, StartFrom, TopicService
 from restow.settings import Settings
@@ -176,9 +176,12 @@ class SparkPipeline:
     def _open(
         self, wanted: Mapping[TopicPartition, StartFrom], service: TopicService
     ) -> tuple[dict[TopicPartition, int], list[RefusedPartitions]]:
-        sink, schema = self._runner.open(target_of(service))
-        opened = self._opener.open(wanted, service, sink, schema)
-        return opened.offsets, [RefusedPartitions((p,), "gap", reason) for p, reason in sorted(opened.refused.items())]
+        positions, refused = dict[Target, dict[TopicPartition, int]](), dict[TopicPartition, str]()
+        for target, sink, schema in self._runner.open(target_of(service)):
+            opened = self._opener.open(wanted, service, sink, schema)
+            positions[target], refused = opened.offsets, refused | opened.refused
+        offsets = {p: at for p, at in self._runner.opened(positions).items() if p not in refused}
+        return offsets, [RefusedPartitions((p,), "gap", reason) for p, reason in sorted(refused.items())]
 
     def _wait_for_data(
         self, at: Mapping[TopicPartition, int], topics: Mapping[str, TopicService], should_end: ShouldEnd
@@ -186,7 +189,7 @@ class SparkPipeline:
         """What the cycle reads; an empty plan if nothing arrived within `cycle_s`, or `should_end` came first. A cycle
         that isn't full begins `cycle_s` after the previous one at the earliest, so that a trickle of records doesn't
         become many small files."""
-        writable = [p for p in at if self._runner.may_store(target_of(topics[p.topic]))]
+        read_from = self._runner.readable(at, topics)
         give_up_s, look_s = time.monotonic() + self._limits.cycle_s, 0.0
         while True:
             now_s = time.monotonic()
@@ -194,7 +197,7 @@ class SparkPipeline:
                 # A cycle that isn't full has to wait anyway: until it is due, looking more often gains nothing.
                 due_in_s = self._begun_s + self._limits.cycle_s - now_s
                 look_s = now_s + max(LOOK_EVERY_S, min(due_in_s, LOOK_AT_LEAST_EVERY_S))
-                planned = self._plan(at, writable)
+                planned = self._plan(at, read_from)
             may_begin = planned.is_cut or now_s >= self._begun_s + self._limits.cycle_s
             if planned.ranges and may_begin:
                 return planned
@@ -202,21 +205,23 @@ class SparkPipeline:
                 return ReadPlan(SortedMapping(), 0.0, is_cut=False)
             time.sleep(SLICE_S)
 
-    def _plan(self, at: Mapping[TopicPartition, int], writable: Iterable[TopicPartition]) -> ReadPlan:
+    def _plan(self, at: Mapping[TopicPartition, int], read_from: Mapping[TopicPartition, int]) -> ReadPlan:
         ends, error = self._log_offsets.last_stable(at)
         self._ends |= ends
-        changed = [p for p in writable if p in ends and ends[p] != at[p]]
+        changed = [p for p, position in read_from.items() if p in ends and ends[p] != position]
         firsts: Mapping[TopicPartition, int] = {}
         if changed:
             firsts, first_error = self._log_offsets.first(changed)
             error = error or first_error
         self._log_broker_errors(error)
         backlogs = {
-            p: Backlog(at[p], firsts[p], ends[p], self._runner.record_bytes(p.topic)) for p in changed if p in firsts
+            p: Backlog(read_from[p], firsts[p], ends[p], self._runner.record_bytes(p.topic))
+            for p in changed
+            if p in firsts
         }
         planned = plan_reads(backlogs, self._pace.bytes)
         for partition in planned.truncated:
-            end, position = ends[partition], at[partition]
+            end, position = ends[partition], read_from[partition]
             line = f"{partition} ends at {end}, before its position {position}; was its topic recreated?"
             if self._news.is_new(partition, line):
                 log.error("%s", line)

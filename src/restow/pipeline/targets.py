@@ -40,6 +40,11 @@ class Target(NamedTuple):
     partition_by: tuple[str, ...] = ()
     """As in TopicService."""
     may_add_columns: bool = True
+    is_output: bool = False
+    """The table is one of several that the transform returns."""
+
+    def output(self, table: str) -> "Target":
+        return self._replace(table=table, is_output=True)
 
     @property
     def rules(self) -> TableRules:

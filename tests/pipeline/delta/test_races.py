@@ -90,6 +90,16 @@ def test_concurrent_creators_create_a_table_once_with_the_columns_of_all(race: R
     assert [{field.name for field in DeltaTable(table).schema().fields} for table in tables] == [columns] * 20
 
 
+def test_four_writers_that_add_columns_at_once_lose_no_column_and_no_row(race: Race) -> None:
+    assert race.run("evolve", 6) == [[]] * 4
+    spans = {TopicPartition("orders", consumer): Span(0, 6) for consumer in FOUR}
+    assert stored(race.root) == rows(spans)
+    assert lake(race.root).positions(spans) == dict.fromkeys(spans, 6)
+    own = {f"of_{consumer}_{batch}" for consumer in FOUR for batch in (0, 2, 4)}
+    names = [field.name for field in DeltaTable(race.root).schema().fields]
+    assert sorted(names) == sorted({"topic", "partition", "offset", "all_1", "all_3", "all_5", *own})
+
+
 def test_of_four_writers_of_the_same_ranges_each_range_is_taken_once(race: Race) -> None:
     lake(race.root).register({P0: 0, CLICKS: 5}, COLUMNS)
     taken = race.run("compete", 40)

@@ -11,6 +11,7 @@ from tests.support.delta.lake import P0, P1, adopt, lake, parquet, schema
 
 from restow.pipeline.delta import schemas
 from restow.pipeline.delta.errors import DeltaTableError, SchemasDiffer
+from restow.pipeline.delta.sink import DeltaSink
 from restow.pipeline.sinks import Span, TableRules
 
 NARROW = schema(("id", "long"))
@@ -116,6 +117,23 @@ def test_a_new_column_is_added_and_is_null_in_older_rows(tmp_path: Path) -> None
         .read_all()
     )
     assert list(zip(rows["id"].to_pylist(), rows["name"].to_pylist(), strict=True)) == [(1, None), (1, None), (2, "b")]
+
+
+def test_a_commit_between_the_comparison_and_the_added_columns_is_detected(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    table, other = lake(tmp_path, 1), lake(tmp_path, 2)
+    table.register({P0: 0}, NARROW)
+    fit = DeltaSink._fit
+
+    def other_commits_first(*arguments: Any, **more: Any) -> None:
+        monkeypatch.undo()
+        assert other.commit([], NARROW, {P0: Span(0, 2)}) == ()
+        fit(*arguments, **more)
+
+    monkeypatch.setattr(DeltaSink, "_fit", other_commits_first)
+    assert table.commit([], WIDE, {P0: Span(0, 3)}) == (P0,)
+    assert table.positions([P0]) == {P0: 2}
 
 
 def test_a_batch_that_does_not_fit_changes_nothing(tmp_path: Path) -> None:

@@ -305,7 +305,7 @@ def test_the_example_has_its_schema_inferred_is_found_right_and_makes_a_table_of
     assert inferred == (
         f"wrote {example.located('events.json')} from 19 records: id, at, tags, author; look at it, it is yours now"
     )
-    topics = ("events", "sales", "receipts", "logs", "raw", "eu-visits", "us-visits")
+    topics = ("events", "sales", "receipts", "logs", "raw", "orders", "eu-visits", "us-visits")
     services = {topic: service_of(example, topic, "restow.toml") for topic in topics}
     writer = Writer("formats", 0, 7)
     pipeline = SparkPipeline(
@@ -315,7 +315,7 @@ def test_the_example_has_its_schema_inferred_is_found_right_and_makes_a_table_of
     )
     lake.pipelines.append(pipeline)
     done = run_once(example, pipeline, [TopicPartition(topic, 0) for topic in topics], services, lambda: False)
-    assert (done.is_whole, done.records) == (True, 20 * 8 + 1)
+    assert (done.is_whole, done.records) == (True, 20 * 9 + 1)
 
     def table(name: str, columns: str) -> list[tuple[Any, ...]]:
         return rows(lake, columns, example.located(f"lake/{name}"))
@@ -333,3 +333,7 @@ def test_the_example_has_its_schema_inferred_is_found_right_and_makes_a_table_of
     assert table("logs", "level, line")[0] == ("INFO", "INFO line 0")
     assert table("raw", "value")[7] == (b"\x07",)
     assert [len(table(f"{continent}-visits", "visitor")) for continent in ("eu", "us")] == [20, 20]
+    days = [DeltaTable(example.located(f"lake/{continent}-visits")).partitions() for continent in ("eu", "us")]
+    assert days == [[{"at_day": "2026-03-01"}]] * 2
+    assert table("orders", "id, customer")[:2] == [("id-0", "c-0"), ("id-1", "c-1")]
+    assert table("order_lines", "id, article, pieces")[:2] == [("id-0", "article-0", 1), ("id-0", "article-1", 2)]

@@ -47,6 +47,22 @@ def create(root: Path, consumer: int, count: int) -> object:
     return None
 
 
+def evolve(root: Path, consumer: int, count: int) -> object:
+    """Appends batches to its own partition, each with one more column than the one before. Every second one is a column
+    that all writers add at the same time."""
+    table, own = lake(root, consumer), TopicPartition("orders", consumer)
+    wait(root)
+    table.register({own: 0}, COLUMNS)
+    columns, replaced = json.loads(COLUMNS)["fields"], list[TopicPartition]()
+    for batch in range(count):
+        name = f"all_{batch}" if batch % 2 else f"of_{consumer}_{batch}"
+        columns.append({"name": name, "type": "long", "nullable": True, "metadata": {}})
+        spans = {own: Span(batch, batch + 1)}
+        wider = json.dumps({"type": "struct", "fields": columns})
+        replaced += table.commit(write(table, spans), wider, spans)
+    return replaced
+
+
 def compete(root: Path, consumer: int, count: int) -> object:
     """Stores the same ranges of the same partitions as all other writers."""
     table, ours, partitions = lake(root, consumer), 0, [P0, TopicPartition("clicks", 9)]
@@ -91,7 +107,7 @@ def wait(root: Path) -> None:
 
 
 RACES: dict[str, Callable[[Path, int, int], object]] = {
-    race.__name__: race for race in (append, create, compete, register, compact_often, die_before_the_commit)
+    race.__name__: race for race in (append, create, evolve, compete, register, compact_often, die_before_the_commit)
 }
 
 if __name__ == "__main__":

@@ -78,3 +78,15 @@ def slow(records: DataFrame) -> DataFrame:
 
 def no_frame(records: DataFrame) -> int:
     return len(records.columns)
+
+
+def both(records: DataFrame, context: Context) -> dict[str, DataFrame]:
+    """Rows for two tables."""
+    first, second = (str(context.options[name]) for name in ("first", "second"))
+    return {first: records.select("value"), second: records.select("value", functions.lit(2).alias("table"))}
+
+
+def countries(records: DataFrame, context: Context) -> DataFrame:
+    """Joins the countries of a partitioned table."""
+    names = context.table(str(context.options["names"])).select("id", functions.col("country").alias("of"))
+    return records.join(names, "id", how="left").select("id", "of", "_topic", "_partition", "_offset", "_timestamp")

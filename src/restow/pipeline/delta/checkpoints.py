@@ -21,6 +21,8 @@ log = logging.getLogger(__name__)
 
 CHECKPOINT_INTERVAL: Final = "delta.checkpointInterval"
 EXPIRIES_PER_RETENTION: Final = 6
+LAST_WAIT_S: Final = 1.0
+"""At the end of the process. A checkpoint that is not finished counts for nothing."""
 
 
 class Checkpoints:
@@ -43,9 +45,10 @@ class Checkpoints:
             self._thread = Thread(target=self._write, name="checkpoint", daemon=True)
             self._thread.start()
 
-    def wait(self) -> None:
+    def wait(self, within_s: float | None = None) -> None:
+        """For the one that is being written."""
         if self._thread is not None:
-            self._thread.join()
+            self._thread.join(within_s)
 
     def _write(self) -> None:
         try:

@@ -18,7 +18,7 @@ from typing import Final
 from deltalake import DeltaTable
 from deltalake.exceptions import CommitFailedError
 
-from restow.pipeline.delta.checkpoints import Checkpoints
+from restow.pipeline.delta.checkpoints import LAST_WAIT_S, Checkpoints
 from restow.pipeline.delta.compaction import compact, files_of
 from restow.pipeline.delta.errors import STORE_ERRORS, one_line
 from restow.pipeline.delta.ledger import Ledger
@@ -48,7 +48,7 @@ class Maintenance:
 
     def __init__(self, uri: str, settings: TableSettings) -> None:
         self._uri, self._settings = uri, settings
-        self._checkpoints = Checkpoints(uri, settings)
+        self.checkpoints = Checkpoints(uri, settings)
         self._looked_at: int | None = None
         """A version of the table."""
         self._small_files = 0
@@ -64,7 +64,7 @@ class Maintenance:
 
     def run_if_due(self, ledger: Ledger) -> None:
         """Costs nothing between two looks, which are LOOK_EVERY_COMMITS apart."""
-        self._checkpoints.write_if_due(ledger)
+        self.checkpoints.write_if_due(ledger)
         if self._looked_at is None:
             self._looked_at = ledger.version
         if self._process is not None:
@@ -76,6 +76,7 @@ class Maintenance:
                 self._start()
 
     def close(self) -> None:
+        self.checkpoints.wait(LAST_WAIT_S)
         if self._process is not None:
             self._process.kill()
             self._process.communicate()

@@ -266,7 +266,10 @@ class DeltaSink:
             raise DeltaTableError(
                 "a later cycle of this consumer was taken, or vacuum removed files of this one; write it again"
             )
+        version = ledger.version
         self._fit(ledger, commit.schema, commit.rules, is_written=bool(commit.files))
+        if ledger.version != version:
+            return self._try_commit(commit, ledger)  # commits that came before the added columns have to be compared
         versions = {move.app_id: move.to for move in moving if move.to is not None}
         versions[self._writer.cycle_id] = commit.stamp
         ledger.commit(versions, [_add_action(file) for file in commit.files])
@@ -298,6 +301,12 @@ class DeltaSink:
         if self._ledger:
             with suppress(*STORE_ERRORS):
                 self._maintenance.run_if_due(self._ledger)
+
+    def checkpoint_if_due(self) -> None:
+        """As `maintain` does, but returns when it is written."""
+        if self._ledger:
+            self._maintenance.checkpoints.write_if_due(self._ledger)
+            self._maintenance.checkpoints.wait()
 
     def opened(self) -> Ledger | None:
         """A new handle of the table; None if there is none. Raises DeltaTableError."""

@@ -1,11 +1,12 @@
 """`restow check` with Spark: runs transforms on a sample of records without storing, and looks at Delta tables."""
 
+from collections.abc import Mapping
 from pathlib import Path
 
 from restow.consumer.planning import Range
 from restow.errors import RestowError
 from restow.kafka.newest import newest_offsets
-from restow.model import ConsumerId, TopicPartition
+from restow.model import ConsumerId, SortedMapping, TopicPartition
 from restow.pipeline.check import TransformSample, probe
 from restow.pipeline.delta.errors import DeltaTableError
 from restow.pipeline.delta.sink import DeltaSink
@@ -16,7 +17,7 @@ from restow.pipeline.spark.engine import Engine, JobFailed
 from restow.pipeline.spark.session import Resources
 from restow.pipeline.spark.worker import no_patience
 from restow.pipeline.spark.writing import write_files
-from restow.pipeline.targets import TargetCycle, target_of
+from restow.pipeline.targets import Target, TargetCycle, target_of
 from restow.pipeline.transforms import TransformError, TransformRaised
 from restow.protocol.messages import TopicService
 from restow.settings import Settings
@@ -50,10 +51,21 @@ class SparkTrial:
         self._engine.close()
 
     def transform(self, service: TopicService, partitions: tuple[TopicPartition, ...]) -> TransformSample:
-        sink = CollectingSink()
         offsets = newest_offsets(self._settings.kafka, partitions) if partitions else {}
         ranges = {partition: Range(each.start, each.start, each.stop) for partition, each in offsets.items()}
-        cycle = TargetCycle(target_of(service), ranges, 0.0, sink)
+        target = target_of(service)
+        schemas = self._engine.schemas_of(target)
+        if list(schemas) == [target.table]:
+            return self._sample(target, ranges)
+        samples = {table: self._sample(target.output(table), ranges) for table in schemas}
+        rows = sum(sample.rows for sample in samples.values())
+        columns = tuple(dict.fromkeys(column for sample in samples.values() for column in sample.columns))
+        records = max(sample.records for sample in samples.values())
+        return TransformSample(records, rows, columns, "", SortedMapping(schemas))
+
+    def _sample(self, target: Target, ranges: Mapping[TopicPartition, Range]) -> TransformSample:
+        sink = CollectingSink()
+        cycle = TargetCycle(target, ranges, 0.0, sink)
         try:
             done = self._engine.run(cycle, lambda: False, no_patience)
         except (JobFailed, TransformRaised) as error:
@@ -64,20 +76,28 @@ class SparkTrial:
     def table(
         self, service: TopicService, partitions: tuple[TopicPartition, ...], sample: TransformSample | None
     ) -> str:
-        place = place_of(service.table or "", self._settings)
+        if sample is not None and sample.outputs:
+            found = (self._table(table, service, partitions, schema) for table, schema in sample.outputs.items())
+            return "; ".join(found)
+        return self._table(service.table or "", service, partitions, sample.schema if sample else None)
+
+    def _table(
+        self, table: str, service: TopicService, partitions: tuple[TopicPartition, ...], schema: str | None
+    ) -> str:
+        place = place_of(table, self._settings)
         writer = Writer(self._settings.group.name, ConsumerId(0), 0)
         sink = DeltaSink(place.uri, writer, self._settings.table, write_files, place.former)
         is_local = "://" not in place.uri
         if is_local:
             _refuse_other_files(Path(place.uri))
         try:
-            added = sink.preview(partitions, sample.schema if sample else None, target_of(service).rules)
+            added = sink.preview(partitions, schema, target_of(service).rules)
         finally:
             sink.close()
         if is_local and (reason := probe(Path(place.uri, "" if added is None else "_delta_log"))):
             raise DeltaTableError(f"{sink.name} can't be written: {reason}; correct the rights, or name another place")
         untried = "" if is_local else "; whether it can be written shows with the first cycle"
-        return f"{_words(place.uri, added, has_sample=sample is not None)}{untried}"
+        return f"{_words(place.uri, added, has_sample=schema is not None)}{untried}"
 
 
 def _words(uri: str, added: tuple[str, ...] | None, *, has_sample: bool) -> str:

@@ -23,7 +23,7 @@ from restow.consumer.planning import Range, tasks
 from restow.errors import RestowError
 from restow.model import SortedMapping, TopicPartition
 from restow.pipeline.formats.errors import NewSchema, RegistryUnavailable
-from restow.pipeline.formats.frames import BadRecord, bad_record
+from restow.pipeline.formats.frames import BadRecord, Parser, bad_record
 from restow.pipeline.formats.framing import unknown_id
 from restow.pipeline.formats.schemas import Schemas
 from restow.pipeline.locating import locate, named
@@ -38,7 +38,7 @@ from restow.pipeline.spark.parse_once import WORTH_FROM_RECORDS, parsed_once
 from restow.pipeline.spark.partitions import with_partition_columns
 from restow.pipeline.spark.reading import RangeReader
 from restow.pipeline.spark.session import Resources, heap_bytes, parallelism, start_session
-from restow.pipeline.spark.transforms import transformed
+from restow.pipeline.spark.transforms import all_transformed, transformed
 from restow.pipeline.spark.warm_up import warm_up_cycle
 from restow.pipeline.spark.worker import Patience, Worker, no_patience
 from restow.pipeline.targets import Target, TargetCycle
@@ -134,13 +134,14 @@ class Engine:
             signal_jvm(signal.SIGKILL)  # it may hang, and would outlive this process
         self._worker.close()
 
-    def schema_of(self, target: Target) -> str:
-        """The schema of the target's rows, as JSON. Raises TransformError."""
+    def schemas_of(self, target: Target) -> dict[str, str]:
+        """The schema of the rows of each table, as JSON. Raises TransformError."""
 
-        def schema() -> str:
-            return self._rows(self._reader().empty(), target).schema.json()
+        def schemas() -> dict[str, str]:
+            found = self._all_rows(self._reader().empty(), target)
+            return {table: rows.schema.json() for table, rows in found.items()}
 
-        return self._worker.run(schema)
+        return self._worker.run(schemas)
 
     def broken_transforms(self, targets: Iterable[Target], should_end: ShouldEnd) -> BrokenTransforms:
         """The transforms that can't describe their rows, each with the error; none if `should_end` came first."""
@@ -300,17 +301,27 @@ class Engine:
             self._thread.has_session = True
 
     def _rows(self, records: DataFrame, target: Target) -> DataFrame:
+        """Of the target's own table."""
+        return self._partitioned(transformed(records, target, *self._tools(target)), target)
+
+    def _all_rows(self, records: DataFrame, target: Target) -> dict[str, DataFrame]:
+        found = all_transformed(records, target, *self._tools(target))
+        return {table: self._partitioned(rows, target) for table, rows in found.items()}
+
+    def _tools(self, target: Target) -> tuple[Parser | None, Context]:
         self._activate_session()
         session, options = self._running(), json.loads(target.options or "{}")
         parser = self._schemas.parser(target.parsing) if target.parsing.format else None
-        context = Context(session, options, partial(self._tables.rows, session))
-        rows = transformed(records, target, parser, context)
+        return parser, Context(session, options, partial(self._tables.rows, session))
+
+    @staticmethod
+    def _partitioned(rows: DataFrame, target: Target) -> DataFrame:
         return with_partition_columns(rows, target.partition_by) if target.partition_by else rows
 
     def _try(self, target: Target) -> None:
         """Raises TransformError. A registry that doesn't answer is no fault of the transform."""
         with suppress(RegistryUnavailable):
-            self._rows(self._reader().empty(), target)
+            self._all_rows(self._reader().empty(), target)
 
     def _tasks(self, cycle: TargetCycle) -> int:
         return tasks(cycle.bytes, parallelism(self._running()), BYTES_PER_TASK)

@@ -38,7 +38,7 @@ def with_partition_columns(rows: DataFrame, partition_by: Sequence[str]) -> Data
             continue
         if kinds[source] not in TYPES:
             raise TransformError(
-                f"partition_by has {entry}, but {source} is {kinds[source]}; it must be {listed(TYPES)}"
+                f"partition_by has {entry}, but {source} is {kinds[source]}; it must be a date or timestamp"
             )
         if name in kinds:
             raise TransformError(f"partition_by has {entry}, but the rows have {name} already; write {name} instead")

@@ -21,6 +21,7 @@ from restow.pipeline.spark.jvm import java_class
 from restow.pipeline.spark.lineage import LINEAGE, LineageLost, carried, renamed, with_lineage
 from restow.pipeline.targets import Target
 from restow.pipeline.transforms import TransformError, TransformRaised, imported
+from restow.text import listed
 
 Transform = Callable[..., DataFrame]
 
@@ -35,8 +36,21 @@ def transform_named(name: str) -> Transform:
 
 def transformed(records: DataFrame, target: Target, parser: Parser | None, context: Context) -> DataFrame:
     """The target's rows, with the lineage of their records if it wants that. Raises TransformError."""
+    found = all_transformed(records, target, parser, context)
+    if target.table not in found:
+        raise TransformError(
+            f"{target.maker} returned rows for {listed(sorted(found))}, and not for {target.table}, as it did when its "
+            "partitions were opened; it must return the same tables in every cycle"
+        )
+    return found[target.table]
+
+
+def all_transformed(
+    records: DataFrame, target: Target, parser: Parser | None, context: Context
+) -> dict[str, DataFrame]:
+    """The rows of each table: of the target's own, unless the transform returns several."""
     if not target.maker:
-        return _stored_as_they_are(records, target, parser)
+        return {target.table: _stored_as_they_are(records, target, parser)}
     source = _source(records, target, parser)
     try:
         rows: object = _queried(source, target.sql) if target.sql else _called(source, target.transform, context)
@@ -44,13 +58,31 @@ def transformed(records: DataFrame, target: Target, parser: Parser | None, conte
         raise
     except Exception as error:  # noqa: BLE001  the user's code may raise anything
         raise TransformRaised(target.maker, summary(error)) from None
-    if not isinstance(rows, DataFrame):
-        kind = type(rows).__name__
-        raise TransformError(f"{target.maker} returned a value of type {kind}; it must return a DataFrame")
     try:
-        return carried(source, rows) if target.lineage else rows
+        return {
+            table: carried(source, each) if target.lineage else each for table, each in _by_table(rows, target).items()
+        }
     except LineageLost as error:
         raise TransformError(f"{target.maker} can't be used: {error}") from None
+
+
+def _by_table(rows: object, target: Target) -> dict[str, DataFrame]:
+    if isinstance(rows, DataFrame):
+        return {target.table: rows}
+    if not isinstance(rows, dict):
+        kind = type(rows).__name__
+        raise TransformError(f"{target.maker} returned a value of type {kind}; it must return a DataFrame")
+    if not rows or not all(isinstance(each, DataFrame) for each in rows.values()):
+        raise TransformError(f"{target.maker} returned {rows!r}; it must be a DataFrame for each table")
+    if target.table and not target.is_output:
+        raise TransformError(
+            f"{target.maker} returned rows for {listed(sorted(map(str, rows)))}, and table is {target.table}; leave "
+            "table out, or return one DataFrame"
+        )
+    for table in rows:
+        if not isinstance(table, str) or not table or "{" in table:
+            raise TransformError(f"{target.maker} returned rows for {table!r}; it must be a table's name")
+    return rows
 
 
 def _stored_as_they_are(records: DataFrame, target: Target, parser: Parser | None) -> DataFrame:
