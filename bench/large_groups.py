@@ -7,7 +7,8 @@ in proportion to the group. CBS is the number of consumers above BFD's in per ce
 code is 1 if a large group's cost (moved speed and consumers by their worth) is more than 5 % above the small search's.
 
 `--plot FILE` draws the curve of the time, `--into FILE` writes the tables between the marks of that Markdown file: the
-times of an idle machine, and the quality, which is the same on every machine (`--sizes ""` leaves the times out).
+times of an idle machine, and the quality, which is the same on every machine (`--sizes ""` leaves the times out,
+`--compared ""` the quality).
 """
 
 import argparse
@@ -151,6 +152,11 @@ def main() -> int:
         times = printed(time_table(options.sizes, options.seed, options.plot))
         if options.into is not None:
             write_between_marks(options.into, times, *TIME_MARKS)
+    return 0 if not options.compared or compare(options) else 1
+
+
+def compare(options: argparse.Namespace) -> bool:
+    """Whether every row is within the bound."""
     well, rows = True, ["| partitions | d | worth | CBS % / R | small search | cost |", "|" + "---|" * 6]
     print_line("\n".join(rows))
     for is_within, line in compared(options.compared, options.steps, options.seed):
@@ -159,7 +165,7 @@ def main() -> int:
         print_line(line if is_within else f"{line} MISSED")
     if options.into is not None:
         write_between_marks(options.into, "\n".join((*rows, "")), *MARKS)
-    return 0 if well else 1
+    return well
 
 
 def printed(lines: Iterator[str]) -> str:
