@@ -17,7 +17,7 @@ PYTEST := $(BIN)/python -m pytest --numprocesses 3 --no-loadscope-reorder
 COMPILE := $(BIN)/python -m compileall -q src
 SOURCES := src tests bench scripts examples
 
-.PHONY: help demo quick test soak lint check kubernetes prometheus registry chromium format docs bench screenshots lock clean
+.PHONY: help demo quick test soak lint check kubernetes prometheus registry s3 chromium format docs bench screenshots lock clean
 
 help: ## List the targets
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / {printf "  make %-11s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
@@ -33,7 +33,7 @@ quick: lint $(PACKER_READY) ## Lint, types and every test that needs no broker, 
 	@$(PYTEST) -q -m 'not kafka and not spark and not kubernetes and not slow'
 	@echo "make quick took $$(($$(date +%s) - $(BEGUN))) s"
 
-test: check $(JARS_READY) $(PACKER_READY) kubernetes prometheus registry chromium ## Set up and pass every test
+test: check $(JARS_READY) $(PACKER_READY) kubernetes prometheus registry s3 chromium ## Set up and pass every test
 	@$(COMPILE)
 	$(PYTEST)
 
@@ -61,6 +61,9 @@ prometheus: $(DEV_READY) ## Fetch the Prometheus that tests scrape with, once
 
 registry: $(DEV_READY) $(JARS_READY) ## Fetch the schema registry that tests use, once
 	$(BIN)/python -m tests.support.registry
+
+s3: $(DEV_READY) ## Build the S3 server that tests use, once (two minutes)
+	$(BIN)/python -m tests.support.s3.store
 
 format: $(DEV_READY) ## Rewrite the code in the house's format
 	$(BIN)/ruff check --fix $(SOURCES)

@@ -22,7 +22,13 @@ from restow.settings import Kafka
 
 pytest.register_assert_rewrite("tests.support.platform_contract")  # before any folder's tests import it
 
-MARKERS = {"broker": "kafka", "kafka": "kafka", "session": "spark", "control_plane": "kubernetes"}
+MARKERS = {
+    "broker": "kafka",
+    "control_plane": "kubernetes",
+    "kafka": "kafka",
+    "object_store": "slow",
+    "session": "spark",
+}
 """By fixture: what a test that uses it needs."""
 
 LONGEST_FIRST = ("kubernetes", "without a node", "spark", "slow", "kafka")

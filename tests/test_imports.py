@@ -90,6 +90,7 @@ LIBRARIES = {  # the libraries of restow, and where each may be imported
         *("restow.pipeline.*", "restow.demo.shop"),
         *("restow.throughput.streaming", "restow.throughput.transform"),
     ),
+    "obstore": ("restow.pipeline.delta.objects",),
     "pyarrow": ("restow.pipeline.*",),
     "rich": ("restow.cli.*",),
     "starlette": ("restow.page.*",),

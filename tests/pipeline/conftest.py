@@ -7,6 +7,7 @@ from pathlib import Path
 import pytest
 from tests.support.paths import TRANSFORMS
 from tests.support.registry import SchemaRegistry, running_registry
+from tests.support.s3.store import ObjectStore, StoreDoor, environment, opened, running_store
 from tests.support.spark.live import QUICK, Lake
 
 from restow.kafka.admin import Admin
@@ -28,6 +29,22 @@ def session(kafka: Kafka) -> Iterator[None]:
 def registry(tmp_path_factory: pytest.TempPathFactory) -> Iterator[SchemaRegistry]:
     """One for the whole session: tests have subjects of their own."""
     with running_registry(tmp_path_factory.mktemp("registry")) as found:
+        yield found
+
+
+@pytest.fixture(scope="session")
+def object_store(tmp_path_factory: pytest.TempPathFactory) -> Iterator[ObjectStore]:
+    """One S3 server for the whole session: tests have buckets of their own."""
+    with running_store(tmp_path_factory.mktemp("store")) as found:
+        yield found
+
+
+@pytest.fixture
+def door(object_store: ObjectStore, monkeypatch: pytest.MonkeyPatch) -> Iterator[StoreDoor]:
+    """In front of the S3 server. The test's own process comes through it."""
+    with opened(object_store) as found:
+        for name, value in environment(found.port).items():
+            monkeypatch.setenv(name, value)
         yield found
 
 

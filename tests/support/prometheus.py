@@ -24,8 +24,7 @@ from typing import Any, NamedTuple
 
 import pytest
 import yaml
-from tests.support.kubernetes.cluster import build
-from tests.support.kubernetes.cluster.build import Unavailable
+from tests.support.go_programs import Unavailable, cache_dir
 
 from restow.errors import RestowError
 from restow.kafka.embedded.ports import LOOPBACK, choose_ports
@@ -56,7 +55,7 @@ def _found() -> Programs | None:
 
 
 def _cache() -> Path:
-    return build.cache_dir().parent
+    return cache_dir()
 
 
 def _home() -> Path:

@@ -23,7 +23,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from tests.support.kubernetes.cluster import build
+from tests.support.go_programs import cache_dir
 
 from restow.errors import RestowError
 from restow.java.jars import find_ivy
@@ -55,7 +55,7 @@ def home() -> Path:
 
 
 def _cache() -> Path:
-    return build.cache_dir().parent
+    return cache_dir()
 
 
 def _home() -> Path:

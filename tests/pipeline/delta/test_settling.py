@@ -8,6 +8,7 @@ from deltalake import DeltaTable
 from tests.support.delta.lake import COLUMNS, P0, P1, lake, on_disk, rows, store, stored, write
 
 from restow.pipeline.delta.errors import DeltaTableError
+from restow.pipeline.delta.files import LocalFiles
 from restow.pipeline.delta.ledger import Ledger
 from restow.pipeline.sinks import Span
 
@@ -79,7 +80,7 @@ def test_a_settling_killed_before_it_removed_the_files_leaves_them_for_vacuum(
     table = lake(tmp_path)
     table.register({P0: 0, P1: 0}, COLUMNS)
     [file] = write(table, SPANS)
-    monkeypatch.setattr(Ledger, "delete_directory", _interrupt)
+    monkeypatch.setattr(LocalFiles, "delete_directory", _interrupt)
     with pytest.raises(KeyboardInterrupt):
         table.settle(staging_of(file.path), SPANS)
     monkeypatch.undo()

@@ -13,7 +13,7 @@ from pathlib import Path
 import pytest
 from lightkube import Client
 from lightkube.resources.core_v1 import Event, Pod
-from tests.support.kubernetes.cluster.build import Unavailable
+from tests.support.go_programs import Unavailable
 from tests.support.kubernetes.cluster.control_plane import ControlPlane
 from tests.support.kubernetes.cluster.node import Node
 from tests.support.kubernetes.cluster.tools import control_plane_tools, node_tools

@@ -5,8 +5,9 @@ import sys
 from pathlib import Path
 
 import pytest
+from tests.support.go_programs import Unavailable
 from tests.support.kubernetes.cluster import build
-from tests.support.kubernetes.cluster.build import Unavailable, binary
+from tests.support.kubernetes.cluster.build import binary
 from tests.support.kubernetes.cluster.tools import control_plane_tools, prepare
 
 from restow.errors import RestowError

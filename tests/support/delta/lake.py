@@ -13,6 +13,7 @@ from arro3.core import Table as Columns
 from deltalake import DeltaTable, QueryBuilder, write_deltalake
 
 from restow.model import TopicPartition
+from restow.pipeline.delta.files import files_below
 from restow.pipeline.delta.sink import DeltaSink
 from restow.pipeline.delta.staging import Writer, WrittenFile
 from restow.pipeline.sinks import Span
@@ -31,7 +32,7 @@ def schema(*columns: tuple[str, str]) -> str:
 COLUMNS = schema(("topic", "string"), ("partition", "integer"), ("offset", "long"))
 
 
-def lake(root: Path, consumer: int = 1, settings: TableSettings | None = None, incarnation: int = 7) -> DeltaSink:
+def lake(root: Path | str, consumer: int = 1, settings: TableSettings | None = None, incarnation: int = 7) -> DeltaSink:
     return DeltaSink(
         str(root), Writer("shop", consumer, incarnation), settings or TableSettings(), write_files=_no_spark
     )
@@ -62,16 +63,12 @@ def parquet(columns: Mapping[str, Array]) -> Path:
 
 
 def adopt(table: DeltaSink, file: Path, rows: int, keep: bool = False) -> WrittenFile:
-    staging = table.staging()
-    target = Path(table.uri) / staging
-    target.mkdir(parents=True)
+    path = f"{table.staging()}/part-0.parquet"
+    files_below(table.uri).upload(file, path)
     size_bytes = file.stat().st_size
-    if keep:
-        shutil.copyfile(file, target / "part-0.parquet")
-    else:
-        shutil.move(file, target / "part-0.parquet")
+    if not keep:
         shutil.rmtree(file.parent)
-    return WrittenFile(f"{staging}/part-0.parquet", size_bytes, rows)
+    return WrittenFile(path, size_bytes, rows)
 
 
 def store(table: DeltaSink, spans: Spans) -> tuple[TopicPartition, ...]:

@@ -9,6 +9,9 @@ checkpoints.py  checkpoints of such a log, and the expiry of its entries
 staging.py      names of staging directories and of transaction ids
 schemas.py      whether a batch fits the table, and which columns the table lacks
 features.py     refuses tables that demand what restow can't check
+stores.py       object stores: how they are reached, and whether commits there are safe
+files.py        files below a table's root, on a disk or in an object store
+objects.py      the same for object stores
 footers.py      reads the footer of a Parquet file
 statistics.py   column statistics for data skipping, from the footers
 maintenance.py  compaction and vacuum in a process of their own, when they are due

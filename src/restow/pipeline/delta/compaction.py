@@ -8,7 +8,6 @@ The chosen files become a scratch table on the local disk, whose rows delta-rs w
 """
 
 import json
-import shutil
 import tempfile
 import time
 from collections.abc import Iterable, Iterator, Sequence
@@ -121,7 +120,7 @@ def _rewrite(ledger: Ledger, files: Sequence[File], scratch: Path, directory: st
     actions = [json.loads(line) for line in (target / SCRATCH_LOG).read_text().splitlines()]
     written = [action["add"] for action in actions if "add" in action]
     for add in written:
-        _upload(ledger, target / add["path"], f"{directory}/{add['path']}")
+        ledger.files.upload(target / add["path"], f"{directory}/{add['path']}")
     added_ms = max(file.added_ms for file in files)
     return [
         AddAction(f"{directory}/{add['path']}", add["size"], partition, added_ms, data_change=False, stats=add["stats"])
@@ -134,7 +133,9 @@ def _replace(ledger: Ledger, files: Sequence[File], added: Sequence[AddAction], 
     removed = [Removal(file.path, file.size_bytes, dict(file.partition)) for file in files]
     for _ in range(TRIES):
         ledger.refresh()
-        if not _has_all(ledger, files) or (ledger[cycle_id(*COMPACTOR)] or 0) >= stamp:
+        if _has_all(ledger, (add.path for add in added)):
+            return  # an earlier attempt was taken, and its answer was lost
+        if not _has_all(ledger, (file.path for file in files)) or (ledger[cycle_id(*COMPACTOR)] or 0) >= stamp:
             raise CommitFailedError("another commit replaced files of this compaction")
         with suppress(CommitFailedError):
             ledger.commit({cycle_id(*COMPACTOR): stamp}, added, removed)
@@ -142,26 +143,13 @@ def _replace(ledger: Ledger, files: Sequence[File], added: Sequence[AddAction], 
     raise CommitFailedError(f"other commits interfered {TRIES} times")
 
 
-def _has_all(ledger: Ledger, files: Sequence[File]) -> bool:
-    """`files` were part of the table when it was last loaded; since then only commits that were read count."""
+def _has_all(ledger: Ledger, paths: Iterable[str]) -> bool:
+    """The files were part of the table when it was last loaded; since then only commits that were read count."""
     have = {file.path for file in files_of(ledger.table)} - ledger.removed
-    return have.issuperset(file.path for file in files)
+    return have.issuperset(paths)
 
 
 def _fetch(ledger: Ledger, file: File, to: Path) -> AddAction:
     to.parent.mkdir(parents=True, exist_ok=True)
-    local = Path(ledger.uri) / file.path
-    if local.is_file():
-        to.symlink_to(local)
-    else:
-        to.write_bytes(ledger.read(file.path))
+    ledger.files.fetch(file.path, to)
     return AddAction(to.name, file.size_bytes, {}, file.added_ms, data_change=True, stats="{}")
-
-
-def _upload(ledger: Ledger, file: Path, to: str) -> None:
-    if Path(ledger.uri).is_dir():
-        target = Path(ledger.uri) / to
-        target.parent.mkdir(parents=True, exist_ok=True)
-        shutil.copyfile(file, target)
-    else:
-        ledger.write(to, file.read_bytes())

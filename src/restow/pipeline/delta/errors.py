@@ -11,6 +11,12 @@ STORE_ERRORS: Final = (DeltaError, OSError, ValueError)
 """What delta-rs raises when a store fails or a log is damaged."""
 
 COLOUR: Final = re.compile(r"\x1b\[[0-9;]*m")
+STORES_ANSWER: Final = re.compile(
+    r"(<\?xml[^>]*>)?\s*<Error>.*?<Code>(.*?)</Code>.*?<Message>(.*?)</Message>.*?</Error>", re.DOTALL
+)
+"""The body of S3's errors."""
+DEBUG: Final = "Debug source:"
+"""After it obstore repeats the error, as a structure."""
 
 
 class DeltaTableError(RestowError):
@@ -36,5 +42,6 @@ class SchemasDiffer(DeltaTableError):
 
 
 def one_line(error: Exception) -> str:
-    """delta-rs formats errors as trees, with colours."""
-    return " ".join(COLOUR.sub("", str(error)).split())
+    """delta-rs formats errors as trees, with colours; obstore adds pages of details."""
+    text = COLOUR.sub("", str(error)).partition(DEBUG)[0]
+    return " ".join(STORES_ANSWER.sub(r"\2, \3", text).split())

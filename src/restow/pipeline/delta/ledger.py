@@ -5,21 +5,18 @@ takes 1 ms and grows with the table. So the ledger caches each answer, and follo
 since the last one that it knows. On a local disk it makes commits itself (local_log.py); elsewhere delta-rs does.
 """
 
-import shutil
 import time
 from collections.abc import Callable, Mapping, Sequence
 from itertools import count
-from pathlib import Path
 from typing import Final
 
 from deltalake import CommitProperties, DeltaTable, Transaction
-
-# A private name: the public ones need pyarrow. It reads from every store that delta-rs supports.
-from deltalake._internal import DeltaFileSystemHandler
 from deltalake.exceptions import CommitFailedError, DeltaError
 from deltalake.transaction import AddAction, RemoveAction
 
+from restow.pipeline.delta.files import files_below
 from restow.pipeline.delta.local_log import Entry, LocalLog, Removal, Taken, entry_lines, parsed
+from restow.pipeline.delta.stores import is_remote, options_of
 
 MOST_COMMITS: Final = 1000
 """How many new commits are read one by one on a local disk, at 0.05 ms each. After more than that the table is loaded
@@ -33,7 +30,7 @@ _LOADS = count()
 class Ledger:
     def __init__(self, uri: str) -> None:
         self.uri = uri
-        self.table = DeltaTable(uri)
+        self.table = DeltaTable(uri, storage_options=options_of(uri))
         """Its schema and properties are up to date; its version and files only after `reload`."""
         self.version = self.table.version()
         """Of the newest commit that was read."""
@@ -45,8 +42,8 @@ class Ledger:
         """Of the last commit that was made here."""
         self.on_commit: Callable[[Entry], None] = lambda _: None
         """Called for each commit that is read or made."""
-        self._files = DeltaFileSystemHandler(uri)
-        self._log = None if "://" in uri else LocalLog(uri)
+        self.files = files_below(uri)
+        self._log = None if is_remote(uri) else LocalLog(uri)
         self._identity = self._log.identity(self.version) if self._log else None
         self._cache: dict[str, int | None] = {}
 
@@ -107,24 +104,6 @@ class Ledger:
                 return
         raise CommitFailedError(f"other commits interfered {TRIES} times")
 
-    def read(self, path: str) -> bytes:
-        file = self._files.open_input_file(path)
-        return file.read(file.size())
-
-    def write(self, path: str, data: bytes) -> None:
-        file = self._files.open_output_stream(path)
-        file.write(data)
-        file.close()  # type: ignore[attr-defined] # missing in the stub only
-
-    def delete(self, path: str) -> None:
-        self._files.delete_file(path)
-
-    def delete_directory(self, path: str) -> None:
-        """With everything in it. Does nothing if it is gone already."""
-        self._files.delete_dir(path)
-        if "://" not in self.uri:  # object stores have no directories; on a disk delta-rs leaves them behind, empty
-            shutil.rmtree(Path(self.uri, path), ignore_errors=True)
-
     def _append(
         self, log: LocalLog, versions: Mapping[str, int], added: Sequence[AddAction], removed: Sequence[Removal]
     ) -> None:
@@ -159,7 +138,7 @@ class Ledger:
         self.on_commit(entry)
 
     def _reopen(self) -> None:
-        self.table = DeltaTable(self.uri)
+        self.table = DeltaTable(self.uri, storage_options=options_of(self.uri))
         self.reload()
 
     def _refresh_from_store(self) -> None:
@@ -169,7 +148,7 @@ class Ledger:
             return
         for version in range(self.version + 1, self.table.version() + 1):
             try:
-                entry = parsed(self.read(f"_delta_log/{version:020}.json"))
+                entry = parsed(self.files.read(f"_delta_log/{version:020}.json"))
             except FileNotFoundError:  # the log entry has expired already
                 self.reload()
                 return

@@ -27,6 +27,7 @@ from restow.pipeline.delta.features import refuse_unsupported
 from restow.pipeline.delta.ledger import Ledger
 from restow.pipeline.delta.maintenance import Maintenance
 from restow.pipeline.delta.staging import StagedCycle, Writer, WrittenFile, staged_cycle, writing_groups
+from restow.pipeline.delta.stores import is_remote, options_of, refuse_unsafe
 from restow.pipeline.places import TableElsewhere
 from restow.pipeline.sinks import NO_RULES, Batch, Span, Stored, TableRules
 from restow.settings import Table as TableSettings
@@ -90,7 +91,7 @@ class DeltaSink:
         former: Path | None = None,
     ) -> None:
         """`former` is where older versions had the table, if that is another place."""
-        self.uri = uri if "://" in uri else str(Path(uri).absolute())
+        self.uri = uri if is_remote(uri) else str(Path(uri).absolute())
         self._former = former
         self.name = f"the table {self.uri}"
         self._writer, self._settings, self._write_files = writer, settings, write_files
@@ -291,7 +292,7 @@ class DeltaSink:
             # Its commit may still be on the way to the store. After this commit it is refused; if it came first, this
             # one is refused and tried again.
             ledger.commit({cycle.cycle_id: cycle.stamp})
-            ledger.delete_directory(cycle.path)
+            ledger.files.delete_directory(cycle.path)
             return False
         # Either its own commit set this stamp, or a settling that crashed before it removed the files: vacuum does.
         at = {partition: self._position(ledger, partition) for partition in spans}
@@ -315,7 +316,7 @@ class DeltaSink:
     def _current(self) -> Ledger | None:
         """Reopened, unless the handle notices by itself that its table was dropped or recreated. Returns None if there
         is no table."""
-        return self._refreshed() if "://" not in self.uri else self._open()
+        return self._refreshed() if not is_remote(self.uri) else self._open()
 
     def _refreshed(self) -> Ledger | None:
         """Returns None if there is no table."""
@@ -330,6 +331,7 @@ class DeltaSink:
     def _open(self) -> Ledger | None:
         """Returns None if there is no table."""
         self._ledger = None
+        refuse_unsafe(self.uri)
         try:
             ledger = Ledger(self.uri)
         except TableNotFoundError:
@@ -357,13 +359,18 @@ class DeltaSink:
         schema over the other's."""
         columns = Schema.from_json(schemas.as_json(schemas.table_columns(schema, rules)))
         configuration, once = _configuration(self._settings), CommitProperties(max_commit_retries=0)
-        partition_by = list(rules.partition_columns) or None
+        partition_by, options = list(rules.partition_columns) or None, options_of(self.uri)
         try:
             DeltaTable.create(
-                self.uri, columns, partition_by=partition_by, configuration=configuration, commit_properties=once
+                self.uri,
+                columns,
+                partition_by=partition_by,
+                configuration=configuration,
+                commit_properties=once,
+                storage_options=options,
             )
         except DeltaError:
-            if not DeltaTable.is_deltatable(self.uri):  # else another consumer created it at the same moment
+            if self._open() is None:  # else another consumer created it at the same moment, or the answer was lost
                 raise
         ledger = Ledger(self.uri)
         self._watch(ledger)

@@ -16,20 +16,22 @@ from pathlib import Path
 from restow.pipeline.delta.ledger import Ledger
 from restow.pipeline.delta.local_log import TEMPORARIES
 from restow.pipeline.delta.staging import ROOT, StagedCycle, staged_cycle
+from restow.pipeline.delta.stores import is_remote
 
 
 def vacuum(ledger: Ledger, kept_s: float) -> None:
     """Raises CommitFailedError if one of the cycles was committed at the same time."""
     files = ledger.table.vacuum(dry_run=True, full=True)
-    directories = _abandoned_directories(ledger.uri, set(files), kept_s)
+    directories = {} if is_remote(ledger.uri) else _abandoned_directories(ledger.uri, set(files), kept_s)
     cycles = {cycle for file in files if (cycle := staged_cycle(file))} | set(directories)
     if fences := _fences(ledger, cycles):
         ledger.commit(fences)
     for file in files:
-        _delete(ledger, file)
+        ledger.files.delete(file)
     for path in sorted(directories.values()):
         shutil.rmtree(path, ignore_errors=True)
-    _delete_temporaries(Path(ledger.uri, "_delta_log"), kept_s)
+    if not is_remote(ledger.uri):
+        _delete_temporaries(Path(ledger.uri, "_delta_log"), kept_s)
 
 
 def _fences(ledger: Ledger, cycles: Iterable[StagedCycle]) -> dict[str, int]:
@@ -38,11 +40,6 @@ def _fences(ledger: Ledger, cycles: Iterable[StagedCycle]) -> dict[str, int]:
     for cycle in cycles:
         deleted[cycle.cycle_id] = max(cycle.stamp, deleted.get(cycle.cycle_id, 0))
     return {app_id: stamp for app_id, stamp in deleted.items() if (ledger[app_id] or -1) < stamp}
-
-
-def _delete(ledger: Ledger, file: str) -> None:
-    with suppress(FileNotFoundError):  # another vacuum was faster
-        ledger.delete(file)
 
 
 def _abandoned_directories(root: str, deleted: set[str], kept_s: float) -> dict[StagedCycle, Path]:

@@ -61,6 +61,7 @@ class LightTable:
         """`former` is where older versions had the file, if that is another place. Raises LightTableError, or
         TableElsewhere."""
         self._file, self._group = file, group
+        _refuse_store(file)
         _look_elsewhere(file, group, former)
         self._database = self._opened()
 
@@ -138,6 +139,7 @@ class LightTable:
 def preview(file: str, group: str, former: Path | None = None) -> bool:
     """Whether the file exists and can be written; False if it would be created. Changes nothing in it. Raises
     LightTableError or TableElsewhere, as opening it would."""
+    _refuse_store(file)
     _look_elsewhere(file, group, former)
     if not Path(file).exists():
         return False
@@ -159,6 +161,14 @@ def preview(file: str, group: str, former: Path | None = None) -> bool:
             f"the table {file} can't be used: {error}; name another file, or correct its rights"
         ) from None
     return True
+
+
+def _refuse_store(file: str) -> None:
+    if "://" in file:
+        raise LightTableError(
+            f"the table {file} is in an object store, and light consumers write SQLite files; name a file, or write "
+            '[consumer] pipeline = "spark"'
+        )
 
 
 def _look_elsewhere(file: str, group: str, former: Path | None) -> None:

@@ -11,6 +11,7 @@ from restow.pipeline.check import TransformSample, probe
 from restow.pipeline.delta.errors import DeltaTableError
 from restow.pipeline.delta.sink import DeltaSink
 from restow.pipeline.delta.staging import Writer
+from restow.pipeline.delta.stores import is_remote
 from restow.pipeline.places import place_of
 from restow.pipeline.sinks import Batch, NullSink, Stored
 from restow.pipeline.spark.engine import Engine, JobFailed
@@ -87,7 +88,7 @@ class SparkTrial:
         place = place_of(table, self._settings)
         writer = Writer(self._settings.group.name, ConsumerId(0), 0)
         sink = DeltaSink(place.uri, writer, self._settings.table, write_files, place.former)
-        is_local = "://" not in place.uri
+        is_local = not is_remote(place.uri)
         if is_local:
             _refuse_other_files(Path(place.uri))
         try:
@@ -96,8 +97,8 @@ class SparkTrial:
             sink.close()
         if is_local and (reason := probe(Path(place.uri, "" if added is None else "_delta_log"))):
             raise DeltaTableError(f"{sink.name} can't be written: {reason}; correct the rights, or name another place")
-        untried = "" if is_local else "; whether it can be written shows with the first cycle"
-        return f"{_words(place.uri, added, has_sample=schema is not None)}{untried}"
+        safe = "" if is_local else ", in a store with conditional puts"
+        return f"{_words(place.uri, added, has_sample=schema is not None)}{safe}"
 
 
 def _words(uri: str, added: tuple[str, ...] | None, *, has_sample: bool) -> str:

@@ -8,9 +8,11 @@ A table is a Delta table. It is read again when its version changes, and kept in
 """
 
 import json
+import tempfile
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from functools import reduce
+from pathlib import Path
 from typing import NamedTuple
 
 from deltalake import DeltaTable
@@ -19,6 +21,9 @@ from pyspark.sql.types import StructType
 
 from restow.pipeline.delta.compaction import Partition, files_of
 from restow.pipeline.delta.errors import STORE_ERRORS, one_line
+from restow.pipeline.delta.files import files_below
+from restow.pipeline.delta.stores import is_remote, options_of
+from restow.pipeline.spark.session import runs_here
 from restow.pipeline.transforms import TransformError
 from restow.settings import Settings
 
@@ -40,6 +45,8 @@ class Loaded(NamedTuple):
     table: DeltaTable
     version: int
     rows: DataFrame
+    copies: "tempfile.TemporaryDirectory[str] | None"
+    """Of its files, if the table is in an object store. Spark reads them when it first needs the rows."""
 
 
 class StaticTables:
@@ -51,22 +58,25 @@ class StaticTables:
 
     def rows(self, session: SparkSession, path: str) -> DataFrame:
         """Raises TransformError if there is no such table, or if it can't be read."""
-        known = self._loaded.get(path)
+        known, uri = self._loaded.get(path), self._settings.located(path)
         try:
-            table = DeltaTable(self._settings.located(path)) if known is None else known.table
+            table = DeltaTable(uri, storage_options=options_of(uri)) if known is None else known.table
             table.update_incremental()
             if known is not None and known.version == table.version():
                 return known.rows
-            rows = _read(session, table, path)
+            _refuse_unreadable(table, path)
+            rows, copies = _read(session, table, uri)
         except STORE_ERRORS as error:
             raise TransformError(f"context.table({path!r}) can't be read: {one_line(error)}") from None
         if known is not None:
             known.rows.unpersist()
-        self._loaded[path] = Loaded(table, table.version(), rows)
+            if known.copies is not None:
+                known.copies.cleanup()
+        self._loaded[path] = Loaded(table, table.version(), rows, copies)
         return rows
 
 
-def _read(session: SparkSession, table: DeltaTable, path: str) -> DataFrame:
+def _refuse_unreadable(table: DeltaTable, path: str) -> None:
     metadata = table.metadata()
     has_vectors = metadata.configuration.get("delta.enableDeletionVectors") == "true"
     has_mapping = metadata.configuration.get("delta.columnMapping.mode", "none") != "none"
@@ -75,18 +85,23 @@ def _read(session: SparkSession, table: DeltaTable, path: str) -> DataFrame:
             f"context.table({path!r}) can't be read: the table has deletion vectors or mapped columns, which its "
             "Parquet files alone don't tell; write a plain copy of it"
         )
-    schema = StructType.fromJson(json.loads(table.schema().to_json()))
-    names = metadata.partition_columns
+
+
+def _read(
+    session: SparkSession, table: DeltaTable, uri: str
+) -> "tuple[DataFrame, tempfile.TemporaryDirectory[str] | None]":
+    schema, names = StructType.fromJson(json.loads(table.schema().to_json())), table.metadata().partition_columns
     in_files = StructType([field for field in schema.fields if field.name not in names])
+    copies = tempfile.TemporaryDirectory(prefix="restow-table-") if is_remote(uri) and runs_here(session) else None
     parts = [
         session.read.schema(in_files)
-        .parquet(*uris)
+        .parquet(*files)
         .withColumns({name: functions.lit(value).cast(schema[name].dataType) for name, value in values})
-        for values, uris in _files(table).items()
+        for values, files in (_copied(table, uri, Path(copies.name)) if copies else _files(table)).items()
     ]
     if not parts:
-        return session.createDataFrame([], schema)
-    return reduce(DataFrame.union, parts).select(*(f"`{field.name}`" for field in schema.fields)).persist()
+        return session.createDataFrame([], schema), copies
+    return reduce(DataFrame.union, parts).select(*(f"`{field.name}`" for field in schema.fields)).persist(), copies
 
 
 def _files(table: DeltaTable) -> dict[Partition, list[str]]:
@@ -94,4 +109,14 @@ def _files(table: DeltaTable) -> dict[Partition, list[str]]:
     root, found = table.table_uri.rstrip("/"), dict[Partition, list[str]]()
     for file in files_of(table):
         found.setdefault(file.partition, []).append(f"{root}/{file.path}")
+    return found
+
+
+def _copied(table: DeltaTable, uri: str, to: Path) -> dict[Partition, list[str]]:
+    """Copies of the table's files in a directory, by the same values."""
+    source, found = files_below(uri), dict[Partition, list[str]]()
+    for number, file in enumerate(files_of(table)):
+        copy = to / f"{number:06}.parquet"
+        source.fetch(file.path, copy)
+        found.setdefault(file.partition, []).append(str(copy))
     return found

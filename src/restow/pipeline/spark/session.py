@@ -72,9 +72,14 @@ def parallelism(session: SparkSession) -> int:
     return session.sparkContext.defaultParallelism
 
 
+def runs_here(session: SparkSession) -> bool:
+    """Whether tasks run in this machine's JVM, and not on executors on other machines."""
+    return (session.sparkContext.master or "").startswith("local")
+
+
 def heap_bytes(session: SparkSession) -> int | None:
     """The heap of the JVM that reads from Kafka; None if that is done by executors on other machines."""
-    if not (session.sparkContext.master or "").startswith("local"):
+    if not runs_here(session):
         return None
     jvm: Any = session._jvm
     return int(jvm.java.lang.Runtime.getRuntime().maxMemory())

@@ -1,23 +1,47 @@
-"""Writes rows as Parquet files in a staging directory, with the statistics that a Delta commit needs."""
+"""Writes rows as Parquet files in a staging directory, with the statistics that a Delta commit needs.
 
+Files of a table in an object store are written to this machine's disk first and uploaded then: Spark needs no jars for
+the store, and no credentials. Executors on other machines have no common disk, so that Spark has to write to the store
+itself there.
+"""
+
+import tempfile
 from collections.abc import Sequence
+from pathlib import Path
 from typing import Any, Final
 from urllib.parse import unquote
 
 from pyspark.sql import DataFrame
 from pyspark.sql.types import StructType
 
+from restow.pipeline.delta.errors import STORE_ERRORS, DeltaTableError, one_line
+from restow.pipeline.delta.files import upload_all
 from restow.pipeline.delta.footers import TRAILER_BYTES, footer_bytes
 from restow.pipeline.delta.staging import WrittenFile
 from restow.pipeline.delta.statistics import statistics_of
+from restow.pipeline.delta.stores import is_remote
 from restow.pipeline.spark.jvm import java_class
+from restow.pipeline.spark.session import runs_here
 
 NULL_PARTITION: Final = "__HIVE_DEFAULT_PARTITION__"
 
 
 def write_files(rows: DataFrame, root: str, staging: str, partition_by: Sequence[str] = ()) -> list[WrittenFile]:
     """Runs the Spark job. `staging` is relative to the table's root. Files without rows are not returned. With
-    partition columns there is a directory for each value, like `country=AT`; the files don't have those columns."""
+    partition columns there is a directory for each value, like `country=AT`; the files don't have those columns. Raises
+    DeltaTableError if the files can't be uploaded."""
+    if not is_remote(root) or not runs_here(rows.sparkSession):
+        return _write(rows, root, staging, partition_by)
+    with tempfile.TemporaryDirectory(prefix="restow-upload-", ignore_cleanup_errors=True) as scratch:
+        files = _write(rows, scratch, staging, partition_by)
+        try:
+            upload_all(root, Path(scratch), [file.path for file in files])
+        except STORE_ERRORS as error:
+            raise DeltaTableError(f"the table {root} can't be written: {one_line(error)}") from None
+        return files
+
+
+def _write(rows: DataFrame, root: str, staging: str, partition_by: Sequence[str]) -> list[WrittenFile]:
     target = f"{root.rstrip('/')}/{staging}"
     if partition_by:
         rows.write.partitionBy(*partition_by).parquet(target)

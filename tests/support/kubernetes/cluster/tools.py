@@ -17,7 +17,8 @@ import tempfile
 from dataclasses import dataclass
 from pathlib import Path
 
-from tests.support.kubernetes.cluster.build import Progress, Unavailable, binary, build, cache_dir, fetch_package
+from tests.support.go_programs import Progress, Unavailable, fetch_package
+from tests.support.kubernetes.cluster.build import binary, build, cache_dir
 
 from restow.durable import locked_file
 from restow.errors import RestowError
