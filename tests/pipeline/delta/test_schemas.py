@@ -11,7 +11,7 @@ from tests.support.delta.lake import P0, P1, adopt, lake, parquet, schema
 
 from restow.pipeline.delta import schemas
 from restow.pipeline.delta.errors import DeltaTableError, SchemasDiffer
-from restow.pipeline.delta.sink import DeltaSink
+from restow.pipeline.delta.fitting import Fitting
 from restow.pipeline.sinks import Span, TableRules
 
 NARROW = schema(("id", "long"))
@@ -124,14 +124,14 @@ def test_a_commit_between_the_comparison_and_the_added_columns_is_detected(
 ) -> None:
     table, other = lake(tmp_path, 1), lake(tmp_path, 2)
     table.register({P0: 0}, NARROW)
-    fit = DeltaSink._fit
+    fit = Fitting.fit
 
     def other_commits_first(*arguments: Any, **more: Any) -> None:
         monkeypatch.undo()
         assert other.commit([], NARROW, {P0: Span(0, 2)}) == ()
         fit(*arguments, **more)
 
-    monkeypatch.setattr(DeltaSink, "_fit", other_commits_first)
+    monkeypatch.setattr(Fitting, "fit", other_commits_first)
     assert table.commit([], WIDE, {P0: Span(0, 3)}) == (P0,)
     assert table.positions([P0]) == {P0: 2}
 

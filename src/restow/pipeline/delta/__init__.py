@@ -8,6 +8,7 @@ local_log.py    reads and appends entries of a log on a local disk, without list
 checkpoints.py  checkpoints of such a log, and the expiry of its entries
 staging.py      names of staging directories and of transaction ids
 schemas.py      whether a batch fits the table, and which columns the table lacks
+fitting.py      adds those columns, and widens the batch's types
 features.py     refuses tables that demand what restow can't check
 stores.py       object stores: how they are reached, and whether commits there are safe
 files.py        files below a table's root, on a disk or in an object store

@@ -24,6 +24,7 @@ from restow.model import TopicPartition
 from restow.pipeline.delta import claims, schemas
 from restow.pipeline.delta.errors import STORE_ERRORS, DeltaTableError, one_line
 from restow.pipeline.delta.features import refuse_unsupported
+from restow.pipeline.delta.fitting import Fitting, compared
 from restow.pipeline.delta.ledger import Ledger
 from restow.pipeline.delta.maintenance import Maintenance
 from restow.pipeline.delta.staging import StagedCycle, Writer, WrittenFile, staged_cycle, writing_groups
@@ -70,15 +71,6 @@ class Commit(NamedTuple):
     rules: TableRules = NO_RULES
 
 
-class Fitting(NamedTuple):
-    """A batch's schema that was compared with the table's."""
-
-    load: int
-    """`Ledger.load`."""
-    schema: str
-    rules: TableRules
-
-
 class DeltaSink:
     """Implements Sink."""
 
@@ -99,9 +91,7 @@ class DeltaSink:
         self._last_stamp = 0
         self._claims: dict[TopicPartition, int] = {}
         """The claims that this process made."""
-        self._fitting: Fitting | None = None
-        """The last that was found to fit."""
-        self._casts: tuple[Fitting, dict[str, str]] | None = None
+        self._fitting = Fitting()
         self._maintenance = Maintenance(self.uri, settings)
 
     def close(self) -> None:
@@ -120,7 +110,7 @@ class DeltaSink:
             if ledger is None:
                 self._look_elsewhere(offsets)
                 ledger = self._create(schema, rules)
-            self._fit(ledger, schema, rules)
+            self._fitting.fit(ledger, schema, rules)
             unknown = [p for p in sorted(offsets) if self._position(ledger, p) is None]
             if unknown:
                 ledger.commit({self._writer.position_id(p): offsets[p] for p in unknown})
@@ -140,7 +130,7 @@ class DeltaSink:
                 if schema:
                     schemas.table_columns(schema, rules)
                 return None
-            added = self._compared(ledger, schema, rules).added if schema else []
+            added = compared(ledger, schema, rules).added if schema else []
             return tuple(field["name"] for field in added)
 
         return self._retry(attempt)
@@ -150,7 +140,9 @@ class DeltaSink:
         return self._writer.directory(self._last_stamp)
 
     def store(self, batch: Batch) -> Stored:
-        rows, files = self._widened(batch), list[WrittenFile]()
+        rows, files = batch.rows, list[WrittenFile]()
+        if (ledger := self._ledger) is not None:
+            rows = self._named(lambda: self._fitting.widened(ledger, batch.rows, batch.rules))
         if batch.records:
             files = self._write_files(rows, self.uri, batch.staging, batch.rules.partition_columns)
         schema, begun_s = rows.schema.json(), time.monotonic()
@@ -268,7 +260,7 @@ class DeltaSink:
                 "a later cycle of this consumer was taken, or vacuum removed files of this one; write it again"
             )
         version = ledger.version
-        self._fit(ledger, commit.schema, commit.rules, is_written=bool(commit.files))
+        self._fitting.fit(ledger, commit.schema, commit.rules, is_written=bool(commit.files))
         if ledger.version != version:
             return self._try_commit(commit, ledger)  # commits that came before the added columns have to be compared
         versions = {move.app_id: move.to for move in moving if move.to is not None}
@@ -385,46 +377,6 @@ class DeltaSink:
         assert cycle is not None, f"{min(paths)} is not in a staging directory"
         assert cycle.path == self._writer.directory(cycle.stamp), f"{min(paths)} belongs to another consumer"
         return cycle.stamp
-
-    def _fit(self, ledger: Ledger, schema: str, rules: TableRules, *, is_written: bool = False) -> None:
-        """Adds the columns that the table lacks, in a commit before that of the rows. `is_written`: files have this
-        schema."""
-        if Fitting(ledger.load, schema, rules) == self._fitting:
-            return
-        refuse_unsupported(ledger.table)
-        found = self._compared(ledger, schema, rules)
-        if is_written and found.casts:
-            raise DeltaTableError("another consumer added columns with wider types in the meantime; write it again")
-        if found.added:
-            ledger.reload()  # delta-rs looks at all commits since its handle's version
-            ledger.table.alter.add_columns(Schema.from_json(schemas.as_json(found.added)).fields)
-            ledger.refresh()
-        self._fitting = Fitting(ledger.load, schema, rules)
-
-    def _compared(self, ledger: Ledger, schema: str, rules: TableRules) -> schemas.Fit:
-        partitioned = tuple(ledger.table.metadata().partition_columns)
-        if partitioned != rules.partition_columns:
-            raise DeltaTableError(
-                f"it is partitioned by {', '.join(partitioned) or 'nothing'}, and partition_by asks for "
-                f"{', '.join(rules.partition_columns) or 'nothing'}; correct partition_by, or name another table"
-            )
-        return schemas.fit(ledger.table.schema().to_json(), schema, rules)
-
-    def _widened(self, batch: Batch) -> "DataFrame":
-        """The rows with the table's types where those are wider. The commit compares again."""
-        ledger = self._ledger
-        if ledger is None:
-            return batch.rows
-        fitting = Fitting(ledger.load, batch.rows.schema.json(), batch.rules)
-        if fitting == self._fitting:
-            return batch.rows
-        if self._casts is None or self._casts[0] != fitting:
-            self._casts = (fitting, self._named(lambda: self._compared(ledger, *fitting[1:])).casts)
-        casts = {f"`{name}`": f"cast(`{name}` as {kind}) as `{name}`" for name, kind in self._casts[1].items()}
-        if not casts:
-            return batch.rows
-        names = (f"`{name.replace('`', '``')}`" for name in batch.rows.columns)
-        return batch.rows.selectExpr(*(casts.get(name, name) for name in names))
 
     def _named(self, attempt: Callable[[], T]) -> T:
         """Errors name the table."""
