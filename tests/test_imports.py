@@ -62,7 +62,7 @@ LAYERS = (  # from the ground up: a module imports only from its own layer and f
         "processes",
         (
             *("restow.roles.*", "restow.page.*", "restow.demo.*", "restow.study.monitor_live"),
-            "restow.throughput.*",
+            *("restow.throughput.*", "restow.handover.*"),
             *("restow.controller.journal", "restow.controller.segments", "restow.controller.history"),  # files
             "restow.consumer.volume",
         ),
@@ -88,7 +88,7 @@ LIBRARIES = {  # the libraries of restow, and where each may be imported
     # Structured Streaming, a peer that restow is measured against, and the transform of both.
     "pyspark": (
         *("restow.pipeline.*", "restow.demo.shop"),
-        *("restow.throughput.streaming", "restow.throughput.transform"),
+        *("restow.throughput.streaming", "restow.throughput.transform", "restow.handover.spark_transform"),
     ),
     "obstore": ("restow.pipeline.delta.objects",),
     "pyarrow": ("restow.pipeline.*",),

@@ -156,9 +156,9 @@ def headers_of(dice: random.Random) -> Any:
     )
 
 
-def inputs(dice: random.Random) -> Iterator[Input]:
+def inputs(dice: random.Random, count: int) -> Iterator[Input]:
     makers, weights = zip(*MAKERS, strict=True)
-    for make in dice.choices(makers, weights, k=INPUTS):
+    for make in dice.choices(makers, weights, k=count):
         channel, partition = dice.choice(PLACES)
         seeds = GOLDEN if dice.random() < 0.1 and channel is not MONITOR else BELONGING[channel.name, partition]
         value = None if dice.random() < 0.01 else make(dice, dice.choice(seeds))
@@ -182,10 +182,10 @@ def read_again(message: Message | Measurement | MeasurementPart) -> object:
     return decode("t", 0, 0, *encode(message, "x", PREFIX))
 
 
-@pytest.mark.slow
-def test_any_bytes_on_any_topic_are_a_valid_message_or_are_reported_once_and_skipped() -> None:
+def examined(seed: int, count: int) -> tuple[Counter[type], Counter[str]]:
+    """What was read, by type, and how many records were refused, by topic. Asserts what holds for each of them."""
     passed, seen, refused = SkippedRecords(), Counter[type](), Counter[str]()
-    for offset, given in enumerate(inputs(random.Random(SEED))):
+    for offset, given in enumerate(inputs(random.Random(seed), count)):
         topic = given.channel.topic(PREFIX)
         result = read(given, offset)
         if isinstance(result, Undecodable):
@@ -199,8 +199,14 @@ def test_any_bytes_on_any_topic_are_a_valid_message_or_are_reported_once_and_ski
             assert kind in given.channel.expected(given.partition), given
             assert read_again(result) == result, given
             seen[type(result)] += 1
-    assert seen.total() + refused.total() == INPUTS
+    assert seen.total() + refused.total() == count
     assert dict(passed.counts) == refused
+    return seen, refused
+
+
+@pytest.mark.slow
+def test_any_bytes_on_any_topic_are_a_valid_message_or_are_reported_once_and_skipped() -> None:
+    seen, refused = examined(SEED, INPUTS)
     # Not all is noise: each message was read in many guises, and each topic has refused many.
     assert set(seen) == {*MESSAGES, Measurement, MeasurementPart}
     assert min(seen.values()) > 150, seen

@@ -1,204 +1,153 @@
-"""A whole group on Spark whose consumers are killed at random instants, again and again, and an audit at the end.
+"""A whole group whose parts are struck at random instants, again and again, and an audit at the end.
 
-    make soak            or: python -m tests.soak.soak [--seed 7] [--kills 15] [--data DIR]
+    make soak [KILLS=100] [SEED=7]
+    python -m tests.soak.soak [--kills 100] [--seed 7] [--pipeline light] [--only "broker,JVM alone"] [--result FILE]
 
-The group is the demonstration's: a broker, a monitor, a controller and consumers as processes, under a steady load for
-two or three of them. The seed decides when the next kill comes and whom it hits, also one that is still starting.
-DuckDB counts what is in the tables. The exit code is 1 if anything is lost, doubled or out of order.
+The group is `restow up` with consumers as processes, under a steady load for two of them. The seed decides when the
+next strike comes, of which kind it is and whom it hits; every kind comes once before any comes again. After each strike
+it is measured how long it takes until every record is stored that was there at the strike, and every role runs. At the
+end all records are counted. The exit code is 1 if one is lost, doubled or out of order, or the group doesn't recover.
+`--result` keeps the figures for docs/soak.md (tests/soak/page.py).
 """
 
 import argparse
+import json
 import random
-import re
 import secrets
 import sys
 import tempfile
 import time
-from collections.abc import Iterator
+from collections import Counter
+from collections.abc import Iterator, Sequence
+from contextlib import ExitStack
 from dataclasses import asdict, dataclass
 from datetime import UTC, datetime
 from pathlib import Path
 from typing import Final
 
-import duckdb
-from tests.support.delta.lake import brought
+import pytest
+from tests.soak.group import LIGHT, SPARK, SoakGroup
+from tests.soak.load import PARTITIONS, TOPICS, SoakLoad
+from tests.soak.strikes import STRIKES, Hit, kinds_for
+from tests.support.small_disk import SmallDisk, small_disk
 
-from restow.demo.audit import quantile
-from restow.demo.group import GROUP, DemoGroup
-from restow.demo.load import PARTITIONS, TOPICS
-from restow.demo.producing import LoadProducer
 from restow.kafka.admin import Admin
 from restow.kafka.embedded.broker import EmbeddedKafka
 from restow.kafka.topics import wait_until_shown
-from restow.pipeline.audit import absent_from, latencies_s, stored_in
+from restow.model import TopicPartition
 from restow.settings import Kafka
 
-LOAD: Final = 1.6
-"""In capacities of a consumer."""
-PAUSES_S: Final = (0.0, 30.0)
-"""From the first rows that come after a kill to the next one: also on a slow machine not all of them hit a start."""
+PAUSES_S: Final = {SPARK: (0.0, 20.0), LIGHT: (0.0, 4.0)}
+"""From a recovery to the next strike."""
 TICK_S: Final = 0.1
-ROWS_WITHIN_S: Final = 300.0
-"""After the start, and after each kill."""
-NOTHING_NEW_FOR_S: Final = 180.0
-"""Rows that are not stored so long after the last ones are taken for lost."""
+RECOVERS_WITHIN_S: Final = 300.0
+DISK_MB: Final = 800
+ROLES: Final = ("monitor", "controller", "page")
 
 
 @dataclass(frozen=True, slots=True)
-class Kill:
-    consumer: int
-    at: datetime
-    in_a_cycle: bool
-    """Something was about to be stored."""
+class Recovery:
+    kind: str
+    kills: int
+    seconds: float
 
 
 @dataclass(frozen=True, slots=True)
 class Figures:
     seed: int
+    pipeline: str
     kills: int
-    kills_in_a_cycle: int
-    found_stored: int
-    """What was under way at kills, by table, and the next process found in the table."""
-    found_not_stored: int
     seconds: float
-    produced: int
+    records: int
     stored: int
     lost: int
     doubled: int
     out_of_order: int
-    ready_again_p50_s: float
-    """From a kill to the same consumer's next word that it is ready."""
-    ready_again_max_s: float
-    latency_p50_s: float
-    latency_p99_s: float
+    recoveries: tuple[Recovery, ...]
 
     @property
     def is_well(self) -> bool:
         return self.lost == self.doubled == self.out_of_order == 0
 
 
-def pauses_s(chance: random.Random) -> Iterator[float]:
-    while True:
-        yield chance.uniform(*PAUSES_S)
+class NotRecovered(Exception):
+    pass
 
 
 class Soak:
-    def __init__(self, group: DemoGroup, producer: LoadProducer, seed: int) -> None:
-        self._group, self._producer, self._seed = group, producer, seed
-        self._chance = random.Random(seed)
-        self.kills: list[Kill] = []
+    """Implements Battlefield."""
 
-    def run(self, kills: int) -> None:
-        pauses = pauses_s(self._chance)
-        while len(self.kills) < kills:
-            self._until_rows_come()
-            self._produce_for(next(pauses))
-            self._strike()
-        self._until_rows_come()
-        self._producer.finish()
-        say(f"{self._producer.total:,} records were produced; waiting until they are stored")
-        self._until_stored()
+    def __init__(self, group: SoakGroup, broker: EmbeddedKafka, load: SoakLoad, seed: int) -> None:
+        self.group, self._broker, self._load = group, broker, load
+        self.chance = random.Random(seed)
+        self.disk: SmallDisk | None = None
+        self.added: dict[str, int] = {}
+        self.recoveries: list[Recovery] = []
 
-    def _strike(self) -> None:
-        consumers = self._group.consumers()
-        if not consumers:
-            return
-        victim = self._chance.choice(consumers)
-        kill = Kill(victim, datetime.now(UTC), self._is_in_a_cycle(victim))
-        if self._group.kill(victim):
-            self.kills.append(kill)
-            where = "in a cycle" if kill.in_a_cycle else "between cycles, or while it started"
-            say(f"kill {len(self.kills)}: consumer {victim}, {where}; {len(consumers)} were there")
+    @property
+    def kills(self) -> int:
+        return sum(recovery.kills for recovery in self.recoveries)
 
-    def _is_in_a_cycle(self, consumer: int) -> bool:
-        """Its plan is on its volume, and none that was left by its last kill."""
-        plan = self._group.processes / f"{GROUP}-consumer-{consumer}" / "plan.json"
-        last_kill_s = max((kill.at.timestamp() for kill in self.kills if kill.consumer == consumer), default=0.0)
-        try:
-            return plan.stat().st_mtime > last_kill_s
-        except FileNotFoundError:
-            return False
+    def run(self, kills: int, kinds: Sequence[str]) -> None:
+        self._until_recovered("the start", Hit(0, time.monotonic()))
+        order = shuffled(self.chance, kinds)
+        while self.kills < kills:
+            self.wait(self.chance.uniform(*PAUSES_S[self.group.pipeline]))
+            kind = next(order)
+            hit = STRIKES[kind](self)
+            if hit is None:
+                continue
+            seconds = self._until_recovered(kind, hit)
+            self.recoveries.append(Recovery(kind, hit.kills, round(seconds, 1)))
+            say(f"{self.kills:>4} {kind}: recovered after {seconds:.1f} s")
+        self._load.finish()
+        self._until_recovered("the last strike", Hit(0, time.monotonic()))
 
-    def _produce_for(self, seconds: float) -> None:
+    def wait(self, seconds: float) -> None:
         until_s = time.monotonic() + seconds
-        while time.monotonic() < until_s:
-            self._step()
+        while True:
+            self._load.produce()
+            left_s = until_s - time.monotonic()
+            if left_s <= 0:
+                return
+            time.sleep(min(TICK_S, left_s))
 
-    def _step(self) -> None:
-        self._producer.produce(LOAD)
-        if role := self._group.ended_role():
-            sys.exit(f"the {role} has ended: {self._group.output_of(role)[-1000:]}")
-        time.sleep(TICK_S)
+    def kill_broker(self) -> None:
+        self._broker.kill_node(1)
 
-    def _until_rows_come(self) -> None:
-        before, deadline_s = self._stored(), time.monotonic() + ROWS_WITHIN_S
-        while self._stored() == before:
-            self._produce_for(1.0)
+    def start_broker(self) -> None:
+        self._broker.start_node(1)
+
+    def add_partition(self, topic: str) -> None:
+        with Admin(self.group_kafka) as admin:
+            admin.grow_topic(topic, count := PARTITIONS + self.added[topic])
+            wait_until_shown(admin, {topic: count})
+        self._load.grow(topic)
+
+    @property
+    def group_kafka(self) -> Kafka:
+        return Kafka(self._broker.bootstrap)
+
+    def _until_recovered(self, kind: str, hit: Hit) -> float:
+        wanted, deadline_s = dict(self._load.ends), time.monotonic() + RECOVERS_WITHIN_S
+        while not (self._has_stored(wanted) and all(map(self.group.role, ROLES))):
+            self.wait(0.2)
             if time.monotonic() > deadline_s:
-                said = self._group.output_of("controller")[-1000:]
-                sys.exit(f"nothing was stored for {ROWS_WITHIN_S:.0f} s; the controller said: {said}")
+                raise NotRecovered(f"no recovery within {RECOVERS_WITHIN_S:.0f} s from {kind}: {self._behind(wanted)}")
+        return time.monotonic() - hit.from_s
 
-    def _stored(self) -> int:
-        return sum(stored_in(self._group.table(topic)).rows for topic in TOPICS)
+    def _has_stored(self, wanted: dict[TopicPartition, int]) -> bool:
+        return not self._behind(wanted)
 
-    def _until_stored(self) -> None:
-        most, since_s = -1, time.monotonic()
-        while (stored := self._stored()) < self._producer.total:
-            if stored > most:
-                most, since_s = stored, time.monotonic()
-            if time.monotonic() > since_s + NOTHING_NEW_FOR_S:
-                return  # the audit tells what is missing
-            time.sleep(1.0)
+    def _behind(self, wanted: dict[TopicPartition, int]) -> dict[str, tuple[int, int]]:
+        at = self.group.tables.positions(wanted)
+        return {str(p): (at.get(p, 0), end) for p, end in wanted.items() if at.get(p, 0) < end}
 
 
-def audited(group: DemoGroup, produced: dict[str, int], kills: list[Kill], seed: int, seconds: float) -> Figures:
-    tables = {topic: group.table(topic) for topic in produced}
-    stored = {topic: stored_in(table) for topic, table in tables.items()}
-    latencies = sorted(each for table in tables.values() for each in latencies_s(table))
-    logs = {path.parent.name: path.read_text() for path in sorted(group.processes.glob("*/consumer.log"))}
-    again = sorted(ready_again_s(kills, logs))
-    return Figures(
-        seed=seed,
-        kills=len(kills),
-        kills_in_a_cycle=sum(kill.in_a_cycle for kill in kills),
-        found_stored=sum(log.count(" was stored") for log in logs.values()),
-        found_not_stored=sum(log.count(" was not stored") for log in logs.values()),
-        seconds=round(seconds),
-        produced=sum(produced.values()),
-        stored=sum(each.rows for each in stored.values()),
-        lost=sum(absent_from(tables[topic], topic, count) for topic, count in produced.items()),
-        doubled=sum(each.doubled for each in stored.values()),
-        out_of_order=sum(map(out_of_order, tables.values())),
-        ready_again_p50_s=quantile(again, 0.5),
-        ready_again_max_s=quantile(again, 1.0),
-        latency_p50_s=quantile(latencies, 0.5),
-        latency_p99_s=quantile(latencies, 0.99),
-    )
-
-
-def out_of_order(table: Path) -> int:
-    """Rows that came after a later one of their partition: in a later commit, or further down in the same file."""
-    files = list(map(str, brought(table)))
-    rows = "read_parquet($files, filename = true, file_row_number = true)"
-    place = "list_position($files, filename), file_row_number"
-    before = f"lag(_offset) OVER (PARTITION BY _topic, _partition ORDER BY {place})"
-    with duckdb.connect() as engine:
-        query = f"SELECT count(*) FROM (SELECT _offset < {before} AS is_late FROM {rows}) WHERE is_late"
-        [(count,)] = engine.execute(query, {"files": files}).fetchall()
-    return int(count)
-
-
-def ready_again_s(kills: list[Kill], logs: dict[str, str]) -> Iterator[float]:
-    """Of each kill after which the same consumer was ready again, and not killed before."""
-    for index, kill in enumerate(kills):
-        log = logs.get(f"{GROUP}-consumer-{kill.consumer}", "")
-        moments = [
-            datetime.fromisoformat(found[1]) for found in re.finditer(r"(?m)^(\S+) .*\bconsumer \d+ is ready", log)
-        ]
-        next_kill = min((other.at for other in kills[index + 1 :] if other.consumer == kill.consumer), default=None)
-        ready = min((moment for moment in moments if moment > kill.at), default=None)
-        if ready and (next_kill is None or ready < next_kill):
-            yield (ready - kill.at).total_seconds()
+def shuffled(chance: random.Random, kinds: Sequence[str]) -> Iterator[str]:
+    """Every kind once, in any order, and again."""
+    while True:
+        yield from chance.sample(kinds, len(kinds))
 
 
 def make_topics(kafka: Kafka) -> None:
@@ -212,29 +161,75 @@ def say(line: str) -> None:
     print(f"{datetime.now(UTC):%H:%M:%S} {line}", flush=True)
 
 
+def lines(figures: Sequence[Figures]) -> Iterator[str]:
+    """What a run, or several together, print."""
+    of = [recovery for each in figures for recovery in each.recoveries]
+    kills = Counter[str]()
+    for recovery in of:
+        kills[recovery.kind] += recovery.kills
+    yield f"{'strike':<30} {'kills':>6} {'recovery p50 s':>15} {'max s':>8}"
+    for kind in STRIKES:
+        times = sorted(recovery.seconds for recovery in of if recovery.kind == kind)
+        if times:
+            yield f"{kind:<30} {kills[kind]:>6} {times[len(times) // 2]:>15.1f} {times[-1]:>8.1f}"
+    yield f"{'all':<30} {kills.total():>6}"
+    for name in ("records", "stored", "lost", "doubled", "out_of_order"):
+        yield f"{name:<30} {sum(getattr(each, name) for each in figures):>6,}"
+
+
+def soak(seed: int, kills: int, pipeline: str, kinds: Sequence[str], directory: Path) -> Figures:
+    begun_s = time.monotonic()
+    with ExitStack() as ending:
+        volumes = directory / "volumes"
+        disk = None
+        try:
+            disk = ending.enter_context(small_disk(volumes, DISK_MB))
+        except pytest.skip.Exception as skipped:
+            say(f"no disk is filled: {skipped}")
+            volumes.mkdir(exist_ok=True)
+        broker = ending.enter_context(EmbeddedKafka())
+        make_topics(Kafka(broker.bootstrap))
+        load = SoakLoad(Kafka(broker.bootstrap))
+        with SoakGroup(directory, volumes, broker.bootstrap, pipeline) as group:
+            running = Soak(group, broker, load, seed)
+            running.disk = disk
+            try:
+                running.run(kills, kinds)
+            except NotRecovered as error:
+                say(f"FAILED: {error}\n{group.output[-3000:]}")
+                load.finish()
+        audit = group.tables.audit(load.produced)
+    took_s = time.monotonic() - begun_s
+    counts = (audit.stored, audit.lost, audit.doubled, audit.out_of_order)
+    return Figures(
+        seed, pipeline, running.kills, round(took_s), load.produced.total(), *counts, tuple(running.recoveries)
+    )
+
+
 def main() -> int:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--seed", type=int, default=secrets.randbelow(10_000), help="left out: another each time")
-    parser.add_argument("--kills", type=int, default=15)
+    parser.add_argument("--kills", type=int, default=100)
+    parser.add_argument("--pipeline", choices=(SPARK, LIGHT), default=SPARK)
+    parser.add_argument("--only", default="", help="kinds of strikes, separated by commas (default: all)")
     parser.add_argument("--data", type=Path, help="keep tables, logs and volumes here")
+    parser.add_argument("--result", type=Path, help="add the figures to this file, a line of JSON")
     args = parser.parse_args()
-    say(f"seed {args.seed}: {args.kills} kills")
-    begun_s = time.monotonic()
+    kinds = [kind for kind in args.only.split(",") if kind] or kinds_for(args.pipeline)
+    say(f"seed {args.seed}: {args.kills} kills, {args.pipeline}")
     with tempfile.TemporaryDirectory(prefix="restow-soak-", ignore_cleanup_errors=True) as temporary:
         directory = (args.data or Path(temporary)).absolute()
         directory.mkdir(parents=True, exist_ok=True)
-        with EmbeddedKafka() as broker:
-            kafka = Kafka(broker.bootstrap)
-            make_topics(kafka)
-            with DemoGroup(directory, broker.bootstrap, with_page=False) as group:
-                soak = Soak(group, producer := LoadProducer(kafka), args.seed)
-                soak.run(args.kills)
-        figures = audited(group, producer.produced, soak.kills, args.seed, time.monotonic() - begun_s)
-    for name, value in asdict(figures).items():
-        print(f"{name:>20} {value:,}")
-    if not figures.is_well:
-        print(f"repeat it with: make soak SEED={args.seed}")
-    return 0 if figures.is_well else 1
+        figures = soak(args.seed, args.kills, args.pipeline, kinds, directory)
+    for line in lines([figures]):
+        print(line)
+    if args.result:
+        with args.result.open("a") as file:
+            file.write(f"{json.dumps(asdict(figures))}\n")
+    is_well = figures.is_well and figures.kills >= args.kills
+    if not is_well:
+        print(f"repeat it with: make soak SEED={args.seed} KILLS={args.kills}")
+    return 0 if is_well else 1
 
 
 if __name__ == "__main__":

@@ -1,20 +1,21 @@
-"""The soak's own parts: a seed decides, and what is out of order is seen."""
+"""The soak's own parts: a seed decides, every kind of strike comes, what is out of order is seen, what is printed."""
 
 import random
-from datetime import UTC, datetime, timedelta
 from itertools import islice
 from pathlib import Path
 
 from arro3.core import Array, DataType
-from tests.soak.soak import PAUSES_S, Kill, out_of_order, pauses_s, ready_again_s
+from tests.soak.group import LIGHT, SPARK
+from tests.soak.page import section
+from tests.soak.soak import Figures, Recovery, lines, shuffled
+from tests.soak.strikes import STRIKES, kinds_for
+from tests.soak.tables import out_of_order
 from tests.support.delta.lake import P0, P1, adopt, lake, parquet, schema
 
-from restow.demo.group import GROUP
 from restow.model import TopicPartition
 from restow.pipeline.sinks import Span
 
 COLUMNS = schema(("_topic", "string"), ("_partition", "integer"), ("_offset", "long"))
-NOON = datetime(2026, 3, 1, 12, tzinfo=UTC)
 
 
 def commit(root: Path, *rows: tuple[TopicPartition, int]) -> None:
@@ -42,18 +43,27 @@ def test_a_row_that_comes_after_a_later_one_of_its_partition_is_out_of_order(tmp
     assert out_of_order(tmp_path) == 2, "in the same file"
 
 
-def test_the_same_seed_has_the_same_pauses_and_another_has_others() -> None:
-    first, again, other = (list(islice(pauses_s(random.Random(seed)), 15)) for seed in (7, 7, 8))
+def test_every_kind_comes_once_before_any_comes_again_in_an_order_that_the_seed_decides() -> None:
+    kinds = kinds_for(SPARK)
+    first, again, other = (list(islice(shuffled(random.Random(seed), kinds), 40)) for seed in (7, 7, 8))
     assert first == again != other
-    assert PAUSES_S[0] <= min(first) < max(first) <= PAUSES_S[1]
+    assert sorted(first[: len(kinds)]) == sorted(STRIKES)
+    assert {*kinds} - {*kinds_for(LIGHT)} == {"JVM alone", "within compaction or vacuum"}
 
 
-def test_how_long_a_consumer_was_away_is_counted_from_its_last_kill() -> None:
-    kills = [Kill(consumer, NOON + timedelta(seconds=at), True) for consumer, at in ((1, 0), (1, 8), (2, 9), (1, 60))]
-    logs = {
-        f"{GROUP}-consumer-1": (
-            "2026-03-01T11:59:00.000Z INFO    consumer-1  consumer 1 is ready, as incarnation 3\n"
-            "2026-03-01T12:00:20.500Z INFO    consumer-1  consumer 1 is ready, as incarnation 9\n"
-        )
-    }
-    assert list(ready_again_s(kills, logs)) == [12.5]
+def test_a_run_prints_kills_and_recoveries_by_kind_and_what_was_counted() -> None:
+    recoveries = (Recovery("broker", 1, 4.0), Recovery("broker", 1, 6.0), Recovery("controller twice", 2, 1.5))
+    figures = Figures(7, SPARK, 4, 600, 1000, 999, 1, 0, 0, recoveries)
+    words = [line.split() for line in lines([figures, figures])]
+    assert words[1:] == [
+        ["controller", "twice", "4", "1.5", "1.5"],
+        ["broker", "4", "6.0", "6.0"],
+        ["all", "8"],
+        ["records", "2,000"],
+        ["stored", "1,998"],
+        ["lost", "2"],
+        ["doubled", "0"],
+        ["out_of_order", "0"],
+    ]
+    assert not figures.is_well
+    assert "Pipeline `spark`: 2 runs, 0.3 h, seeds 7, 7" in section([figures, figures])

@@ -7,7 +7,7 @@ GroupOffsets  the group's committed offsets, and where a partition starts that h
 
 import logging
 import time
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from concurrent.futures import Future
 from concurrent.futures import TimeoutError as NotInTime
 from datetime import datetime
@@ -163,6 +163,12 @@ class GroupOffsets:
                 self._client.commit(offsets=places, asynchronous=True)
         except KafkaException as exception:
             self._committed(cause(exception), places)
+
+    def begin(self, offsets: Mapping[TopicPartition, int], stored: Collection[str]) -> None:
+        """Commits where partitions begin. Waits for those whose topics aren't `stored` in a table: nothing else has
+        their offsets."""
+        self.commit({p: at for p, at in offsets.items() if p.topic not in stored}, wait=True)
+        self.commit({p: at for p, at in offsets.items() if p.topic in stored})
 
     def close(self) -> None:
         self._client.close()

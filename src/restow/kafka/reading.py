@@ -6,6 +6,7 @@ with a long backlog delays the others by no more than that.
 
 import logging
 from collections.abc import Iterable, Mapping
+from contextlib import suppress
 from typing import Final, NamedTuple
 
 from confluent_kafka import TIMESTAMP_NOT_AVAILABLE, KafkaError, KafkaException, Message
@@ -24,6 +25,7 @@ FETCHED_AT_ONCE: Final = range(64 << 10, (1 << 20) + 1)
 FETCHED_AHEAD: Final = 1000
 """Records of a partition that are prefetched."""
 
+LEARN_WITHIN_S: Final = 2.0
 FULL_FOR_MS: Final = 10
 """How long a full prefetch queue holds back further fetches. librdkafka's default of one second would delay partitions
 with little data."""
@@ -65,6 +67,15 @@ class RecordReader:
                 "fetch.queue.backoff.ms": FULL_FOR_MS,
             },
         )
+
+    def learn(self, topics: Iterable[str]) -> None:
+        """Loads the metadata of topics that are assigned next and were not read before: otherwise librdkafka asks for
+        them only when its timer of a second runs out, and the first fetch waits for that. If the brokers don't answer,
+        it is left to that timer."""
+        read = {partition.topic for partition in self._next}
+        for topic in sorted(set(topics) - read):
+            with suppress(KafkaException):
+                self._client.list_topics(topic, timeout=LEARN_WITHIN_S)
 
     def read_from(self, positions: Mapping[TopicPartition, int]) -> None:
         """Reads exactly these partitions from now on. Keeps prefetched records of a partition that continues."""

@@ -119,7 +119,7 @@ class Assembler:
             return False
         self._parts[_whole_number(plain, "part")] = plain
         parts = _whole_number(plain, "parts")
-        if set(self._parts) != set(range(parts)):
+        if len(self._parts) != parts or max(self._parts) >= parts:  # a record may claim a billion parts
             return False
         self._base = _picture([self._parts[part] for part in range(parts)])
         self._base_number, self.picture, self._parts = number, self._base, {}

@@ -51,6 +51,13 @@ def last_offsets(table: Path) -> dict[int, int]:
     return dict(_query(query, files)) if files else {}
 
 
+def copies_in(table: Path) -> dict[tuple[int, int], int]:
+    """How many rows each partition's offset has, for a table of one topic."""
+    files = _files(table)
+    query = "SELECT _partition, _offset, count(*) FROM read_parquet($files) GROUP BY _partition, _offset"
+    return {(partition, offset): count for partition, offset, count in _query(query, files)} if files else {}
+
+
 def latencies_s(table: Path) -> list[float]:
     """The time from each record's timestamp to the commit of its row, sorted."""
     committed = _commits(table)

@@ -128,7 +128,9 @@ class SparkPipeline:
                 refused += gaps
         self._at |= started
         self._runner.keep(target_of(service) for service in change.topics.values())
-        self._group.commit(started, wait=True)
+        self._group.begin(started, {topic for topic, service in change.topics.items() if service.table is not None})
+        if started:
+            self._begun_s = 0.0  # they have waited already: the next cycle begins at once
         return AssignmentChanged(SortedMapping(started), SortedMapping(stopped), tuple(refused))
 
     def cycle(self, cycle: RunCycle, should_end: ShouldEnd) -> CycleEnded:

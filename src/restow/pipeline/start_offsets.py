@@ -47,7 +47,7 @@ class Opener:
             starts[partition] = self._group.start(partition, service.start)
         sink.register(starts, schema, target_of(service).rules)
         # Another consumer may have registered the same partition first: the sink's answer counts.
-        found = known | starts | sink.positions(starts)
+        found = known | starts | (sink.positions(starts) if starts else {})
         refused = self._gaps(found) if service.on_gap == "stop" else {}
         return Opened({p: at for p, at in found.items() if p not in refused}, refused)
 

@@ -219,7 +219,7 @@ class ControllerChannel:
             raise explained(error, "see which controller is in charge", right, self._bootstrap)
 
     def _arrived(self, within_s: float, on_error: Callable[[KafkaError], None] = lambda _: None) -> Iterator[Message]:
-        for record in self._consumer.consume(AT_ONCE, within_s):
+        for record in self._taken(within_s):
             error = record.error()
             if error is None:
                 self._at_end.discard(record.topic() or "")
@@ -230,6 +230,28 @@ class ControllerChannel:
                 self._alive_s = time.monotonic()
             else:
                 on_error(error)
+
+    def _taken(self, within_s: float) -> list[Message]:
+        """What arrives in time; returns at once if a record is among it that somebody waits for. (Kafka's
+        `consume(500, …)` would wait until there are 500.)"""
+        taken: list[Message] = []
+        deadline_s = time.monotonic() + within_s
+        while len(taken) < AT_ONCE:
+            first = self._consumer.poll(max(0.0, deadline_s - time.monotonic()))
+            if first is None:
+                break
+            new = [first, *self._consumer.consume(AT_ONCE - len(taken), 0)]
+            taken += new
+            if any(map(self._is_urgent, new)):
+                break
+        return taken
+
+    def _is_urgent(self, record: Message) -> bool:
+        """Whether a partition may wait for it. Reports and parts of measurements come all the time: a round for each
+        would cost a large group more than it gains."""
+        headers: Any = record.headers()
+        is_measured = record.topic() == self._topics.monitor
+        return record.error() is None and not is_measured and header_in(headers, TAG) != ConsumerReport.__name__
 
     @property
     def has_read_services(self) -> bool:

@@ -27,8 +27,10 @@ from restow.pipeline.transforms import TransformError, broken_of
 from restow.protocol.messages import RECOVER, BrokenTransforms, Failure, StartFrom, TopicService
 from restow.settings import Settings
 
-SLICE_S: Final = 0.05
+SLICE_S: Final = 0.01
 """How long one poll for data waits; commands are polled in between."""
+GATHER_S: Final = 0.05
+"""How long a cycle gathers records at least, unless a command waits: a commit for every record would cost too much."""
 MOST_AT_ONCE: Final = 1000
 MOST_BYTES: Final = 32_000_000
 """Of a cycle, whatever `cycle_bytes` allows: its records are in Python's memory."""
@@ -89,7 +91,8 @@ class LightPipeline:
                 refused.append(RefusedPartitions(tuple(wanted), "table", self._secrets.redact(str(error))))
         self._at |= started
         self._stores.keep(service.table for service in change.topics.values())
-        self._group.commit(started, wait=True)
+        self._group.begin(started, {topic for topic, service in change.topics.items() if service.table is not None})
+        self._reader.learn(partition.topic for partition in started)
         return AssignmentChanged(SortedMapping(started), SortedMapping(stopped), tuple(refused))
 
     def cycle(self, cycle: RunCycle, should_end: ShouldEnd) -> CycleEnded:
@@ -158,7 +161,9 @@ class LightPipeline:
             for record in some:
                 records.setdefault(TopicPartition(record.topic, record.partition), []).append(record)
             size += self._count(some)
-            if should_end() or size >= limit or time.monotonic() >= deadline_s or (records and not is_full):
+            now_s = time.monotonic()
+            is_all = bool(records) and not is_full and now_s >= begun_s + GATHER_S
+            if should_end() or size >= limit or now_s >= deadline_s or is_all:
                 return Taken(records, size, is_full, waited_s)
 
     def _store(

@@ -114,6 +114,8 @@ class Engine:
         self._describing = threading.Lock()
         """Rows are described by one thread at a time: the reader has one set of options, and transforms are user code
         that need not be thread-safe. Only jobs and commits run side by side."""
+        self._described: dict[Target, dict[str, str]] = {}
+        """Schemas of rows: written by Spark's threads, each entry once."""
         self._is_cancelled = threading.Event()
         self._session: SparkSession | None = None
         self._kafka: RangeReader | None = None
@@ -137,11 +139,9 @@ class Engine:
     def schemas_of(self, target: Target) -> dict[str, str]:
         """The schema of the rows of each table, as JSON. Raises TransformError."""
 
-        def schemas() -> dict[str, str]:
-            found = self._all_rows(self._reader().empty(), target)
-            return {table: rows.schema.json() for table, rows in found.items()}
-
-        return self._worker.run(schemas)
+        if (known := self._described.get(target)) is not None:
+            return known
+        return self._worker.run(partial(self._describe, target))
 
     def broken_transforms(self, targets: Iterable[Target], should_end: ShouldEnd) -> BrokenTransforms:
         """The transforms that can't describe their rows, each with the error; none if `should_end` came first."""
@@ -321,7 +321,16 @@ class Engine:
     def _try(self, target: Target) -> None:
         """Raises TransformError. A registry that doesn't answer is no fault of the transform."""
         with suppress(RegistryUnavailable):
-            self._all_rows(self._reader().empty(), target)
+            self._describe(target)
+
+    def _describe(self, target: Target) -> dict[str, str]:
+        """The schemas are kept, so that a partition which moves here later doesn't wait for them; those of a registry
+        may change."""
+        found = self._all_rows(self._reader().empty(), target)
+        schemas = {table: rows.schema.json() for table, rows in found.items()}
+        if not target.parsing.registry:
+            self._described[target] = schemas
+        return schemas
 
     def _tasks(self, cycle: TargetCycle) -> int:
         return tasks(cycle.bytes, parallelism(self._running()), BYTES_PER_TASK)

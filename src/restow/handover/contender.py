@@ -1,0 +1,54 @@
+"""What run.py asks of a contender."""
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Final, Protocol
+
+from restow.settings import Kafka
+from restow.study.handover import Progress
+
+TOPIC: Final = "orders"
+
+
+@dataclass(frozen=True, slots=True)
+class Case:
+    """The load of a contender."""
+
+    partitions: int
+    records_per_s: float
+    """Of each partition."""
+
+
+@dataclass(frozen=True, slots=True)
+class Setting:
+    kafka: Kafka
+    case: Case
+    directory: Path
+    """An empty one."""
+
+
+class Contender(Protocol):
+    """A group of two members."""
+
+    def new_progress(self) -> list[Progress]:
+        """That since the last call. Raises RestowError if a process has ended that should not."""
+
+    def join(self) -> None:
+        """Makes the group grow to three members."""
+
+    def leave(self) -> None:
+        """Makes it shrink to two."""
+
+    def kill(self) -> None:
+        """Kills one of two members, as the kernel does when memory is short."""
+
+    def mend(self) -> None:
+        """After a kill: gives the group a second member again if it has none."""
+
+    @property
+    def owners_after_kill(self) -> int | None:
+        """How many members read then; None if that may be one or two."""
+
+    def copies(self) -> Mapping[tuple[int, int], int]:
+        """How often the record at each partition's offset was processed or stored."""

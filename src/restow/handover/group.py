@@ -1,0 +1,138 @@
+"""The contenders `restow-light` and `restow-spark`: a whole group as processes, at its defaults where that is possible.
+
+Nobody starts or ends a consumer here: the load rises and falls, and the monitor and the controller do the rest. A group
+that grows again after a minute, and shrinks at once, needs other cool-downs than a group at work.
+"""
+
+import json
+import os
+import signal
+import subprocess
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
+from typing import Final
+
+from restow.errors import RestowError
+from restow.handover.contender import TOPIC, Contender, Setting
+from restow.handover.load import SteadyLoad
+from restow.handover.stored import DeltaProgress, LightProgress
+from restow.platform.processes.ending import end_group
+from restow.platform.processes.linux import send
+from restow.platform.processes.supervisors import Supervisors
+from restow.roles.child import kill_role, role_command, start_role
+from restow.study.handover import LIGHT, Progress
+
+CAPACITIES: Final = 1.3
+"""The base load: for two consumers."""
+GROWN: Final = 2.1
+"""For three."""
+GRACE_S: Final = 20.0
+SETTINGS: Final = """\
+[kafka]
+bootstrap = {bootstrap}
+[group]
+name = "{name}"
+[processes]
+directory = {directory}
+[consumer]
+{consumer}
+capacity_bytes_per_s = {capacity}
+grace_s = {grace_s}
+[controller]
+least_consumers = 2
+most_consumers = 3
+look_every_s = 1
+close_after_s = 1
+cool_down_after_opening_s = 0
+cool_down_after_closing_s = 0
+[table]
+log_kept_s = 864000.0
+[consume.{topic}]
+table = {table}
+transform = "{transform}"
+"""
+KINDS: Final = {
+    True: ('pipeline = "light"', "restow.handover.light_transform:stamped"),
+    False: ("memory_mb = 900", "restow.handover.spark_transform:sizes"),
+}
+
+
+@contextmanager
+def running(name: str, setting: Setting, load: SteadyLoad) -> Iterator[Contender]:
+    group = RestowGroup(name, setting, load)
+    try:
+        group.start()
+        yield group
+    finally:
+        group.end()
+
+
+class RestowGroup:
+    owners_after_kill: int | None = None
+
+    def __init__(self, name: str, setting: Setting, load: SteadyLoad) -> None:
+        self._name, self._setting, self._load = name, setting, load
+        self._processes = setting.directory / "processes"
+        self._roles: dict[str, subprocess.Popen[bytes]] = {}
+        self._pipe = os.pipe()
+        table = setting.directory / ("table.db" if name == LIGHT else "table")
+        self._progress = LightProgress(table) if name == LIGHT else DeltaProgress(table)
+        consumer, transform = KINDS[name == LIGHT]
+        self.config = setting.directory / "restow.toml"
+        self.config.write_text(
+            SETTINGS.format(
+                bootstrap=json.dumps(setting.kafka.bootstrap),
+                name=name,
+                directory=json.dumps(str(self._processes)),
+                consumer=consumer,
+                capacity=load.base_bytes_per_s / CAPACITIES,
+                grace_s=GRACE_S,
+                topic=TOPIC,
+                table=json.dumps(str(table)),
+                transform=transform,
+            )
+        )
+        self._supervisors = Supervisors(name, self._processes)
+
+    def start(self) -> None:
+        for role, options in {"monitor": (), "controller": ("--log", str(self._setting.directory / "events"))}.items():
+            with (self._setting.directory / f"{role}.txt").open("wb") as output:
+                self._roles[role] = start_role(role_command(role, self.config, *options), self._pipe[0], output)
+
+    def new_progress(self) -> list[Progress]:
+        for role, process in self._roles.items():
+            if process.poll() is not None:
+                output = (self._setting.directory / f"{role}.txt").read_text(errors="replace")
+                raise RestowError(f"the {role} has ended: {output[-500:]}")
+        return self._progress.new()
+
+    def join(self) -> None:
+        self._load.set(GROWN / CAPACITIES)
+
+    def leave(self) -> None:
+        self._load.set(1.0)
+
+    def kill(self) -> None:
+        victim = min(self._supervisors.consumers().items())[1].child
+        if victim is None:
+            raise RestowError("the consumer to kill has no process")
+        send(victim, signal.SIGKILL)
+
+    def mend(self) -> None:
+        """The group does that itself."""
+
+    def copies(self) -> Mapping[tuple[int, int], int]:
+        return self._progress.copies()
+
+    def end(self) -> None:
+        for role in self._roles.values():
+            role.terminate()
+        for role in self._roles.values():
+            try:
+                role.wait(GRACE_S)
+            except subprocess.TimeoutExpired:
+                kill_role(role)
+                role.wait(GRACE_S)
+        end_group(self._name, self._processes, GRACE_S, lambda _: None)
+        for end in self._pipe:
+            os.close(end)

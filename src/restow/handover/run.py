@@ -1,0 +1,150 @@
+"""Changes each contender's group, round by round, and observes it until it is calm again."""
+
+import time
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import AbstractContextManager
+from dataclasses import dataclass
+from functools import partial
+from pathlib import Path
+from typing import Final
+
+from restow.errors import RestowError
+from restow.handover import group, members
+from restow.handover.contender import TOPIC, Case, Contender, Setting
+from restow.handover.load import SteadyLoad
+from restow.kafka.admin import Admin
+from restow.kafka.embedded.broker import EmbeddedKafka
+from restow.kafka.membership import BROKER
+from restow.kafka.topics import wait_until_shown
+from restow.scratch import temporary
+from restow.settings import Kafka
+from restow.study.handover import (
+    KILL,
+    LIGHT,
+    SPARK,
+    Change,
+    Observed,
+    Progress,
+    is_calm,
+)
+
+FAST: Final = Case(partitions=32, records_per_s=50.0)
+SLOW: Final = Case(partitions=24, records_per_s=10.0)
+"""Of Spark's consumers, whose cycles are a second long."""
+CALM_S: Final = 7.0
+"""A group that has not moved anything for so long is calm: longer than a session timeout, and than a round of any
+protocol."""
+WITHIN_S: Final = 120.0
+LOOK_S: Final = 0.1
+
+Tell = Callable[[str], None]
+
+
+@dataclass(frozen=True, slots=True)
+class Outcome:
+    contender: str
+    observed: Observed | None
+    """None if it failed: a line said why."""
+
+
+def run(
+    names: Sequence[str], kinds: Sequence[str], rounds: int, tell: Tell, keep: Path | None = None
+) -> Iterator[Outcome]:
+    """One outcome after the other. `keep` gets the directories of the contenders."""
+    for name in names:
+        with temporary(name) as directory, EmbeddedKafka(server=BROKER) as broker:
+            place = directory if keep is None else keep / name
+            place.mkdir(parents=True, exist_ok=True)
+            setting = Setting(Kafka(broker.bootstrap), SLOW if name == SPARK else FAST, place)
+            _make_topic(setting)
+            try:
+                yield Outcome(name, observe(name, setting, kinds, rounds, partial(_tell_of, tell, name)))
+            except RestowError as error:
+                tell(f"{name} is left out: {error}")
+                yield Outcome(name, None)
+
+
+def _tell_of(tell: Tell, name: str, line: str) -> None:
+    tell(f"{name}: {line}")
+
+
+def observe(name: str, setting: Setting, kinds: Sequence[str], rounds: int, tell: Tell) -> Observed:
+    with SteadyLoad(setting.kafka, setting.case) as load, _running(name, setting, load) as contender:
+        observer = Observer(contender, setting.case.partitions)
+        tell("waiting until two members read everything")
+        observer.until_calm(2)
+        changes = []
+        for number in range(rounds):
+            for kind in kinds:
+                changes.append(observer.change(kind))
+                last = changes[-1]
+                tell(f"round {number + 1}, {kind}: calm again after {last.until_s - last.at_s:.1f} s")
+        produced_s = load.finish()
+        copies = observer.until_processed(len(produced_s))
+    return Observed(name, changes, observer.progress, produced_s, copies, setting.case.partitions)
+
+
+def _running(name: str, setting: Setting, load: SteadyLoad) -> AbstractContextManager[Contender]:
+    return group.running(name, setting, load) if name in (LIGHT, SPARK) else members.running(name, setting)
+
+
+class Observer:
+    def __init__(self, contender: Contender, partitions: int) -> None:
+        self._contender, self._partitions = contender, partitions
+        self.progress: list[Progress] = []
+
+    def change(self, kind: str) -> Change:
+        """Makes the change, and observes it until the group is calm."""
+        at_s = time.time()
+        match kind:
+            case "join":
+                self._contender.join()
+                self.until_calm(3, at_s)
+            case "leave":
+                self._contender.leave()
+                self.until_calm(2, at_s)
+            case _:
+                self._contender.kill()
+                self.until_calm(self._contender.owners_after_kill, at_s)
+        done = Change(kind, at_s, time.time())
+        if kind == KILL:
+            self._contender.mend()
+            self.until_calm(2)
+        return done
+
+    def until_calm(self, owners: int | None, since_s: float = 0.0) -> None:
+        """Raises RestowError if the group isn't calm in time."""
+        deadline_s = time.time() + WITHIN_S
+        while True:
+            self._look()
+            now_s = time.time()
+            recent = [each for each in self._latest() if each.time_s > now_s - 2 * CALM_S]
+            if now_s > since_s + CALM_S and is_calm(recent, self._partitions, now_s, CALM_S, owners):
+                return
+            if now_s > deadline_s:
+                raise RestowError(f"its group was not calm within {WITHIN_S:.0f} s")
+
+    def until_processed(self, each: int) -> dict[tuple[int, int], int]:
+        """Waits until every record was processed, or nothing more comes. Returns how often each was."""
+        wanted, ends = dict.fromkeys(range(self._partitions), each), {one.partition: one.next for one in self.progress}
+        since_s = time.time()
+        while ends != wanted and time.time() < since_s + WITHIN_S / 4:
+            for new in self._look():
+                ends[new.partition], since_s = max(ends.get(new.partition, 0), new.next), time.time()
+        return dict(self._contender.copies())
+
+    def _look(self) -> list[Progress]:
+        time.sleep(LOOK_S)
+        new = self._contender.new_progress()
+        self.progress += new
+        return new
+
+    def _latest(self) -> list[Progress]:
+        """The last pieces: those of the last seconds are among them."""
+        return self.progress[-20_000:]
+
+
+def _make_topic(setting: Setting) -> None:
+    with Admin(setting.kafka) as admin:
+        admin.create_topic(TOPIC, setting.case.partitions)
+        wait_until_shown(admin, {TOPIC: setting.case.partitions})
