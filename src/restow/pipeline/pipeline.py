@@ -65,6 +65,7 @@ def spark_pipeline(
     # The consumer's incarnation is unknown until Spark is warm; in names of directories the start time serves as well.
     writer = Writer(settings.group.name, consumer, incarnation=time.time_ns() // 1_000_000)
     engine = Engine(settings, resources)
+    engine.begin()
 
     def open_sink(table: str) -> DeltaSink:
         uri, former = place_of(table, settings)

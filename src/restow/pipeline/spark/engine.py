@@ -117,13 +117,21 @@ class Engine:
         self._described: dict[Target, dict[str, str]] = {}
         """Schemas of rows: written by Spark's threads, each entry once."""
         self._is_cancelled = threading.Event()
+        self._starting: Future[None] | None = None
         self._session: SparkSession | None = None
         self._kafka: RangeReader | None = None
         self._garbage: GarbageWatch | None = None
 
+    def begin(self) -> None:
+        """Starts the session in the background: the JVM needs seconds, in which the caller reaches the brokers."""
+        self._starting = self._worker.submit(self._start)
+
     def start(self, should_end: ShouldEnd) -> None:
         """Returns when the session is up and warm, or `should_end` came first."""
-        self._worker.run_until(self._start, should_end)
+        if self._starting is None:
+            self.begin()
+        assert self._starting is not None
+        self._worker.wait_for(self._starting, should_end)
 
     def dump_threads(self) -> None:
         """Has the JVM write the stacks of its threads to our stderr, whatever it is doing."""
@@ -138,7 +146,6 @@ class Engine:
 
     def schemas_of(self, target: Target) -> dict[str, str]:
         """The schema of the rows of each table, as JSON. Raises TransformError."""
-
         if (known := self._described.get(target)) is not None:
             return known
         return self._worker.run(partial(self._describe, target))
@@ -341,7 +348,9 @@ class Engine:
         return self._kafka
 
     def _running(self) -> SparkSession:
-        if self._session is None:
+        if self._session is None and self._starting is not None:
+            self._starting.result()
+        elif self._session is None:
             self._start()
         assert self._session is not None
         return self._session

@@ -39,11 +39,14 @@ class Worker:
         return any(not running.done() for running in self._running)
 
     def run(self, work: Callable[[], T]) -> T:
-        return self._submit(work).result()
+        return self.submit(work).result()
 
     def run_until(self, work: Callable[[], T], should_end: ShouldEnd) -> T | None:
         """Returns None if `should_end` came first; the work continues."""
-        running = self._submit(work)
+        return self.wait_for(self.submit(work), should_end)
+
+    def wait_for(self, running: "Future[T]", should_end: ShouldEnd) -> T | None:
+        """The result of submitted work; None if `should_end` came first."""
         while not wait([running], SLICE_S).done:
             if should_end():
                 return None
@@ -62,7 +65,7 @@ class Worker:
         """Runs them side by side, as many as there are threads, and returns when all have ended. Calls `cancel` once
         `should_end` has been true for longer than `patience` allows, again and again until they end; a cancelled work
         raises."""
-        running, begun_s = [self._submit(work) for work in works], time.monotonic()
+        running, begun_s = [self.submit(work) for work in works], time.monotonic()
         deadline_s: float | None = None
         while wait(running, SLICE_S).not_done:
             now_s = time.monotonic()
@@ -78,7 +81,8 @@ class Worker:
         for _ in range(self._threads):
             self._queue.put(None)
 
-    def _submit(self, work: Callable[[], T]) -> "Future[T]":
+    def submit(self, work: Callable[[], T]) -> "Future[T]":
+        """Runs it in the background."""
         running: Future[T] = Future()
         self._running = [each for each in self._running if not each.done()] + [running]
         self._queue.put((work, running))
