@@ -2,6 +2,7 @@
 
 import itertools
 import threading
+import time
 from collections.abc import Callable, Iterator
 
 import pytest
@@ -16,6 +17,7 @@ from restow.model import ConsumerId, SortedMapping, TopicPartition
 from restow.protocol.measurement import Measurement
 from restow.protocol.messages import (
     ConsumerReady,
+    ConsumerReport,
     ControllerAlive,
     ControllerStarted,
     ControllerStopped,
@@ -103,6 +105,25 @@ def heard(channel: ControllerChannel, eventually: Callable[[Callable[[], object]
 def test_the_epoch_grows_with_every_controller(controller: Callable[[], ControllerChannel]) -> None:
     epochs = [controller().take_over() for _ in range(3)]
     assert epochs == sorted(set(epochs))
+
+
+def test_a_read_ends_with_a_record_that_a_partition_may_wait_for_and_not_with_a_report(
+    controller: Callable[[], ControllerChannel], settings: Settings, producer: Producer
+) -> None:
+    channel = controller()
+    channel.take_over()
+    put(producer, settings.topics.controller, READY)
+    begun_s = time.monotonic()
+    assert [each.message for each in channel.read(600.0)] == [READY]
+    assert time.monotonic() < begun_s + 300.0
+    report = ConsumerReport(ONE, 5, SortedMapping(), SortedMapping(), 0.0, 0.0, False, 0.0, 0.0)
+    put(producer, settings.topics.controller, report)
+    found, begun_s = [], time.monotonic()
+    while not found:
+        found, began_s = list(channel.read(0.5)), begun_s
+        begun_s = time.monotonic()
+    assert [each.message for each in found] == [report]
+    assert begun_s - began_s >= 0.5, "others may come in this time"
 
 
 def test_a_message_reaches_its_consumers_partition(

@@ -153,6 +153,22 @@ def test_a_cycle_without_data_starts_no_job_and_ends_at_once_when_it_should(lake
     assert cpu_s < 0.3 * idle.took_s
 
 
+def test_a_partition_that_moved_here_is_read_at_once_and_not_when_the_next_cycle_is_due(lake: Lake) -> None:
+    topic = lake.topic("moved", 2)
+    p0, p1 = of(topic, 0, 1)
+    service = TopicService(table=lake.table())
+    pipeline = lake.pipeline(settings=Consumer(cycle_s=600.0, grace_s=4.0))
+    lake.write(topic, {0: 5})
+    mine = reading(pipeline, {topic: service}, {p0: 0})
+    mine.until(5)
+    lake.write(topic, {0: 5, 1: 5})
+    began_s = time.monotonic()
+    assert mine.cycle(lambda: True).records == 0, "it isn't due"
+    mine.at = SortedMapping({**mine.at, **reading(pipeline, {topic: service}, {p1: 0}).at})
+    ended = mine.cycle(lambda: time.monotonic() > began_s + 60.0)
+    assert (ended.records, dict(ended.positions)) == (10, {p0: 10, p1: 5})
+
+
 def test_a_cycle_for_a_table_is_one_spark_job(lake: Lake) -> None:
     topic = lake.topic("job", 3)
     service = TopicService(table=lake.table(), transform="transforms_on_spark:doubled")
