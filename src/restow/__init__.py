@@ -29,7 +29,7 @@ clock.py                the wall clock as text
 The processes and the command line:
 roles/, demo/           the process of each role; the demonstration
 page/                   the group in a browser
-throughput/             one consumer at full load, beside its peers
+throughput/, handover/  one consumer at full load, and a group that changes, each beside its peers
 cli/, __main__.py       the command `restow`
 """
 

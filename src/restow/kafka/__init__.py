@@ -14,6 +14,7 @@ first_unread.py  the first record at a position and its timestamp, for the lag i
 retentions.py    how long topics keep their records
 reading.py       records, for the light pipeline
 rereading.py     whole topics at full speed, again and again, for the peers of `restow bench consumer`
+membership.py    a member of a consumer group by Kafka's own protocols, for the peers of `restow bench handover`
 newest.py        the newest records of topics, for `restow check`
 groups.py        describes consumer groups: members, assignments, committed offsets
 survey.py        looks at topics for `restow init`: sizes, speeds, a sample of records

@@ -14,13 +14,12 @@ monitor_scenarios.py    its scenarios
 monitor_simulation.py   runs them in simulated time
 monitor_live.py         runs them against a broker
 monitor_plot.py         its plot
-<<<<<<< HEAD
 throughput.py           the throughput of a consumer and its peers: cases, speeds, capacity
 throughput_plot.py      its plot
-=======
+handover.py             what a change of a group costs its partitions: pauses, doubled and lost records
+handover_plot.py        its plot
 comparison/             policies over the same load: `restow simulate --compare` and `--sweep`, `restow backtest`
 comparison_plot.py      their plots
->>>>>>> df382cc (Add restow simulate --compare and --sweep, and restow backtest)
 simulation_plot.py      the plot of `restow simulate`
 advice_plot.py          the plot of `restow advise`
 plots.py                colours, and writing a plot to a file
