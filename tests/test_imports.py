@@ -297,8 +297,10 @@ def test_a_module_in_no_layer_is_a_breach(module: str) -> None:
         (
             "restow.roles.consumer",
             "pyspark",
-            "restow.pipeline.* and restow.demo.shop and restow.throughput.streaming and restow.throughput.transform "
-            "and restow.handover.spark_transform",
+            (
+                "restow.pipeline.* and restow.demo.shop and restow.throughput.streaming and "
+                "restow.throughput.transform and restow.handover.spark_transform"
+            ),
         ),
         ("restow.roles.controller", "confluent_kafka", "restow.kafka.*"),
         ("restow.roles.monitor", "kafka", "restow.kafka.*"),
