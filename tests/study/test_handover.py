@@ -82,6 +82,8 @@ def test_a_group_is_calm_if_all_partitions_progress_by_so_many_owners_and_none_h
     assert not is_calm(both, 2, 25.0, 5.0, owners=2), "nothing comes any more"
     moved = [*steady(0, "a", 0, 17), *steady(0, "c", 17, 20), *steady(1, "b", 0, 20)]
     assert not is_calm(moved, 2, 20.0, 5.0, owners=2)
+    after_a_gap = [*steady(0, "a", 0, 14), *steady(0, "c", 17, 20), *steady(1, "b", 0, 20)]
+    assert not is_calm(after_a_gap, 2, 20.0, 5.0, owners=2)
 
 
 def test_quantiles_are_values_that_occurred() -> None:

@@ -13,7 +13,7 @@ from contextlib import contextmanager
 from typing import Final
 
 from restow.errors import RestowError
-from restow.handover.contender import TOPIC, Contender, Setting
+from restow.handover.contender import TOPIC, Setting
 from restow.handover.load import SteadyLoad
 from restow.handover.stored import DeltaProgress, LightProgress
 from restow.platform.processes.ending import end_group
@@ -58,8 +58,9 @@ KINDS: Final = {
 
 
 @contextmanager
-def running(name: str, setting: Setting, load: SteadyLoad) -> Iterator[Contender]:
-    group = RestowGroup(name, setting, load)
+def running(name: str, setting: Setting, load: SteadyLoad, capacities: float = CAPACITIES) -> "Iterator[RestowGroup]":
+    """`capacities` of a consumer: the base load."""
+    group = RestowGroup(name, setting, load, capacities)
     try:
         group.start()
         yield group
@@ -70,7 +71,7 @@ def running(name: str, setting: Setting, load: SteadyLoad) -> Iterator[Contender
 class RestowGroup:
     owners_after_kill: int | None = None
 
-    def __init__(self, name: str, setting: Setting, load: SteadyLoad) -> None:
+    def __init__(self, name: str, setting: Setting, load: SteadyLoad, capacities: float) -> None:
         self._name, self._setting, self._load = name, setting, load
         self._processes = setting.directory / "processes"
         self._roles: dict[str, subprocess.Popen[bytes]] = {}
@@ -85,7 +86,7 @@ class RestowGroup:
                 name=name,
                 directory=json.dumps(str(self._processes)),
                 consumer=consumer,
-                capacity=load.base_bytes_per_s / CAPACITIES,
+                capacity=load.base_bytes_per_s / capacities,
                 grace_s=GRACE_S,
                 topic=TOPIC,
                 table=json.dumps(str(table)),

@@ -35,6 +35,8 @@ CALM_S: Final = 7.0
 """A group that has not moved anything for so long is calm: longer than a session timeout, and than a round of any
 protocol."""
 WITHIN_S: Final = 120.0
+START_WITHIN_S: Final = 300.0
+"""The first controller after an update compiles the packer, and the first consumers start."""
 LOOK_S: Final = 0.1
 
 Tell = Callable[[str], None]
@@ -56,7 +58,7 @@ def run(
             place = directory if keep is None else keep / name
             place.mkdir(parents=True, exist_ok=True)
             setting = Setting(Kafka(broker.bootstrap), SLOW if name == SPARK else FAST, place)
-            _make_topic(setting)
+            make_topic(setting)
             try:
                 yield Outcome(name, observe(name, setting, kinds, rounds, partial(_tell_of, tell, name)))
             except RestowError as error:
@@ -72,7 +74,7 @@ def observe(name: str, setting: Setting, kinds: Sequence[str], rounds: int, tell
     with SteadyLoad(setting.kafka, setting.case) as load, _running(name, setting, load) as contender:
         observer = Observer(contender, setting.case.partitions)
         tell("waiting until two members read everything")
-        observer.until_calm(2)
+        observer.until_calm(2, within_s=START_WITHIN_S)
         changes = []
         for number in range(rounds):
             for kind in kinds:
@@ -89,8 +91,8 @@ def _running(name: str, setting: Setting, load: SteadyLoad) -> AbstractContextMa
 
 
 class Observer:
-    def __init__(self, contender: Contender, partitions: int) -> None:
-        self._contender, self._partitions = contender, partitions
+    def __init__(self, contender: Contender, partitions: int, calm_s: float = CALM_S) -> None:
+        self._contender, self._partitions, self._calm_s = contender, partitions, calm_s
         self.progress: list[Progress] = []
 
     def change(self, kind: str) -> Change:
@@ -112,17 +114,17 @@ class Observer:
             self.until_calm(2)
         return done
 
-    def until_calm(self, owners: int | None, since_s: float = 0.0) -> None:
+    def until_calm(self, owners: int | None, since_s: float = 0.0, within_s: float = WITHIN_S) -> None:
         """Raises RestowError if the group isn't calm in time."""
-        deadline_s = time.time() + WITHIN_S
+        deadline_s = time.time() + within_s
         while True:
             self._look()
             now_s = time.time()
-            recent = [each for each in self._latest() if each.time_s > now_s - 2 * CALM_S]
-            if now_s > since_s + CALM_S and is_calm(recent, self._partitions, now_s, CALM_S, owners):
+            recent = [each for each in self._latest() if each.time_s > now_s - 4 * self._calm_s]
+            if now_s > since_s + self._calm_s and is_calm(recent, self._partitions, now_s, self._calm_s, owners):
                 return
             if now_s > deadline_s:
-                raise RestowError(f"its group was not calm within {WITHIN_S:.0f} s")
+                raise RestowError(f"its group was not calm within {within_s:.0f} s")
 
     def until_processed(self, each: int) -> dict[tuple[int, int], int]:
         """Waits until every record was processed, or nothing more comes. Returns how often each was."""
@@ -144,7 +146,7 @@ class Observer:
         return self.progress[-20_000:]
 
 
-def _make_topic(setting: Setting) -> None:
+def make_topic(setting: Setting) -> None:
     with Admin(setting.kafka) as admin:
         admin.create_topic(TOPIC, setting.case.partitions)
         wait_until_shown(admin, {TOPIC: setting.case.partitions})

@@ -95,7 +95,7 @@ def rows(observed: Observed) -> list[Row]:
 
 def row(observed: Observed, kind: str) -> Row:
     changes = [change for change in observed.changes if change.kind == kind]
-    by_partition = _by_partition(observed.progress)
+    by_partition = of_partitions(observed.progress)
     moves = [moves_in(change, by_partition) for change in changes]
     pauses = sorted(move.pause_s for some in moves for move in some)
     ends = [max(move.in_effect_s for move in some) for some in moves if some]
@@ -128,7 +128,7 @@ def quantile(ascending: Sequence[float], share: float) -> float:
 
 def is_calm(progress: Iterable[Progress], partitions: int, now_s: float, calm_s: float, owners: int | None) -> bool:
     """Whether all partitions make progress, by so many owners, and none has moved for a while."""
-    by_partition = _by_partition(progress)
+    by_partition = of_partitions(progress)
     if len(by_partition) < partitions:
         return False
     lasts = [own[-1] for own in by_partition.values()]
@@ -139,11 +139,13 @@ def is_calm(progress: Iterable[Progress], partitions: int, now_s: float, calm_s:
     return not any(
         before.owner != after.owner
         for own in by_partition.values()
-        for before, after in pairwise(each for each in own if each.time_s > now_s - calm_s)
+        for before, after in pairwise(own)
+        if after.time_s > now_s - calm_s
     )
 
 
-def _by_partition(progress: Iterable[Progress]) -> dict[int, list[Progress]]:
+def of_partitions(progress: Iterable[Progress]) -> dict[int, list[Progress]]:
+    """In the order of time."""
     found: dict[int, list[Progress]] = {}
     for each in sorted(progress, key=lambda each: each.time_s):
         found.setdefault(each.partition, []).append(each)
