@@ -72,3 +72,13 @@ def test_the_ends_of_added_partitions_are_found_within_seconds(
     admin.grow_topic(prefix, 2)
     wait_until_shown(admin, {prefix: 2})
     eventually(lambda: ends.last_stable([first, added])[0] == {first: 0, added: 0}, WITHIN_S)
+
+
+def test_partitions_are_those_of_topics_that_exist_and_looking_makes_none(
+    kafka: Kafka, admin: Admin, prefix: str
+) -> None:
+    admin.create_topic(prefix, 2)
+    wait_until_shown(admin, {prefix: 2})
+    missing = f"{prefix}-missing"
+    assert LogOffsets(kafka).partitions([prefix, missing]) == [TopicPartition(prefix, 0), TopicPartition(prefix, 1)]
+    assert missing not in admin.cluster().leaders

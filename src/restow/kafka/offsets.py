@@ -55,6 +55,15 @@ class LogOffsets:
         self._client = make_admin_client(kafka)
         self._made_s = time.monotonic()
 
+    def partitions(self, topics: Iterable[str]) -> list[TopicPartition]:
+        """Those of the topics that exist. Asks for all topics: asking for one that is missing could create it."""
+        try:
+            known = self._client.list_topics(timeout=LOG_ANSWER_WITHIN_S).topics
+        except KafkaException:
+            return []
+        found = {topic: known[topic].partitions for topic in topics if topic in known}
+        return [TopicPartition(topic, number) for topic, numbers in found.items() for number in sorted(numbers)]
+
     def first(self, partitions: Iterable[TopicPartition]) -> FoundOffsets:
         """The offset of the oldest record that retention has left."""
         return self._list(partitions, OffsetSpec.earliest())

@@ -1,8 +1,10 @@
 """Warms up a Spark session: a small cycle, run before the consumer reports ready, so that the JVM has its classes
 loaded.
 
-It reads a few records of restow's own controller topic, which every consumer may read, and writes files that it
-removes. build_archive.py runs it too, to learn which classes a session needs.
+It reads a few records of restow's own controller topic, which every consumer may read, and of some partitions that the
+group consumes, and writes files that it removes. Each partition has a Kafka client of its own: the first ones cost a
+cold JVM 40 ms and more, and a partition that moves to this consumer would wait for them. build_archive.py runs it too,
+to learn which classes a session needs.
 """
 
 import tempfile
@@ -19,6 +21,9 @@ from restow.pipeline.targets import Target, TargetCycle
 from restow.settings import Settings
 
 MOST_RECORDS: Final = 100
+OTHERS: Final = 6
+"""Partitions of consumed topics that are read too."""
+OTHERS_RECORDS: Final = 5
 TARGET: Final = Target("", f"{__name__}:parsed", lineage=True)
 
 
@@ -45,11 +50,18 @@ class ScratchSink(NullSink):
 
 
 def _newest_records(settings: Settings) -> dict[TopicPartition, Range]:
-    """Of the controller topic; empty if it has no records yet."""
-    partition, offsets = TopicPartition(settings.topics.controller, 0), LogOffsets(settings.kafka)
-    (firsts, _), (ends, _) = offsets.first([partition]), offsets.last_stable([partition])
-    if partition not in firsts or partition not in ends:
-        return {}
-    end = ends[partition]
-    first = max(firsts[partition], end - MOST_RECORDS)
-    return {partition: Range(first, first, end)}
+    """Of the controller topic and of some consumed partitions; empty if there are no records yet."""
+    own, offsets = TopicPartition(settings.topics.controller, 0), LogOffsets(settings.kafka)
+    partitions = [own, *_consumed(settings, offsets)]
+    (firsts, _), (ends, _) = offsets.first(partitions), offsets.last_stable(partitions)
+    found = {}
+    for partition in (each for each in partitions if each in firsts and each in ends):
+        end, most = ends[partition], MOST_RECORDS if partition == own else OTHERS_RECORDS
+        first = max(firsts[partition], end - most)
+        found[partition] = Range(first, first, end)
+    return found
+
+
+def _consumed(settings: Settings, offsets: LogOffsets) -> list[TopicPartition]:
+    """Some partitions of topics that restow.toml names."""
+    return offsets.partitions(name for name in settings.consume if not name.startswith("^"))[:OTHERS]
