@@ -25,6 +25,8 @@ FETCHED_AT_ONCE: Final = range(64 << 10, (1 << 20) + 1)
 FETCHED_AHEAD: Final = 1000
 """Records of a partition that are prefetched."""
 
+IDLE_FETCH_MS: Final = 100
+"""How long a fetch of partitions without new records lasts: a partition that moves here joins the next one."""
 LEARN_WITHIN_S: Final = 2.0
 FULL_FOR_MS: Final = 10
 """How long a full prefetch queue holds back further fetches. librdkafka's default of one second would delay partitions
@@ -65,6 +67,7 @@ class RecordReader:
                 "queued.max.messages.kbytes": max(ahead_bytes, 2 * at_once) >> 10,
                 "fetch.message.max.bytes": at_once,
                 "fetch.queue.backoff.ms": FULL_FOR_MS,
+                "fetch.wait.max.ms": IDLE_FETCH_MS,
             },
         )
 
