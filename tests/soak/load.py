@@ -35,6 +35,9 @@ class SoakLoad:
 
     def grow(self, topic: str) -> int:
         """The topic has one more partition. Returns their number."""
+        self._producer.list_topics(
+            topic, timeout=DELIVERED_WITHIN_S
+        )  # it can't send to partitions that it doesn't know
         self._partitions[topic] += 1
         return self._partitions[topic]
 
