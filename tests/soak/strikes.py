@@ -199,6 +199,7 @@ def partition_added(field: Battlefield) -> Hit | None:
     field.added[topic] = field.added.get(topic, 0) + 1
     begun_s = time.monotonic()
     field.add_partition(topic)
+    field.wait(1.0)  # it has records then
     return Hit(1, begun_s)
 
 
