@@ -127,6 +127,17 @@ class TestOneReader:
         checker.held(again, P)
         assert said == lines
 
+    def test_so_is_the_successor_of_a_process_that_came_back_after_such_a_silence(
+        self, checker: OneReader, said: Said, world: World
+    ) -> None:
+        former = world.move()
+        world.agenda.run_until(60.0)
+        former.sent_s[ONE] = 60.0
+        former.seemed_ended.add(ONE)
+        checker.held(process(world, ONE, 20), P)
+        checker.held(ConsumerProcess(world, ONE, Volume(), ConsumerSettings(), random.Random(1), former), P)
+        assert said == []
+
     def test_a_start_after_the_stop_is_well(
         self, checker: OneReader, said: Said, world: World, controller: ControllerProcess
     ) -> None:

@@ -86,7 +86,7 @@ class ConsumerProcess(SimulatedProcess):
         super().__init__(world, rng)
         self.platform = platform or world.platform
         self._sent_s = self.platform.sent_s.get(number, self.now_s) if self.is_foreign else self.now_s
-        self._was_silent = False
+        self._was_silent = self.is_foreign and number in self.platform.seemed_ended
         self.number, self.volume, self.settings = number, volume, settings
         self.code = ""
         """What was on disk when it began; empty before."""
@@ -144,7 +144,7 @@ class ConsumerProcess(SimulatedProcess):
     @property
     def has_seemed_ended(self) -> bool:
         """It hangs, or has once sent nothing for so long that a controller on another platform took it for ended; of a
-        process that began after the group had moved, the silence before it counts too."""
+        process that began after the group had moved, the silence before it and of its predecessors counts too."""
         silent_after_s = REPORTS_MISSED * self.world.scenario.consumer.report_every_s
         return self._was_silent or self.is_frozen or self.now_s - self._sent_s >= silent_after_s
 
@@ -203,6 +203,8 @@ class ConsumerProcess(SimulatedProcess):
                 offset = self.world.kafka.append(Topic.CONTROLLER, 0, self.world.wire.seal(message))
                 self._was_silent, self._sent_s = self.has_seemed_ended, self.now_s
                 self.platform.sent_s[self.number] = self.now_s
+                if self._was_silent and self.is_foreign:
+                    self.platform.seemed_ended.add(self.number)
                 self.world.trace("send", self.number, message)
                 if isinstance(message, ConsumerReady):
                     self.incarnation = offset

@@ -88,6 +88,9 @@ class SimulatedPlatform:
         """All changes so far; each client remembers how many it has seen."""
         self.sent_s: dict[ConsumerId, float] = {}
         """When a process of each consumer last sent something."""
+        self.seemed_ended: set[ConsumerId] = set()
+        """After the group had moved to another platform: consumers that were silent for so long that they counted as
+        ended there, and came back."""
         self.refuses_until_s = 0.0
         self.slow_until_s = 0.0
         self.fails_until_s = 0.0
