@@ -125,7 +125,8 @@ def photograph(address: str) -> None:
 def opened(browser: Browser, address: str, view: dict[str, Any]) -> Page:
     page = browser.new_context(**view).new_page()
     page.goto(address)
-    page.get_by_role("button", name="15 min").click()
+    page.get_by_role("button", name="15 min").click()  # which scrolls there
+    page.evaluate("window.scrollTo(0, 0)")
     page.wait_for_timeout(SETTLED_MS / len(VIEWS))
     return page
 

@@ -234,6 +234,28 @@ def test_text_can_be_read_in_both_themes(opened: Opened, theme: str) -> None:
     assert window.page.evaluate("getComputedStyle(document.documentElement).colorScheme") == "light"
 
 
+def test_on_a_phone_the_choice_of_colours_is_beside_the_state(opened: Opened) -> None:
+    page = opened(width=360).page
+    rows = "['theme', 'link'].map((id) => document.getElementById(id).getBoundingClientRect())"
+    overlap = f"{rows}.reduce((one, other) => Math.min(one.bottom, other.bottom) - Math.max(one.top, other.top))"
+    assert page.evaluate(overlap) > 0
+
+
+@pytest.mark.parametrize(
+    ("levels", "middle"),
+    [
+        ([], 20),  # of a slice from 10 to 30
+        ([5, 35], 20),
+        ([14], 22),
+        ([27], 18.5),
+        ([17, 23], None),
+    ],
+)
+def test_no_name_is_written_below_a_line(opened: Opened, levels: list[float], middle: float | None) -> None:
+    found = "(levels) => import('/static/drawing.js').then((it) => it.nameAt({ x: 0, y: 10, w: 99, h: 20 }, levels))"
+    assert opened().page.evaluate(found, levels) == middle
+
+
 def test_there_are_landmarks_names_and_alternatives(stage: PageStage, opened: Opened) -> None:
     stage.shows(
         with_overview(group_of(3, 8), flags=SortedMapping({"infeasible": RaisedFlag("x", as_iso(time.time()))}))

@@ -20,7 +20,7 @@ export function drawGroup(pen, layout, colours, place) {
   for (const bin of layout.bins) {
     for (const slice of bin.slices) {
       const rect = place(slice);
-      if (rect) drawSlice(pen, slice, rect, colours);
+      if (rect) drawSlice(pen, slice, rect, colours, bin.loaded ? [bin.fillTo, bin.trigger] : []);
     }
     if (bin.backlog) drawBacklog(pen, bin.backlog, colours);
   }
@@ -28,20 +28,35 @@ export function drawGroup(pen, layout, colours, place) {
   for (const bin of layout.bins) drawLabel(pen, bin, layout, colours);
 }
 
-/** @param {CanvasRenderingContext2D} pen @param {Slice} slice @param {Rect} rect @param {Colours} colours */
-export function drawSlice(pen, slice, rect, colours) {
+/** @param {CanvasRenderingContext2D} pen @param {Slice} slice @param {Rect} rect @param {Colours} colours
+ * @param {number[]} levels  lines that its name keeps clear of */
+export function drawSlice(pen, slice, rect, colours, levels = []) {
   const gap = rect.h >= 4 ? 1 : 0;
   pen.fillStyle = colours.topic(slice.topic);
   pen.fillRect(rect.x, rect.y + gap, rect.w, Math.max(rect.h - gap, 0.6));
   const only = slice.places.length === 1 ? slice.places[0] : null;
   if (only && typeof only.status.moving_to === "number") drawLeaving(pen, rect, gap, colours);
-  if (!only || rect.w < LABELLED_W || rect.h < LABELLED_H) return;
+  const middle = only && rect.w >= LABELLED_W ? nameAt(rect, levels) : null;
+  if (!only || middle === null) return;
   pen.font = `500 11px ${colours.font}`;
   pen.fillStyle = colours.label;
   pen.textAlign = "left";
   pen.textBaseline = "middle";
   const target = typeof only.status.moving_to === "number" ? ` → ${only.status.moving_to}` : "";
-  pen.fillText(fitted(pen, only.key, target, rect.w - 12), rect.x + 6, rect.y + gap + (rect.h - gap) / 2 + 0.5);
+  pen.fillText(fitted(pen, only.key, target, rect.w - 12), rect.x + 6, middle + (gap + 1) / 2);
+}
+
+/** The middle of the tallest part of a slice that no line crosses; null if no part has room for a name.
+ * @param {Rect} rect @param {number[]} levels @returns {number | null} */
+export function nameAt(rect, levels) {
+  const inside = levels.filter((y) => y > rect.y && y < rect.y + rect.h).sort((one, other) => one - other);
+  const edges = [rect.y, ...inside, rect.y + rect.h];
+  let [tallest, middle] = [0, rect.y];
+  for (let part = 1; part < edges.length; part += 1) {
+    const room = edges[part] - edges[part - 1];
+    if (room > tallest) [tallest, middle] = [room, edges[part - 1] + room / 2];
+  }
+  return tallest >= LABELLED_H ? middle : null;
 }
 
 /** A dashed frame: the plan gives this partition to another consumer. @param {CanvasRenderingContext2D} pen
@@ -89,6 +104,7 @@ function drawHulls(pen, layout, colours) {
   stroke(pen, ready, colours.line, width, []);
   stroke(pen, others, colours.line, width, [4, 3]);
   stroke(pen, unread, colours.warning, width, [4, 3]);
+  if (isLarge) stroke(pen, triggers, colours.surface, 3.5, []); // slices below may have nearly its colour
   stroke(pen, triggers, colours.accent, isLarge ? 1.5 : 1, []);
   stroke(pen, fills, colours.muted, 1, layout.size.w > 20 ? [2, 3] : [1, 2]);
 }
