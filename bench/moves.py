@@ -31,8 +31,8 @@ from restow.settings import Kafka, Settings, read_settings
 from restow.study.handover import LIGHT, SPARK, Change, Move, moves_in, of_partitions, quantile
 
 TARGETS_S: Final = {LIGHT: 0.1, SPARK: 0.3}
-CALM_S: Final = {LIGHT: 1.5, SPARK: 4.0}
-AT_ONCE: Final = 8
+CALM_S: Final = {LIGHT: 1.5, SPARK: 3.0}
+AT_ONCE: Final = 10
 CAPACITIES: Final = 0.6
 """The base load: one consumer could carry all of it, so that no pin is refused."""
 
