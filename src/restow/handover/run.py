@@ -32,8 +32,8 @@ FAST: Final = Case(partitions=32, records_per_s=50.0)
 SLOW: Final = Case(partitions=24, records_per_s=10.0)
 """Of Spark's consumers, whose cycles are a second long."""
 CALM_S: Final = 5.0
-"""A group in which all partitions are read and none has moved for so long is calm: longer than the distance of two moves
-in any protocol."""
+"""A group in which all partitions are read and none has moved for so long is calm: longer than the time between two
+moves in any protocol."""
 WITHIN_S: Final = 120.0
 START_WITHIN_S: Final = 300.0
 """The first controller after an update compiles the packer, and the first consumers start."""
