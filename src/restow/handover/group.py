@@ -24,7 +24,7 @@ from restow.study.handover import LIGHT, Progress
 
 CAPACITIES: Final = 1.3
 """The base load: for two consumers."""
-GROWN: Final = 2.1
+GROWN: Final = 2.4
 """For three."""
 GRACE_S: Final = 20.0
 SETTINGS: Final = """\

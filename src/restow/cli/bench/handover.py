@@ -30,7 +30,7 @@ Changes a group of two members under a steady load, and measures what that costs
   kip-848       the same with the consumer protocol of KIP-848 (group.protocol=consumer)
   static        range with static members: one that is killed comes back after half a second
 
-  join          a third member joins. With restow the load rises by 60 %, and the rest is its own doing
+  join          a third member joins. With restow the load rises by 85 %, and the rest is its own doing
   leave         it leaves again. With restow the load falls
   kill          one of two members is killed with SIGKILL
 
