@@ -13,7 +13,10 @@ import sys
 import time
 from collections.abc import Iterator
 from datetime import UTC, datetime, timedelta
+from pathlib import Path
 from typing import Final
+
+from bench.large_groups import write_between_marks
 
 from restow.clock import as_iso
 from restow.handover import group
@@ -33,6 +36,8 @@ from restow.study.handover import LIGHT, SPARK, Change, Move, moves_in, of_parti
 TARGETS_S: Final = {LIGHT: 0.1, SPARK: 0.3}
 CALM_S: Final = {LIGHT: 1.5, SPARK: 3.0}
 AT_ONCE: Final = 10
+PAGE: Final = Path("docs/handover.md")
+MARKS: Final = ("<!-- bench/moves.py begin -->", "<!-- bench/moves.py end -->")
 CAPACITIES: Final = 0.6
 """The base load: one consumer could carry all of it, so that no pin is refused."""
 
@@ -94,10 +99,14 @@ def say(line: str) -> None:
 
 def main() -> int:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("contender", choices=(LIGHT, SPARK))
+    parser.add_argument("contender", choices=(LIGHT, SPARK), nargs="?", default=LIGHT)
+    parser.add_argument("--page", type=Path, nargs="+", help="write the last lines of these outputs into the page")
     parser.add_argument("--moves", type=int, default=300)
     parser.add_argument("--seed", type=int, default=1)
     args = parser.parse_args()
+    if args.page:
+        write_page(args.page)
+        return 0
     pauses = sorted(move.pause_s for move in measured(args.contender, args.moves, args.seed))
     p50, p99, most = (quantile(pauses, share) for share in (0.5, 0.99, 1.0))
     target_s = TARGETS_S[args.contender]
@@ -107,6 +116,12 @@ def main() -> int:
         f"the target is {target_s} s (p99){missed}"
     )
     return int(p99 > target_s)
+
+
+def write_page(logs: list[Path]) -> None:
+    """Writes the last lines of runs into docs/handover.md."""
+    lines = [log.read_text().splitlines()[-1] for log in logs]
+    write_between_marks(PAGE, "".join(f"    {line}\n" for line in lines), *MARKS)
 
 
 if __name__ == "__main__":
