@@ -45,6 +45,7 @@ def _panel(axes: Axes, names: Sequence[str], rows: Sequence[Row]) -> None:
     axes.set_xscale("log")
     axes.set_xlim(LEAST_S / 2, 2000.0)
     axes.set_xticks([0.01, 0.1, 1.0, 10.0], ["0.01", "0.1", "1", "10"])
+    axes.minorticks_off()
     axes.grid(axis="x", alpha=0.25)
     axes.set_axisbelow(True)
     axes.spines[["top", "right"]].set_visible(False)
