@@ -14,7 +14,7 @@ def backlogs(draw: st.DrawFn) -> Backlog:
     position = draw(st.integers(0, 10**6))
     first = draw(st.one_of(st.integers(0, position), st.integers(position, position + 1000)))
     end = draw(st.integers(max(first, position), max(first, position) + 10**5))
-    return Backlog(position, first, end, draw(st.floats(1.0, 10_000.0)))
+    return Backlog(position, first, end, draw(st.floats(1.0, 10_000.0)), draw(st.booleans()))
 
 
 def partitions() -> st.SearchStrategy[dict[TopicPartition, Backlog]]:
@@ -31,6 +31,27 @@ def test_a_backlog_within_the_limit_is_read_whole() -> None:
     assert plan_reads(waiting, 1e6) == ReadPlan(
         SortedMapping({HOT: Range(10, 10, 500), COLD: Range(7, 7, 8)}), bytes=49_100.0, is_cut=False
     )
+
+
+def test_records_that_would_be_deleted_are_read_first() -> None:
+    long, endangered = Backlog(900, 0, 1000, 100.0), Backlog(110, 100, 1100, 100.0, is_deleted_from=True)
+    assert plan_reads({HOT: long, COLD: endangered}, 8_000.0) == ReadPlan(
+        SortedMapping({HOT: Range(900, 900, 920), COLD: Range(110, 110, 170)}), bytes=8_000.0, is_cut=True
+    )
+
+
+def test_what_the_others_don_t_need_goes_to_endangered_partitions() -> None:
+    short, endangered = Backlog(990, 0, 1000, 100.0), Backlog(110, 100, 1100, 100.0, is_deleted_from=True)
+    assert plan_reads({HOT: short, COLD: endangered}, 8_000.0) == ReadPlan(
+        SortedMapping({HOT: Range(990, 990, 1000), COLD: Range(110, 110, 180)}), bytes=8_000.0, is_cut=True
+    )
+
+
+def test_a_partition_is_endangered_if_kafka_deletes_and_most_is_unread() -> None:
+    assert Backlog(100, 100, 1100, 1.0, is_deleted_from=True).is_endangered
+    assert not Backlog(100, 100, 1100, 1.0).is_endangered  # nothing is deleted: a new group, or no retention
+    assert not Backlog(600, 100, 1100, 1.0, is_deleted_from=True).is_endangered
+    assert not Backlog(100, 100, 100, 1.0, is_deleted_from=True).is_endangered
 
 
 def test_a_long_backlog_gets_what_the_others_leave() -> None:
@@ -89,6 +110,8 @@ def test_nobody_gets_more_than_one_who_is_cut(waiting: dict[TopicPartition, Back
     for cut, taken in planned.ranges.items():
         if taken.next < waiting[cut].end:
             for other, size in got.items():
+                if waiting[other].is_endangered and not waiting[cut].is_endangered:
+                    continue
                 assert size <= got[cut] + waiting[cut].record_bytes + waiting[other].record_bytes
 
 

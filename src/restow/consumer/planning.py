@@ -2,6 +2,9 @@
 
 Bytes are shared by max-min fairness: a partition with a small backlog gets all of it, and the others share the rest
 evenly. So a long backlog never delays the other partitions, and spare capacity goes to the backlog.
+
+Retention first: partitions whose unread records Kafka is about to delete share most of a cycle before the others. A
+consumer knows them by itself: Kafka deletes their oldest records, and most of what is left is unread.
 """
 
 from collections.abc import Mapping
@@ -10,6 +13,12 @@ from math import ceil
 from typing import Final, NamedTuple
 
 from restow.model import SortedMapping, TopicPartition
+
+ENDANGERED: Final = 0.8
+"""The share of the records in the log that is unread from which on a partition is endangered. At a steady speed of
+writing, a fifth of the retention time is left then."""
+FIRST_SHARE: Final = 0.75
+"""Endangered partitions get up to this share of a cycle before the others: these must not stand still for them."""
 
 
 class Backlog(NamedTuple):
@@ -23,6 +32,17 @@ class Backlog(NamedTuple):
     """The last stable offset."""
     record_bytes: float
     """An estimate of the mean."""
+    is_deleted_from: bool = False
+    """Whether Kafka has deleted old records of the partition since this consumer reads it."""
+
+    @property
+    def unread(self) -> int:
+        return self.end - max(self.position, self.first)
+
+    @property
+    def is_endangered(self) -> bool:
+        """Whether unread records may be deleted soon."""
+        return self.is_deleted_from and 0 < self.unread >= ENDANGERED * (self.end - self.first)
 
 
 class Range(NamedTuple):
@@ -57,12 +77,14 @@ class ReadPlan:
 def plan_reads(backlogs: Mapping[TopicPartition, Backlog], limit_bytes: float) -> ReadPlan:
     """Every partition with a backlog gets at least one record, even beyond the limit."""
     begun = {partition: max(at.position, at.first) for partition, at in backlogs.items()}
-    records = {partition: at.end - begun[partition] for partition, at in backlogs.items()}
+    records = {partition: at.unread for partition, at in backlogs.items()}
     sizes = {p: count * backlogs[p].record_bytes for p, count in records.items() if count > 0}
-    fair_share = _fair_share(sorted(sizes.values()), limit_bytes)
+    endangered = {p for p in sizes if backlogs[p].is_endangered}
+    share_of_endangered, share_of_others = _shares(sizes, endangered, limit_bytes)
     ranges: dict[TopicPartition, Range] = {}
     planned_bytes, is_cut = 0.0, False
     for partition, at in backlogs.items():
+        fair_share = share_of_endangered if partition in endangered else share_of_others
         is_over = sizes.get(partition, 0.0) > fair_share
         most = max(1, int(fair_share / at.record_bytes)) if is_over else records[partition]
         count = min(records[partition], most)
@@ -72,6 +94,17 @@ def plan_reads(backlogs: Mapping[TopicPartition, Backlog], limit_bytes: float) -
             is_cut = is_cut or count < records[partition]
     truncated = tuple(sorted(partition for partition, at in backlogs.items() if at.end < at.position))
     return ReadPlan(SortedMapping(ranges), planned_bytes, is_cut, truncated)
+
+
+def _shares(
+    sizes: Mapping[TopicPartition, float], endangered: set[TopicPartition], limit: float
+) -> tuple[float, float]:
+    """The most bytes that an endangered partition may have, and any other."""
+    first = sorted(size for partition, size in sizes.items() if partition in endangered)
+    others = sorted(size for partition, size in sizes.items() if partition not in endangered)
+    equal = limit * len(first) / max(1, len(sizes))
+    share = _fair_share(first, max(FIRST_SHARE * limit, limit - sum(others), equal))
+    return share, _fair_share(others, limit - sum(min(size, share) for size in first))
 
 
 def _fair_share(sizes: list[float], limit: float) -> float:

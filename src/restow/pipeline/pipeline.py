@@ -89,6 +89,8 @@ class SparkPipeline:
         self._at: dict[TopicPartition, int] = {}
         self._ends: dict[TopicPartition, int] = {}
         """The log ends as last seen."""
+        self._firsts: dict[TopicPartition, int] = {}
+        """The oldest offset of each partition when it was first read with a backlog."""
         self._begun_s = 0.0
         """When the last cycle that read something began."""
 
@@ -113,6 +115,7 @@ class SparkPipeline:
 
     def change(self, change: ChangeAssignment) -> AssignmentChanged:
         stopped = {partition: self._at.pop(partition) for partition in change.stop}
+        self._firsts = {partition: first for partition, first in self._firsts.items() if partition in self._at}
         self._group.commit(stopped, wait=True)
         started: dict[TopicPartition, int] = {}
         refused: list[RefusedPartitions] = []
@@ -217,11 +220,7 @@ class SparkPipeline:
             firsts, first_error = self._log_offsets.first(changed)
             error = error or first_error
         self._log_broker_errors(error)
-        backlogs = {
-            p: Backlog(read_from[p], firsts[p], ends[p], self._runner.record_bytes(p.topic))
-            for p in changed
-            if p in firsts
-        }
+        backlogs = {p: self._backlog(p, read_from[p], firsts[p]) for p in changed if p in firsts}
         planned = plan_reads(backlogs, self._pace.bytes)
         for partition in planned.truncated:
             end, position = ends[partition], read_from[partition]
@@ -229,6 +228,10 @@ class SparkPipeline:
             if self._news.is_new(partition, line):
                 log.error("%s", line)
         return planned
+
+    def _backlog(self, partition: TopicPartition, at: int, first: int) -> Backlog:
+        is_deleted_from = first > self._firsts.setdefault(partition, first)
+        return Backlog(at, first, self._ends[partition], self._runner.record_bytes(partition.topic), is_deleted_from)
 
     def _log_broker_errors(self, error: RestowError | None) -> None:
         """Once until all partitions have an answer again. The text is not compared: it names a changing partition."""
