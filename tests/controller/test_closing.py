@@ -169,22 +169,51 @@ def at(**speeds: float) -> Speeds:
     return Speeds({TopicPartition.parse(name.replace("_", "-")): speed for name, speed in speeds.items()})
 
 
-def test_peaks_are_the_highest_speeds_of_the_window_and_of_little_more() -> None:
+@pytest.mark.parametrize(("is_fine", "longer_s", "buckets"), [(False, 121, BUCKETS + 2), (True, 106, 22)])
+def test_peaks_are_the_highest_speeds_of_the_window_and_of_little_more(
+    is_fine: bool, longer_s: int, buckets: int
+) -> None:
     peaks = Peaks()
     for second in range(1, 1001):
-        peaks = peaks.measured(at(a_0=float(second % 300), a_1=1.0), float(second), 100.0)
+        peaks = peaks.measured(at(a_0=float(second % 300), a_1=1.0), float(second), 100.0, is_fine=is_fine)
         oldest = max(1, second - 100)
         inside = [other % 300 for other in range(oldest, second + 1)]
-        longer = [other % 300 for other in range(max(1, second - 121), second + 1)]
+        longer = [other % 300 for other in range(max(1, second - longer_s), second + 1)]
         assert max(inside) <= peaks.highest()[A0] <= max(longer)
-        assert len(peaks.buckets) <= BUCKETS + 2
+        assert len(peaks.buckets) <= buckets
     assert peaks.since_s == 1.0
+
+
+def test_a_large_group_has_few_buckets() -> None:
+    many = Speeds({TopicPartition("a", number): 1.0 for number in range(5000)})
+    peaks = Peaks()
+    for second in range(0, 300, 5):
+        peaks = peaks.measured(many, float(second), 100.0)
+    assert len(peaks.buckets) <= BUCKETS + 2
+
+
+def test_typical_speeds_leave_out_pauses_and_the_noise_of_single_partitions() -> None:
+    peaks = Peaks()
+    for second, speeds in enumerate((at(a_0=30.0, a_1=10.0), at(a_0=10.0, a_1=30.0), at(a_0=0.0, a_1=0.0))):
+        peaks = peaks.measured(speeds, 5.0 * second, 100.0)
+    assert peaks.highest() == {A0: 30.0, A1: 30.0}
+    assert peaks.typical() == {A0: 20.0, A1: 20.0}
+    assert Peaks().measured(at(a_0=0.0), 0.0, 100.0).typical() == {A0: 0.0}
+
+
+def test_partitions_that_were_never_fast_together_don_t_keep_a_consumer() -> None:
+    driver = two_of()
+    for turn in range(16):
+        fast, slow = (45.0, 5.0) if turn % 2 else (5.0, 45.0)
+        driver.measures(a_0=fast, a_1=slow, a_2=2.0, a_3=2.0)
+        driver.waits(10)
+    assert not driver.is_calm, "the four have had 54 at any time, and 94 of 100 if each were at its highest"
 
 
 def test_older_buckets_keep_only_what_was_faster_than_later() -> None:
     peaks = Peaks()
     for second in range(0, 200, 5):
-        peaks = peaks.measured(at(a_0=50.0, a_1=200.0 - second), float(second), 100.0)
+        peaks = peaks.measured(at(a_0=50.0, a_1=200.0 - second), float(second), 100.0, is_fine=False)
     assert sum(A0 in bucket.highest for bucket in peaks.buckets) == 1
     assert all(A1 in bucket.highest for bucket in peaks.buckets)
 

@@ -58,6 +58,15 @@ def test_an_overfull_consumer_gives_up_the_lightest_that_suffices_and_it_goes_wh
 
 
 @ours
+@pytest.mark.parametrize(("by_number", "answer"), [(0.0, held(1, 2, 2, 1, 3)), (0.75, held(2, 1, 1, 1, 3))])
+def test_by_number_one_fast_partition_moves_rather_than_two_slow_ones(
+    packer: str, by_number: float, answer: Assignment
+) -> None:
+    problem = Problem(speeds(4.5, 2, 2, 5, 9), held(1, 1, 1, 1, 3, idle=(2,)), TEN, moves_by_number=by_number)
+    assert PACKERS[packer](problem).assignment == answer
+
+
+@ours
 def test_a_consumer_is_opened_only_when_there_is_no_room(packer: str) -> None:
     assert PACKERS[packer](Problem(speeds(7, 5, 9), held(1, 1, 2), TEN)).assignment == held(1, 3, 2)
 

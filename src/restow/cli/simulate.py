@@ -50,8 +50,9 @@ Anything not given is drawn from the seed: 5 to 14 partitions, a workload, kinds
 
 --compare runs other ways over the same loads, beside the real controller: KEDA's Kafka scaler, Kafka's assignors at
 fixed sizes, Flink's and uForwarder's autoscalers, and the published packers MWF and BFD at every interval. One model
-accounts for all of them: backlog, latency, overload, cost. Every policy is tuned on one seed and shown on others. Then
-it says which of restow's targets are met, and which are missed. docs/comparison.md has the rules, sources and figures.
+accounts for all of them: backlog, latency, overload, cost. Every policy is tuned on --seed and shown on the --seeds
+from 100 after it on. Then it says which of restow's targets are met, and which are missed. docs/comparison.md has the
+rules, sources and figures.
 --sweep does the same with restow alone, and one setting at several values. """
 
 EPILOG = """\
@@ -68,7 +69,7 @@ examples:
   restow simulate --sweep look_every_s=5,10,30,60,120
 
 With --compare, --json prints {"rows": [{"policy", "workload", "consumer_hours", "moves", "latency_p99_s",
-"overloaded_consumer_s", "setting"}, …]}, the mean of the seeds that are shown (--seeds, 2 by default). With --sweep,
+"overloaded_consumer_s"}, …]}, the mean of the seeds that are shown (--seeds, 2 by default). With --sweep,
 {"setting", "rows": [{"value", "workload", …}]}.
 
 Otherwise --json prints one object: seed, consumer_hours, consumers_mean, consumers_max, moves, pause_p50_s,
@@ -84,6 +85,7 @@ def add(commands: "Subparsers[argparse.ArgumentParser]") -> None:
     option = parser.add_argument
     option("--seed", type=whole_number(0), default=1, metavar="N", help="seed of all random choices (default: 1)")
     option("--seeds", type=whole_number(1), metavar="N", help="run N seeds, starting with --seed, on all cores")
+    option("--jobs", type=whole_number(1), metavar="N", help="processes for many runs (default: one per core)")
     option("--hours", type=number(above=0), metavar="H", help="simulated hours (default: 0.5, or the whole trace)")
     option("--partitions", type=whole_number(1), metavar="N", help="number of partitions, about twenty per consumer")
     option("--workload", metavar="|".join((*GENERATORS, *RARE, "FILE")), help="how fast partitions are written")
@@ -221,7 +223,8 @@ def _study(args: argparse.Namespace) -> int:
     load_packer()
     from restow.cli.support.comparing import compare, sweep
 
-    return compare(args, _workers) if args.compare else sweep(args, _workers)
+    workers = partial(_workers, args.jobs)
+    return compare(args, workers) if args.compare else sweep(args, workers)
 
 
 # One run.
@@ -339,7 +342,7 @@ class Result:
 def _search(args: argparse.Namespace, make: "partial[Scenario]") -> int:
     seeds = range(args.seed, args.seed + args.seeds)
     failed: list[Result] = []
-    with progress("simulating", len(seeds)) as advance, _workers() as workers:
+    with progress("simulating", len(seeds)) as advance, _workers(args.jobs) as workers:
         for result in workers.imap_unordered(partial(_try, make), seeds):
             advance()
             if result.violations:
@@ -356,9 +359,9 @@ def _search(args: argparse.Namespace, make: "partial[Scenario]") -> int:
     return 1 if failed else 0
 
 
-def _workers() -> Pool:
-    """One process per core. Spawned: a fork would copy the thread that draws the progress bar."""
-    return get_context("spawn").Pool(os.cpu_count() or 1, initializer=_get_ready)
+def _workers(jobs: int | None) -> Pool:
+    """Spawned: a fork would copy the thread that draws the progress bar."""
+    return get_context("spawn").Pool(jobs or os.cpu_count() or 1, initializer=_get_ready)
 
 
 def _get_ready() -> None:

@@ -9,13 +9,13 @@ With `close_after_s = 0` the packer alone decides, by the speeds of this moment.
 """
 
 import math
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, replace
 from typing import Final
 
-from restow.controller.load import Loads
 from restow.controller.state import MovesBegun, State
 from restow.controller.transition import Transition
-from restow.model import Assignment, Speeds
+from restow.model import Assignment, Speeds, TopicPartition
 from restow.packing import PACKERS, Problem
 from restow.text import counted
 
@@ -82,23 +82,58 @@ def with_present_consumers(problem: Problem, planned: Assignment) -> Assignment:
 
 
 def tightened(state: State, problem: Problem, kept: Assignment) -> Tightened:
-    """Closes consumers of `kept`, a plan that closes none, if the highest speeds of the last minutes allow it."""
+    """Closes consumers of `kept`, a plan that closes none, if the speeds of the last minutes allow it."""
     if not may_close(state):
         return Tightened(kept)
-    fastest, each = state.peaks.highest(), Loads(state)
-    speeds = Speeds({p: max(now, fastest.get(p, 0.0) * each.cost_of(p.topic)) for p, now in problem.speeds.items()})
+    for look in _looks(state, problem):
+        found = _closed(state, problem, kept, look)
+        if found is not None:
+            return found
+    return Tightened(kept)
+
+
+@dataclass(frozen=True, slots=True)
+class _Look:
+    """Speeds to pack by, and loads that the result must have held."""
+
+    speeds: Speeds
+    loads: tuple[Mapping[TopicPartition, float], ...]
+
+
+def _looks(state: State, problem: Problem) -> Iterator[_Look]:
+    """First by typical speeds, of which every load of the last minutes must have been held. Then by the highest speed
+    of each partition, under which any of them was held."""
+    costs = {topic: state.cost_of(topic) for topic in {each.topic for each in problem.speeds}}
+    if state.rules.checks_each_load and state.peaks.are_whole:
+        buckets = tuple(_weighted(bucket.highest, costs) for bucket in state.peaks.buckets)
+        typical = _weighted(state.peaks.typical(), costs)
+        yield _Look(
+            Speeds({each: typical.get(each, now) for each, now in problem.speeds.items()}), (problem.speeds, *buckets)
+        )
+    highest = _weighted(state.peaks.highest(), costs)
+    speeds = Speeds({each: max(now, highest.get(each, 0.0)) for each, now in problem.speeds.items()})
+    yield _Look(speeds, (speeds,))
+
+
+def _weighted(speeds: Mapping[TopicPartition, float], costs: Mapping[str, float]) -> Mapping[TopicPartition, float]:
+    """As bytes of mean cost, without topics that are not consumed."""
+    return {each: speed * costs[each.topic] for each, speed in speeds.items() if each.topic in costs}
+
+
+def _closed(state: State, problem: Problem, kept: Assignment, look: _Look) -> Tightened | None:
+    """Returns None if no consumer can be closed by this look."""
     margins = replace(problem.margins, trigger=NO_TRIGGER)
-    looked = replace(problem, speeds=speeds, current=kept, margins=margins, previous=None)
+    looked = replace(problem, speeds=look.speeds, current=kept, margins=margins, previous=None)
     if not _could_be_emptied(looked):
-        return Tightened(kept)
+        return None
     pack = PACKERS[state.rules.packer]
     fewer = pack(looked).assignment
-    if len(fewer.consumers) >= len(kept.consumers) or not _would_have_held(problem, speeds, fewer):
-        return Tightened(kept)
+    if len(fewer.consumers) >= len(kept.consumers) or not _would_have_held(problem, look.loads, fewer):
+        return None
     if _is_within_budget(state, problem, fewer):
         return Tightened(fewer)
     one_fewer = pack(replace(looked, least_consumers=len(kept.consumers) - 1)).assignment
-    is_fewer = len(one_fewer.consumers) < len(kept.consumers) and _would_have_held(problem, speeds, one_fewer)
+    is_fewer = len(one_fewer.consumers) < len(kept.consumers) and _would_have_held(problem, look.loads, one_fewer)
     if is_fewer and _is_within_budget(state, problem, one_fewer):
         return Tightened(one_fewer)
     return Tightened(kept, _postponed(state, len(problem.current.moves_to(one_fewer))))
@@ -142,13 +177,17 @@ def _could_be_emptied(problem: Problem) -> bool:
     return any(not held[consumer] or load <= (total - room[consumer]) * (1 + 1e-9) for consumer, load in loads.items())
 
 
-def _would_have_held(problem: Problem, speeds: Speeds, fewer: Assignment) -> bool:
+def _would_have_held(problem: Problem, loads: Iterable[Mapping[TopicPartition, float]], fewer: Assignment) -> bool:
     """Whether no consumer that gets partitions of a closed one would have been above the trigger. What else it gets,
     because another consumer is overloaded now, was placed by the speeds of now."""
     staying, current = set(fewer.consumers), problem.current
     gaining = {consumer for each, consumer in fewer.items() if current.get(each, consumer) not in staying}
-    loads, limit = fewer.loads(speeds), problem.margins.trigger * (1 + 1e-9)
-    return all(loads[consumer] <= problem.capacities[consumer] * limit for consumer in gaining)
+    held = [(fewer.by_consumer[number], problem.capacities[number] * problem.margins.trigger) for number in gaining]
+    return all(
+        math.fsum(speeds.get(each, 0.0) for each in partitions) <= limit * (1 + 1e-9)
+        for speeds in loads
+        for partitions, limit in held
+    )
 
 
 def _cool_down_s(state: State) -> float:

@@ -31,6 +31,8 @@ BEFORE_6: Final = {
     "predict_at_most": 0.0,
 }
 """Settings of [controller] that version 6 has added, by which a controller decides as one did before them."""
+ADDED_LATER: Final = {"moves_by_number": 0.0}
+"""Settings of [controller] that logs of version 6 may lack, in the same way."""
 NOT_JSON: Final = "line {}: this is not JSON; the file is damaged, or no log of a controller"
 
 
@@ -161,8 +163,7 @@ def _upgraded(state: Any, version: int) -> Any:
     """A state of an older version under today's names; anything malformed is left for the codec to refuse."""
     if not isinstance(state, dict):
         return state
-    if version < 6:
-        state = _with_rules_before_6(state)
+    state = _with_rules(state, {} if version >= 6 else {"judges_evidence": False}, {} if version >= 6 else BEFORE_6)
     if version >= 3:
         return state
     renamed = _renamed(state, RENAMED_IN_3)
@@ -171,12 +172,14 @@ def _upgraded(state: Any, version: int) -> Any:
     return renamed
 
 
-def _with_rules_before_6(state: dict[str, Any]) -> dict[str, Any]:
+def _with_rules(state: dict[str, Any], own: Mapping[str, Any], added: Mapping[str, Any]) -> dict[str, Any]:
+    """With what rules did not have yet."""
     rules = state.get("rules")
     controller = rules.get("controller") if isinstance(rules, dict) else None
     if not isinstance(rules, dict) or not isinstance(controller, dict):
         return state
-    return {**state, "rules": {**rules, "judges_evidence": False, "controller": {**BEFORE_6, **controller}}}
+    own = {"checks_each_load": False, **rules, **own}
+    return {**state, "rules": {**own, "controller": {**ADDED_LATER, **added, **controller}}}
 
 
 def _with_update_named(event: Any) -> Any:

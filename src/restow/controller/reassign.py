@@ -124,6 +124,7 @@ def _problem(state: State) -> Problem:
         current=current,
         capacities=_capacities(state, usable),
         worth=rules.worth,
+        moves_by_number=rules.moves_by_number,
         margins=replace(rules.margins, trigger=closing.NO_TRIGGER) if frozen or state.only_recovers else rules.margins,
         least_consumers=least,
         most_consumers=most,

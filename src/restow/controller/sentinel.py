@@ -41,7 +41,8 @@ def measure(transition: Transition, event: SpeedsMeasured) -> None:
         return
     if before is not None and missing:
         event = _completed(event, before, missing)
-    peaks = state.peaks.measured(event.speeds, state.time_s, state.rules.controller.close_after_s)
+    is_fine, close_after_s = state.rules.checks_each_load, state.rules.controller.close_after_s
+    peaks = state.peaks.measured(event.speeds, state.time_s, close_after_s, is_fine=is_fine)
     transition.set(measured=event, measured_s=state.time_s, peaks=peaks)
     rise.watch(transition)
     parking.watch(transition)

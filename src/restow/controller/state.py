@@ -48,6 +48,9 @@ class Rules:
     judges_evidence: bool = True
     """Whether the backlogs of stuck and failing partitions are left out of the load, and scale-ups are judged. Event
     logs before version 6 were made without."""
+    checks_each_load: bool = True
+    """Whether a consumer is closed by the loads of the last minutes, and not by the highest speed of each partition,
+    which were seldom at the same time. Event logs without this were made by the second."""
 
     def service_of(self, topic: str) -> TopicService | None:
         if topic not in self._services:

@@ -63,7 +63,7 @@ def present_cost(stowage: Stowage, consumers: Ints, size: int, partitions: Ints,
     for number in range(held):
         home = stowage.partitions[partitions[number]].home
         if home not in (stowage.partitions[partitions[number]].at, NOWHERE):
-            total += stowage.partitions[partitions[number]].speed
+            total += stowage.partitions[partitions[number]].toll
     for place in range(size):
         total += stowage.consumers[consumers[place]].burden
         if stowage.consumers[consumers[place]].count > 0:
@@ -86,13 +86,14 @@ def best_spread(
         steps -= 1
         partition = partitions[depth]
         speed, home = stowage.partitions[partition].speed, stowage.partitions[partition].home
+        toll = stowage.partitions[partition].toll
         place = choice[depth]
         if place != NOWHERE:  # undo the last choice
             counts[place] -= 1
             loads[place] -= speed
             if home != consumers[place]:
                 foreign[place] -= 1
-                cost -= speed if home != NOWHERE else 0.0
+                cost -= toll if home != NOWHERE else 0.0
             if counts[place] == 0:
                 loads[place] = 0.0
                 cost -= stowage.worth
@@ -102,7 +103,7 @@ def best_spread(
             consumer = consumers[place]
             if may_take(stowage, consumer, partition, loads[place], counts[place], foreign[place]):
                 price = stowage.worth if counts[place] == 0 else 0.0
-                price += 0.0 if home in (consumer, NOWHERE) else speed
+                price += 0.0 if home in (consumer, NOWHERE) else toll
                 if cost + price < best:
                     break
             place += 1

@@ -99,7 +99,7 @@ def detach(stowage: Stowage, partition: int, consumer: int) -> None:
         if stowage.counters[OPEN] >= stowage.least:
             stowage.cost[0] -= stowage.worth
     if stowage.partitions[partition].home == consumer:
-        stowage.cost[0] += speed
+        stowage.cost[0] += stowage.partitions[partition].toll
     else:
         stowage.consumers[consumer].foreign -= 1
     if speed <= stowage.consumers[consumer].second_lightest:
@@ -122,7 +122,7 @@ def attach(stowage: Stowage, partition: int, consumer: int) -> None:
     stowage.consumers[consumer].count += 1
     stowage.consumers[consumer].load += speed
     if stowage.partitions[partition].home == consumer:
-        stowage.cost[0] -= speed
+        stowage.cost[0] -= stowage.partitions[partition].toll
     else:
         stowage.consumers[consumer].foreign += 1
     if speed < stowage.consumers[consumer].lightest:

@@ -18,14 +18,14 @@ LEAST_BAD_LOOKS = 64
 EJECT_DEPTH = 10
 """Longest chain of ejections for one partition."""
 EJECT_PRICE = 0.2
-"""Empirical cost of placing what was ejected, as a share of its speed."""
+"""Empirical cost of placing what was ejected, as a share of its toll."""
 
 
 @compiled
 def home_price(stowage: Stowage, partition: int, consumer: int) -> float:
-    """Moved speed of the partition on this consumer: 0 at home."""
+    """The partition's toll on this consumer: 0 at home."""
     home = stowage.partitions[partition].home
-    return 0.0 if home in (consumer, NOWHERE) else stowage.partitions[partition].speed
+    return 0.0 if home in (consumer, NOWHERE) else stowage.partitions[partition].toll
 
 
 @compiled
@@ -128,7 +128,8 @@ def lightest_to_eject(stowage: Stowage, partition: int, consumer: int, draining:
         steps += 1
         lighter = stowage.partitions[other].speed
         if needed <= lighter < speed and not stowage.partitions[other].fixed:
-            ejection = EJECT_PRICE * lighter + (lighter if stowage.partitions[other].home == consumer else 0.0)
+            toll = stowage.partitions[other].toll
+            ejection = EJECT_PRICE * toll + (toll if stowage.partitions[other].home == consumer else 0.0)
             if ejection < best_price:
                 best, best_price = other, ejection
         other = stowage.partitions[other].after

@@ -81,10 +81,15 @@ class Problem:
     pins: SortedMapping[TopicPartition, PinnedTo] = field(default_factory=SortedMapping)
     """They outrank margins and `most_consumers`: their consumers stay, and give up other partitions first. The
     published packers ignore them."""
+    moves_by_number: float = 0.0
+    """How much of what a move costs is the same for each partition, from 0 to 1; the rest is its speed. The published
+    packers ignore it."""
 
     def __post_init__(self) -> None:
         if not 0 <= self.worth < math.inf:
             raise InvalidInput(f"the worth of a consumer is {self.worth}; it must be a number, 0 or more")
+        if not 0 <= self.moves_by_number <= 1:
+            raise InvalidInput(f"moves_by_number is {self.moves_by_number}; it must be a share from 0 to 1")
         if self.least_consumers < 0:
             raise InvalidInput(f"the least number of consumers is {self.least_consumers}; it must be 0 or more")
         if self.most_consumers is not None and self.most_consumers < max(1, self.least_consumers):

@@ -71,26 +71,27 @@ def sort_heaviest_first(stowage: Stowage, partitions: Ints, size: int) -> None:
 
 
 @compiled
-def lightest_sufficient(stowage: Stowage, consumer: int, partitions: Ints, size: int) -> int:
-    """The lightest subset of an overfull consumer's few movable partitions that relieves it, as bits. All of them, if
-    its pinned ones are too fast for it.
+def cheapest_sufficient(stowage: Stowage, consumer: int, partitions: Ints, size: int) -> int:
+    """The subset of an overfull consumer's few movable partitions that relieves it for the lowest tolls, as bits. All
+    of them, if its pinned ones are too fast for it.
 
     A partition that is too fast by itself may stay, alone, unless another consumer could carry it.
     """
-    best, best_sum = 0, np.inf
+    best, best_tolls = 0, np.inf
     for bits in range(1, 1 << size):
-        given_up, kept = 0.0, stowage.consumers[consumer].count
+        given_up, tolls, kept = 0.0, 0.0, stowage.consumers[consumer].count
         for place in range(size):
             if bits >> place & 1:
                 given_up += stowage.partitions[partitions[place]].speed
+                tolls += stowage.partitions[partitions[place]].toll
                 kept -= 1
         rest = stowage.consumers[consumer].load - given_up
         limit = stowage.consumers[consumer].trigger * SLACK if kept == 1 else stowage.consumers[consumer].hold * SLACK
         hopeless = kept == 1 and (
             rest > stowage.largest * SLACK or stowage.consumers[consumer].trigger >= stowage.largest
         )
-        if given_up < best_sum and (bits == (1 << size) - 1 or hopeless or rest <= limit):
-            best, best_sum = bits, given_up
+        if tolls < best_tolls and (bits == (1 << size) - 1 or hopeless or rest <= limit):
+            best, best_tolls = bits, tolls
     return best
 
 
@@ -125,7 +126,7 @@ def relieve(stowage: Stowage, consumer: int, partitions: Ints) -> int:
     if size > SUBSET:
         taken = some_sufficient(stowage, consumer, partitions, size)
     else:
-        bits = lightest_sufficient(stowage, consumer, partitions, size)
+        bits = cheapest_sufficient(stowage, consumer, partitions, size)
         for place in range(size):
             if bits >> place & 1:
                 partitions[taken] = partitions[place]
@@ -172,13 +173,13 @@ def place_all(stowage: Stowage, unpacked: float, room_price: float) -> None:
 
 
 @compiled
-def home_speeds(stowage: Stowage) -> Floats:
-    """The speed that emptying each consumer would move. Partitions that have left home move again for free."""
+def home_tolls(stowage: Stowage) -> Floats:
+    """The tolls of emptying each consumer. Partitions that have left home move again for free."""
     result = np.zeros(len(stowage.consumers))
     for partition in range(len(stowage.partitions)):
         at = stowage.partitions[partition].at
         if at >= 0 and stowage.partitions[partition].home == at:
-            result[at] += stowage.partitions[partition].speed
+            result[at] += stowage.partitions[partition].toll
     return result
 
 
@@ -203,8 +204,8 @@ def empty_out(stowage: Stowage, consumer: int, partitions: Ints, room_price: flo
 
 @compiled
 def close_surplus(stowage: Stowage, room_price: float) -> None:
-    """Closes consumers down to the number allowed, starting with the least speed to move, whatever it costs."""
-    at_home = home_speeds(stowage)
+    """Closes consumers down to the number allowed, starting with the lowest tolls, whatever it costs."""
+    at_home = home_tolls(stowage)
     scratch = np.empty(len(stowage.partitions), np.int64)
     for consumer in np.argsort(at_home, kind="mergesort"):
         if stowage.counters[OPEN] <= stowage.most:
@@ -233,10 +234,10 @@ def heaviest_on(stowage: Stowage, consumer: int) -> float:
 
 @compiled
 def drain(stowage: Stowage, patience: int, room_price: float, is_large: bool) -> None:
-    """Closes consumers, starting with the least speed to move, until `patience` tries in a row didn't pay. In a large
+    """Closes consumers, starting with the lowest tolls, until `patience` tries in a row didn't pay. In a large
     group a consumer is not tried if a partition as fast as its heaviest has found no place before: a place for it won't
     be found later either, and the search for one is what takes the time."""
-    at_home = home_speeds(stowage)
+    at_home = home_tolls(stowage)
     scratch = np.empty(len(stowage.partitions), np.int64)
     failed, hopeless = 0, np.inf
     for consumer in np.argsort(at_home, kind="mergesort"):

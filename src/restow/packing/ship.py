@@ -106,10 +106,10 @@ class Ship:
         return Excess(float(crowded.sum()), float(alone.sum()))
 
     def objective(self, at: Ints) -> float:
-        """moved + worth × consumers, in bytes/s."""
-        moved = float(self.speed[(self.current != at) & (self.current != NOWHERE)].sum())
+        """tolls + worth × consumers, in bytes/s."""
+        tolls = float(self._tolls()[(self.current != at) & (self.current != NOWHERE)].sum())
         consumers = max(_distinct(at), self.problem.least_consumers)
-        return moved + self.problem.worth * self.problem.capacities.default * consumers
+        return tolls + self.problem.worth * self.problem.capacities.default * consumers
 
     def with_idle_at_home(self, at: Ints) -> Ints:
         """The same places, with idle partitions back on their consumers: the search moves them for free, and a move
@@ -217,6 +217,13 @@ class Ship:
             above = np.minimum(above, movable)
         return np.where(counts > 1, above, 0.0), np.where(alone, above, 0.0)
 
+    def _tolls(self) -> Floats:
+        """What each partition's move costs. On average it is its speed, so that a worth means the same."""
+        share = self.problem.moves_by_number
+        if not share or not len(self.speed):
+            return self.speed
+        return np.asarray((1 - share) * self.speed + share * self.speed.mean())
+
     def _hold(self) -> Floats:
         """Each consumer's limit for its own partitions: the trigger, or `evict_to` if it is above that."""
         crowded, alone = self._excess_of_each(self.current)
@@ -226,6 +233,7 @@ class Ship:
     def _partitions(self) -> NDArray[np.void]:
         partitions = np.empty(len(self.speed), PARTITION)
         partitions["speed"], partitions["home"], partitions["fixed"] = self.speed, self.current, self.fixed
+        partitions["toll"] = self._tolls()
         for name in ("at", "after", "before"):
             partitions[name] = NOWHERE
         return partitions

@@ -4,10 +4,11 @@ A decision tries thousands of changes, so the code that works on a stowage is co
 by their free room, `moving` moves partitions and takes moves back, `placing` finds the best place for one partition,
 `search` and `exchange` decide what to try. `ship` makes the arrays from a problem.
 
-    cost = moved speed + worth × consumers in use + caution × risk + PENALTY × excess
+    cost = tolls of moves + worth × consumers in use + caution × risk + PENALTY × excess
 
-The *risk* of a consumer is the speed that it will probably have to give up at the next decision. The *excess* is load
-above the trigger; at the end there is none, unless too few consumers are allowed.
+The *toll* of a partition is what its move costs: its speed, or in part the same for every partition, by the problem's
+`moves_by_number`. The *risk* of a consumer is the speed that it will probably have to give up at the next decision. The
+*excess* is load above the trigger; at the end there is none, unless too few consumers are allowed.
 """
 
 from typing import Any, NamedTuple
@@ -43,6 +44,7 @@ compiled = compiler(__file__, ("stowage", "room", "moving", "placing", "search",
 PARTITION = np.dtype(
     [
         ("speed", np.float64),
+        ("toll", np.float64),  # what its move costs
         ("home", np.int64),  # its consumer before anything moves, or NOWHERE
         ("at", np.int64),  # its consumer now, or NOWHERE
         ("after", np.int64),  # next and previous partition on the same consumer

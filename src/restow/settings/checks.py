@@ -26,6 +26,7 @@ class IfMissing:
 ABOVE_0 = Check("above 0", lambda value: value > 0)
 AT_LEAST_0 = Check("0 or more", lambda value: value >= 0)
 AT_LEAST_1 = Check("1 or more", lambda value: value >= 1)
+SHARE_OR_0 = Check("from 0 to 1", lambda value: 0 <= value <= 1)
 SHARE = Check("above 0 and at most 1", lambda value: 0 < value <= 1)
 
 

@@ -22,6 +22,7 @@ from restow.settings.checks import (
     DURATION,
     GROUP_NAME,
     SHARE,
+    SHARE_OR_0,
     TOPIC_OR_PATTERN,
     TOPIC_PREFIX,
     Check,
@@ -154,11 +155,11 @@ PRESETS: Final[Mapping[str, Mapping[str, float]]] = {
     },
     "balanced": {},
     "lean": {
-        "worth": 2.0,
-        "trigger": 1.0,
-        "evict_to": 0.92,
-        "fill_to": 0.92,
-        "drain_to": 0.85,
+        "worth": 3.0,
+        "trigger": 0.98,
+        "evict_to": 0.94,
+        "fill_to": 0.94,
+        "drain_to": 0.93,
         "close_after_s": 60.0,
         "cool_down_after_opening_s": 60.0,
         "cool_down_after_closing_s": 30.0,
@@ -181,6 +182,10 @@ class Controller:
     worth: Annotated[float, AT_LEAST_0] = 1.0
     """How much load may move to save one consumer, in consumer capacities. With 1, a consumer is removed if emptying it
     moves less than one full consumer's load."""
+
+    moves_by_number: Annotated[float, SHARE_OR_0] = 0.75
+    """How much of what a move costs is the same for every partition; the rest is its speed. With 0, several slow
+    partitions leave an overloaded consumer rather than a fast one. With 1, as few as possible do."""
 
     trigger: Annotated[float, SHARE] = 0.95
     """A consumer whose load is above this share gives up partitions."""

@@ -21,6 +21,7 @@ checkers.py     what must never happen, one checker per property
 rolls.py        the checker of rolls
 granted.py      the checkers of what people ask for
 holds.py        the checker of pauses and recommend only
+schedules.py    the checker of schedules
 learning.py     the checker of learned capacities
 closings.py     the checkers of consumers that are closed, or opened ahead
 group_size.py   the checker of the least number of consumers

@@ -46,6 +46,7 @@ from restow.simulator.group_size import LeastKept
 from restow.simulator.holds import Held
 from restow.simulator.learning import LearnsWithinBounds
 from restow.simulator.rolls import OneRolls
+from restow.simulator.schedules import OnSchedule
 from restow.simulator.topics import MARKER, Topic
 from restow.simulator.wire import Intruder, Measured
 
@@ -416,6 +417,7 @@ class Watch:
         self.least_kept, self.holds = LeastKept(report), Held(report, world.windows.windows)
         self.one_in_charge = OneInCharge(report)
         self.learning = LearnsWithinBounds(report)
+        self.on_schedule = OnSchedule(report, world.windows.windows)
         self.closed_late, self.opened_ahead = ClosedLate(report), OpenedAhead(report)
         self.pins_hold, self.restarted_once = PinsHold(report), RestartedOnce(report)
 
@@ -494,4 +496,5 @@ class Watch:
     def decided(self, controller: "ControllerProcess", before: State, effects: Sequence[Effect], after: State) -> None:
         """Every step, also one without effects."""
         self.closed_late.stepped(controller, before, effects, after)
-        self.opened_ahead.stepped(before, effects, after)
+        self.opened_ahead.stepped(controller, before, effects, after)
+        self.on_schedule.stepped(after)

@@ -11,7 +11,7 @@ from collections import deque
 from collections.abc import Callable, Sequence
 from typing import TYPE_CHECKING
 
-from restow.controller import restarts, roll
+from restow.controller import restarts, rise, roll
 from restow.controller.effects import Effect, Moved, Noted
 from restow.controller.peaks import BUCKETS
 from restow.controller.state import State
@@ -93,12 +93,19 @@ class ClosedLate:
 
 
 class OpenedAhead:
-    """One consumer at a time is opened ahead of a predicted load."""
+    """One consumer at a time is opened ahead of a predicted load, and only while the load rises."""
 
     def __init__(self, report: Callable[[int, str], None]) -> None:
         self._report = report
+        self._totals: dict[ControllerProcess, deque[tuple[float, float]]] = {}
+        """The consumed load at each measurement of the last half minute."""
 
-    def stepped(self, before: State, effects: Sequence[Effect], after: State) -> None:
+    def stepped(self, controller: "ControllerProcess", before: State, effects: Sequence[Effect], after: State) -> None:
+        totals = self._totals.setdefault(controller, deque())
+        if after.measured is not None and after.measured is not before.measured:
+            totals.append((after.time_s, _consumed(after, after.measured.speeds)))
+            while totals[0][0] < after.time_s - rise.WATCHED_S - rise.SAMPLE_S:
+                totals.popleft()
         target = after.target
         creates = (each.consumer for each in effects if isinstance(each, CreateConsumer))
         new = [consumer for consumer in creates if consumer not in before.consumers]
@@ -107,6 +114,12 @@ class OpenedAhead:
         idle = [consumer for consumer in new if not target.by_consumer.get(consumer)]
         if len(idle) > 1:
             self._report(4, f"consumers {idle} are opened ahead at once")
+        elif idle and not any(total < totals[-1][1] for then_s, total in totals if then_s < after.time_s):
+            self._report(4, f"consumer {idle[0]} is opened ahead, and the load has not risen")
+
+
+def _consumed(state: State, speeds: Speeds) -> float:
+    return math.fsum(speed for each, speed in speeds.items() if state.service_of(each.topic) is not None)
 
 
 def _needs_idle(state: State, planned: int) -> bool:

@@ -24,7 +24,9 @@ from restow.controller import (
     pin_checks,
     pins,
     restarts,
+    rise,
     roll,
+    schedules,
     sentinel,
     starts,
     synchronize,
@@ -37,7 +39,7 @@ from restow.controller.standby import Standby
 from restow.controller.state import Sent, State, View
 from restow.controller.transition import Transition
 from restow.controller.transitions import Phase
-from restow.model import ConsumerId, SortedMapping, TopicPartition
+from restow.model import ConsumerId, SortedMapping, Speeds, TopicPartition
 from restow.protocol import channels, records
 from restow.protocol.desired import PartitionPin
 from restow.protocol.measurement_parts import Assembly
@@ -290,7 +292,12 @@ def scale_ups_are_not_judged(patch: pytest.MonkeyPatch) -> None:
 
 
 def the_speeds_of_the_last_minutes_are_forgotten(patch: pytest.MonkeyPatch) -> None:
-    patch.setattr(Peaks, "highest", lambda _: {})
+    measured = Peaks.measured
+
+    def measured_now(self: Peaks, speeds: Speeds, now_s: float, for_s: float, *, is_fine: bool = True) -> Peaks:
+        return replace(measured(Peaks(), speeds, now_s, for_s, is_fine=is_fine), since_s=self.since_s or now_s)
+
+    patch.setattr(Peaks, "measured", measured_now)
 
 
 def no_cool_down_is_kept(patch: pytest.MonkeyPatch) -> None:
@@ -299,3 +306,15 @@ def no_cool_down_is_kept(patch: pytest.MonkeyPatch) -> None:
 
 def a_parked_group_is_never_woken(patch: pytest.MonkeyPatch) -> None:
     patch.setattr(parking, "wake", lambda *_: None)
+
+
+def a_schedule_holds_nothing(patch: pytest.MonkeyPatch) -> None:
+    patch.setattr(State, "is_paused", property(lambda state: state.desired.pause is not None))
+
+
+def windows_never_open(patch: pytest.MonkeyPatch) -> None:
+    patch.setattr(schedules, "tick", lambda _: None)
+
+
+def a_rise_is_predicted_without_one(patch: pytest.MonkeyPatch) -> None:
+    patch.setattr(rise, "predicted_factor", lambda _: 1.5)

@@ -26,25 +26,25 @@ J = TypeVar("J")
 R = TypeVar("R")
 Workers = Callable[[], Pool]
 
-TUNED_ON = (1,)
-SHOWN_ON = 101
-"""The first seed that is shown."""
+SHOWN_AFTER = 100
+"""The first seed that is shown is so many after the one that policies are tuned on."""
+DEFAULT_SEEDS = 2
 QUICK_HOURS = 0.5
 TRACE = "trace"
 
 
 def compare(args: argparse.Namespace, workers: Workers) -> int:
     shape, workloads = _shape(args)
-    shown_on = range(SHOWN_ON, SHOWN_ON + _seeds(args))
+    shown_on = _shown_on(args)
     times = Times().changed(dict(args.times))
-    todo = comparison_jobs(shape, workloads, times, TUNED_ON, shown_on)
+    todo = comparison_jobs(shape, workloads, times, (args.seed,), shown_on)
     rows = _run(todo, compare_one, "comparing", workers)
     if args.plot:
         _draw(args.plot, lambda plots: plots.compared(rows))
     if args.json:
-        print_json({"rows": [asdict(row) for row in rows]})
+        print_json({"rows": [row.measured() for row in rows]})
     else:
-        _show_comparison(rows, shape, times, shown_on)
+        _show_comparison(rows, shape, times, f"tuned on seed {args.seed}, shown on {_listed(shown_on)}")
     return 0
 
 
@@ -54,7 +54,7 @@ def sweep(args: argparse.Namespace, workers: Workers) -> int:
     for value in values:
         settings_with({**dict(others), name: value})  # before a long run
     shape, workloads = _shape(args)
-    seeds = tuple(range(SHOWN_ON, SHOWN_ON + _seeds(args)))
+    seeds = tuple(_shown_on(args))
     times = Times().changed(dict(args.times))
     todo = [SweepJob(name, each, others, workload, shape, times, seeds) for each in values for workload in workloads]
     rows = _run(todo, sweep_one, "sweeping", workers)
@@ -63,7 +63,7 @@ def sweep(args: argparse.Namespace, workers: Workers) -> int:
     if args.json:
         print_json({"setting": name, "rows": [asdict(row) for row in rows]})
     else:
-        _show_sweep(name, rows, shape, len(seeds))
+        _show_sweep(name, rows, shape, seeds)
     return 0
 
 
@@ -86,8 +86,14 @@ def _shape(args: argparse.Namespace) -> tuple[Shape, Sequence[str]]:
     return Shape(own_hours, capacity_bytes_per_s=args.capacity, trace=trace), (TRACE,)
 
 
-def _seeds(args: argparse.Namespace) -> int:
-    return int(args.seeds or (1 if args.quick else 2))
+def _shown_on(args: argparse.Namespace) -> range:
+    """Never those that policies are tuned on."""
+    first = int(args.seed) + SHOWN_AFTER
+    return range(first, first + int(args.seeds or (1 if args.quick else DEFAULT_SEEDS)))
+
+
+def _listed(seeds: Sequence[int]) -> str:
+    return ", ".join(map(str, seeds))
 
 
 def _run(todo: Sequence[J], run: Callable[[J], R], what: str, workers: Workers) -> list[R]:
@@ -107,13 +113,12 @@ def _draw(file: Path, draw: Callable[..., object]) -> None:
     save(draw(comparison_plot), file)  # type: ignore[arg-type]  # a plot of either kind
 
 
-def _show_comparison(rows: Sequence[Row], shape: Shape, times: Times, shown_on: range) -> None:
+def _show_comparison(rows: Sequence[Row], shape: Shape, times: Times, seeds: str) -> None:
     for workload in dict.fromkeys(row.workload for row in rows):
         show(_table(workload, [row for row in rows if row.workload == workload]))
     if len({row.workload for row in rows}) > 1:
         show(_table("all workloads", list(totals(rows).values())))
     partitions = shape.partitions if shape.trace is None else len({each for step in shape.trace for each in step})
-    seeds = f"tuned on seed {', '.join(map(str, TUNED_ON))}, shown on {', '.join(map(str, shown_on))}"
     show(f"{partitions} partitions for {shape.hours:g} h, consumers of {shape.capacity_bytes_per_s:g} bytes/s; {seeds}")
     listed = ", ".join(f"{field.name} {getattr(times, field.name):g}" for field in fields(times))
     show(f"times, changed with --times: {listed}")
@@ -136,7 +141,7 @@ def _table(title: str, rows: Sequence[Row]) -> Table:
     return shown
 
 
-def _show_sweep(name: str, rows: Sequence[SweepRow], shape: Shape, seeds: int) -> None:
+def _show_sweep(name: str, rows: Sequence[SweepRow], shape: Shape, seeds: Sequence[int]) -> None:
     for workload in (*dict.fromkeys(row.workload for row in rows), "all"):
         own = over_all(rows) if workload == "all" else [row for row in rows if row.workload == workload]
         shown = table(
@@ -147,4 +152,4 @@ def _show_sweep(name: str, rows: Sequence[SweepRow], shape: Shape, seeds: int) -
             numbers = (f"{row.consumer_hours:.2f}", f"{row.moves:,}", f"{row.latency_p99_s:.1f}")
             shown.add_row("", row.value, *numbers, f"{row.overloaded_consumer_s:,.0f}")
         show(shown)
-    show(f"{shape.hours:g} h each, mean of {seeds} seeds; `all` are sums, and the worst latency")
+    show(f"{shape.hours:g} h each, mean of seeds {_listed(seeds)}; `all` are sums, and the worst latency")

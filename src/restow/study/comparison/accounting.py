@@ -72,6 +72,8 @@ class Accounting:
         self._capacity, self._cycle_s, self._counted_from_s = capacity_bytes_per_s, cycle_s, counted_from_s
         self.owner = np.full(len(speeds), NOBODY, np.int64)
         self.backlog: Numbers = np.zeros(len(speeds))
+        self.read: Numbers = np.zeros(len(speeds))
+        """In the last step, of each partition."""
         self._pause_s: Numbers = np.zeros(len(speeds))
         self._late = _Late()
         self._step = 0
@@ -89,10 +91,17 @@ class Accounting:
     def is_counted(self) -> bool:
         return self.now_s >= self._counted_from_s
 
-    def seen(self) -> Numbers:
+    def seen(self, window_s: float = SEEN_S) -> Numbers:
         """The mean speed of each partition over the last window: what is written now isn't known yet."""
-        first = max(0, self._step - round(SEEN_S / STEP_S))
+        first = max(0, self._step - round(window_s / STEP_S))
         return np.asarray(self._speeds[:, first : max(self._step, 1)].mean(axis=1))
+
+    def written(self) -> Numbers:
+        """Bytes of each partition so far."""
+        return np.asarray(self._written[:, self._step])
+
+    def stored(self) -> Numbers:
+        return self.written() - self.backlog
 
     def lag_bytes(self) -> float:
         """Of the whole group, as committed offsets show it: with what is in a cycle."""
@@ -122,7 +131,7 @@ class Accounting:
         place = np.where(is_held, self.owner, 0)
         total = np.bincount(place, demand, size)
         share = np.minimum(1.0, self._capacity * STEP_S / np.maximum(total, 1e-9))
-        read = demand * share[place]
+        self.read = read = demand * share[place]
         self.backlog = np.maximum(self.backlog + arrived - read, 0.0)
         self._pause_s = np.maximum(self._pause_s - STEP_S, 0.0)
         self._step += 1

@@ -1,7 +1,7 @@
 """Tunes every policy on some seeds and shows it on others."""
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import asdict, dataclass
 
 from restow.study.comparison.accounting import Outcome
 from restow.study.comparison.loads import Shape
@@ -19,6 +19,12 @@ class Row:
     overloaded_consumer_s: float
     setting: str
     """What it was tuned to."""
+
+    def measured(self) -> dict[str, str | float]:
+        """For --json: without the setting."""
+        found = asdict(self)
+        del found["setting"]
+        return found
 
 
 @dataclass(frozen=True)
