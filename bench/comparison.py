@@ -39,6 +39,11 @@ HEADING: Final = (
     "| policy | consumer-hours | moves | latency p99 | overloaded consumer-seconds |\n|---|---:|---:|---:|---:|"
 )
 
+BESIDE: Final = (
+    "Beside other ways to size and assign a group, over the same loads, each tuned on one seed and shown on another\n"
+    "([how, and by workload](docs/comparison.md)):"
+)
+
 Task = tuple[str, Job | SweepJob]
 
 
@@ -100,10 +105,12 @@ def write(file: Path) -> None:
     def put(page: Path, name: str, text: str) -> None:
         write_between_marks(page, text, *(mark.format(name) for mark in marks))
 
-    put(README, "totals", total_table(rows, over))
-    put(COMPARISON, "comparison", comparison_text(rows, over))
+    drawn = "![Cost against latency of each policy, one panel a workload]({})\n\n"
+    put(README, "totals", f"{BESIDE}\n\n{total_table(rows, over)}\n\n{drawn.format(COMPARED)}".rstrip())
+    put(COMPARISON, "comparison", drawn.format("images/comparison.png") + comparison_text(rows, over))
     put(POLICY, "presets", sweep_table("preset", swept(known, "preset"), over))
-    put(POLICY, "look_every_s", sweep_table("look_every_s", looks, over))
+    plot = "![restow with look_every_s at several values](images/sweep.png)"
+    put(POLICY, "look_every_s", f"{sweep_table('look_every_s', looks, over)}\n\n{plot}")
 
 
 def total_table(rows: Sequence[Row], over: str) -> str:

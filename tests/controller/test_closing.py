@@ -205,6 +205,7 @@ def test_partitions_that_were_never_fast_together_don_t_keep_a_consumer() -> Non
     driver = two_of()
     for turn in range(16):
         fast, slow = (45.0, 5.0) if turn % 2 else (5.0, 45.0)
+        driver.ticks(5.0)
         driver.measures(a_0=fast, a_1=slow, a_2=2.0, a_3=2.0)
         driver.waits(10)
     assert not driver.is_calm, "the four have had 54 at any time, and 94 of 100 if each were at its highest"

@@ -9,6 +9,7 @@ from restow.controller.events import SpeedsMeasured
 from restow.controller.transitions import Cause, Stage
 from restow.model import SortedMapping, Speeds
 from restow.protocol.desired import GroupPause, RecommendOnly
+from restow.protocol.messages import Offsets
 
 PARKED = "nothing was written for 60 s, and everything is read; no consumer runs until a record comes"
 
@@ -25,6 +26,11 @@ class Quiet(Driver):
             self.speeds = Speeds({each: speeds[str(each).replace("-", "_")] for each in (A0, A1)})
         ends = SortedMapping({"a": self.end, **self.others})
         return self.happens(SpeedsMeasured(self.next_time(), self.speeds, SortedMapping(), ends))
+
+    def reports(self, consumer: int, **changes: Any) -> Any:
+        """It has read up to the end, unless said otherwise."""
+        read: Offsets = SortedMapping(dict.fromkeys(self.fakes[consumer].held, 0) | {A0: self.end})
+        return super().reports(consumer, **{"next_offsets": read, **changes})
 
 
 def group(**controller: Any) -> Quiet:
@@ -90,7 +96,20 @@ def test_a_group_with_a_backlog_is_not_parked() -> None:
         driver.measures()
         driver.reports(1, lag_records=SortedMapping({A0: 0, A1: 3}))
     assert driver.phases == {1: "ready"}
-    assert driver.flags == {}
+    assert "parked" not in driver.flags
+
+
+def test_a_consumer_that_has_not_looked_how_far_it_is_behind_is_waited_for() -> None:
+    driver = group()
+    for _ in range(30):
+        driver.ticks(5.0)
+        driver.measures()
+        driver.reports(1, next_offsets=SortedMapping({A0: 60, A1: 39}))
+    assert driver.phases == {1: "ready"}
+    driver.ticks(5.0)
+    driver.reports(1, next_offsets=SortedMapping({A0: 60, A1: 40}))
+    driver.measures()
+    assert "parked" in driver.flags
 
 
 def test_a_consumer_that_has_not_reported_since_is_waited_for() -> None:

@@ -61,11 +61,12 @@ OTHER_SEEDS: dict[Mutant, range] = {
     mutants.a_parked_group_is_never_woken: range(14, 24),
     mutants.no_cool_down_is_kept: range(14, 24),
     mutants.every_sink_is_believed_to_refuse_late_writes: range(14, 24),
+    mutants.a_schedule_holds_nothing: range(20, 30),
 }
 """Ten others. A second controller waits for the first, so that commands of a replaced one are rare, and so are
 standbys that hear nothing for long. The load seldom asks for a change just while decisions are only recommended. Few
 groups are parked when the faults end, and get records again. A consumer is seldom closed so soon that only a cool-down
-would have kept it."""
+would have kept it. One schedule in three holds the group."""
 
 QUICK: list[Mutant] = MUTANTS[:2]
 """A sample for `make quick`."""

@@ -47,7 +47,10 @@ def is_due(state: State) -> bool:
 
 
 def _has_read_everything(state: State, quiet: Quiet) -> bool:
+    """By reported lags, and by offsets: a consumer reports no lag of partitions that it has just been given, before it
+    has looked how far they are behind."""
     held: set[TopicPartition] = set()
+    unread = dict(quiet.ends)
     for view in state.consumers.values():
         is_settled = view.phase is Phase.READY and not view.sent
         if not is_settled or view.report is None or view.report_s < quiet.since_s + REPORTED_AFTER_S:
@@ -55,6 +58,10 @@ def _has_read_everything(state: State, quiet: Quiet) -> bool:
         if any(view.report.lag_records.get(partition, 1) for partition in view.held):
             return False
         held |= view.held
+        for partition in view.held:
+            unread[partition.topic] = unread.get(partition.topic, 0) - view.report.next_offsets.get(partition, 0)
+    if any(records > 0 for records in unread.values()):
+        return False
     return all(each in held for each in state.known if state.service_of(each.topic) is not None)
 
 

@@ -26,6 +26,7 @@ SURGES: Final = 0.5
 SCHEDULED: Final = 0.33
 """The share of runs with faults that have a schedule."""
 SILENT_STEPS: Final = 36
+SILENT_TO_THE_END: Final = 1 / 3
 PARTITIONS_PER_CONSUMER: Final = 20
 PARTITIONS_PER_CONSUMER_DRAWN: Final = (3, 4, 5, 6)
 
@@ -112,12 +113,14 @@ class Scenario:
         return self._silenced(table)
 
     def _silenced(self, table: Table) -> Table:
-        """In runs that may be parked, nothing is written in the last minutes before the quiet period."""
+        """In runs that may be parked, nothing is written in the last minutes before the quiet period, and in a third
+        of them to the very end."""
         rng, end = self.random("silence"), int((self.duration_s - self.quiet_s) / STEP_S)
         if self.rules.controller.park_after_s is None or end < 2 * SILENT_STEPS:
             return table
         before = rng.randint(SILENT_STEPS // 2, SILENT_STEPS)
-        return silenced(table, end - before, before)
+        is_last = rng.random() < SILENT_TO_THE_END
+        return silenced(table, end - before, table.shape[1] if is_last else before)
 
 
 def scenario(

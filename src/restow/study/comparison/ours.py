@@ -30,6 +30,7 @@ from restow.protocol.messages import (
     ConsumerReady,
     ConsumerReport,
     FromConsumer,
+    Offsets,
     StartConsumingCommand,
     StartConsumingEvent,
     StateQuery,
@@ -145,7 +146,7 @@ class ControlledGroup:
             held.update(command.partitions)
             for partition in command.partitions:
                 self._accounting.assign(self._rows[partition], int(consumer), self._times.restow_join_s)
-            started = SortedMapping(dict.fromkeys(command.partitions, 0))
+            started: Offsets = SortedMapping(dict.fromkeys(command.partitions, 0))
             return StartConsumingEvent(consumer, incarnation, EPOCH, command.sequence, started)
         held.difference_update(command.partitions)
         stopped: dict[TopicPartition, int | None] = dict.fromkeys(command.partitions, 0)
