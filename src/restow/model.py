@@ -99,6 +99,12 @@ class SortedMapping(Mapping[K, V]):
         """A copy. `dict(mapping)` and `{**mapping}` give the same, and look up every key."""
         return dict(self._items)
 
+    def with_values(self, values: Iterable[T]) -> "SortedMapping[K, T]":
+        """The same keys with these values, in their order."""
+        changed = SortedMapping[K, T]()
+        changed._items = dict(zip(self._items, values, strict=True))
+        return changed
+
     def values_of(self, keys: "SortedMapping[K, Any]", missing: V) -> Iterable[V]:
         """The value of each key of `keys`, in its order. Equal keys, the usual case, need no lookups."""
         if list(keys) == list(self):
@@ -127,6 +133,9 @@ class Speeds(SortedMapping[TopicPartition, float]):
         self, bytes_per_s: Mapping[TopicPartition, float] | Iterable[tuple[TopicPartition, float]] = ()
     ) -> None:
         super().__init__(bytes_per_s)
+        values = self._items.values()
+        if not values or (min(values) >= 0 and math.isfinite(sum(values))):
+            return
         for partition, speed in self._items.items():
             if not 0 <= speed < math.inf:
                 raise InvalidInput(f"the speed of {partition} is {speed}; it must be a number of bytes/s, 0 or more")

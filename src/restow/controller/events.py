@@ -2,7 +2,9 @@
 makes them from its seed; `restow replay` reads them from a file.
 """
 
+from collections import Counter
 from dataclasses import dataclass, field
+from itertools import islice
 
 from restow.controller.learned import LearnedCapacity, TopicCost
 from restow.model import ConsumerId, SortedMapping, Speeds, TopicPartition
@@ -58,11 +60,12 @@ class SpeedsMeasured:
 
     @classmethod
     def from_measurement(cls, measurement: Measurement) -> "SpeedsMeasured":
-        records = {partition: speed.records_per_s for partition, speed in measurement.partitions.items()}
-        ends: dict[str, int] = {}
-        for partition, speed in measurement.partitions.items():
-            ends[partition.topic] = ends.get(partition.topic, 0) + speed.end_offset
-        return cls(measurement.time, measurement.speeds, SortedMapping(records), SortedMapping(ends))
+        partitions = measurement.partitions
+        records = partitions.with_values([each.records_per_s for each in partitions.values()])
+        offsets = iter([each.end_offset for each in partitions.values()])
+        counts = Counter(topic for topic, _ in partitions)  # a topic's partitions follow each other
+        ends = {topic: sum(islice(offsets, count)) for topic, count in counts.items()}
+        return cls(measurement.time, measurement.speeds, records, SortedMapping(ends))
 
 
 @dataclass(frozen=True, slots=True)

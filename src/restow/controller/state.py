@@ -475,8 +475,8 @@ class State:
         if self.time_s - self.began_s >= self.rules.controller.stale_after_s:
             return False
         known = self.measured.speeds.keys()
-        unmeasured = (partition for view in self.consumers.values() for partition in view.held - known)
-        return any(self.service_of(partition.topic) is not None for partition in unmeasured)
+        incomplete = (view.held for view in self.consumers.values() if not view.held <= known)
+        return any(p not in known and self.service_of(p.topic) is not None for held in incomplete for p in held)
 
     @property
     def time_s(self) -> float:

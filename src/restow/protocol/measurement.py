@@ -73,7 +73,7 @@ class Measurement:
     @property
     def speeds(self) -> Speeds:
         """The filtered speeds, by which the controller packs."""
-        return Speeds({partition: speed.filtered_bytes_per_s for partition, speed in self.partitions.items()})
+        return Speeds(self.partitions.with_values([each.filtered_bytes_per_s for each in self.partitions.values()]))
 
 
 def headers_of(sender: str, group: str) -> dict[str, str]:
