@@ -84,6 +84,18 @@ def test_of_four_writers_of_the_same_ranges_in_a_store_each_range_is_taken_once(
     assert stored(object_store.path(uri)) == rows({P0: Span(0, 10), clicks: Span(5, 15)})
 
 
+def test_a_hundred_partitions_are_looked_up_in_one_copy_of_the_log(uri: str, door: StoreDoor) -> None:
+    sink = lake(uri, settings=TableSettings(checkpoint_every_commits=3))
+    partitions = [TopicPartition("many", number) for number in range(100)]
+    sink.register({P0: 0}, COLUMNS)
+    for batch in range(5):  # past a checkpoint
+        assert sink.commit([], COLUMNS, {P0: Span(batch, batch + 1)}) == ()
+    sink.register(dict.fromkeys(partitions[:50], 7), COLUMNS)
+    before = len(door.passed)
+    assert lake(uri).positions([P0, *partitions]) == {P0: 5, **dict.fromkeys(partitions[:50], 7)}
+    assert len(door.passed) - before < 30
+
+
 LOST: dict[str, dict[str, Any]] = {
     "an error from a proxy": {"code": 500},
     "throttled too late": {"code": 503},

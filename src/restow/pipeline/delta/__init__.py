@@ -13,6 +13,7 @@ features.py     refuses tables that demand what restow can't check
 stores.py       object stores: how they are reached, and whether commits there are safe
 files.py        files below a table's root, on a disk or in an object store
 objects.py      the same for object stores
+log_copy.py     a copy of a log in an object store, to look up many transactions
 footers.py      reads the footer of a Parquet file
 statistics.py   column statistics for data skipping, from the footers
 maintenance.py  compaction and vacuum in a process of their own, when they are due

@@ -3,6 +3,8 @@ and Spark's files are uploaded by it.
 """
 
 import shutil
+import tempfile
+import weakref
 from collections.abc import Iterable
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
@@ -60,6 +62,17 @@ class LocalFiles:
 
     def delete_directory(self, path: str) -> None:
         shutil.rmtree(self._root / path, ignore_errors=True)
+
+
+class ScratchDirectory:
+    """A directory on this machine's disk that vanishes with this object."""
+
+    def __init__(self, prefix: str) -> None:
+        self.path = Path(tempfile.mkdtemp(prefix=prefix))
+        self._removal = weakref.finalize(self, shutil.rmtree, self.path, ignore_errors=True)
+
+    def remove(self) -> None:
+        self._removal()
 
 
 def upload_all(uri: str, directory: Path, paths: Iterable[str]) -> None:

@@ -7,6 +7,7 @@ since the last one that it knows. On a local disk it makes commits itself (local
 
 import time
 from collections.abc import Callable, Mapping, Sequence
+from contextlib import suppress
 from itertools import count
 from typing import Final
 
@@ -16,6 +17,7 @@ from deltalake.transaction import AddAction, RemoveAction
 
 from restow.pipeline.delta.files import files_below
 from restow.pipeline.delta.local_log import Entry, LocalLog, Removal, Taken, entry_lines, parsed
+from restow.pipeline.delta.log_copy import LogCopy
 from restow.pipeline.delta.stores import is_remote, options_of
 
 MOST_COMMITS: Final = 1000
@@ -45,6 +47,8 @@ class Ledger:
         self.files = files_below(uri)
         self._log = None if is_remote(uri) else LocalLog(uri)
         self._identity = self._log.identity(self.version) if self._log else None
+        self._copy: LogCopy | None = None
+        """Of the log in a store. An id that no later entry has, which would be cached, has the same version there."""
         self._cache: dict[str, int | None] = {}
 
     def refresh(self) -> None:
@@ -62,6 +66,7 @@ class Ledger:
         self.version, self.load = self.table.version(), next(_LOADS)
         self.removed.clear()
         self._cache.clear()
+        self._copy = None
         self._identity = self._log.identity(self.version) if self._log else None
 
     def __getitem__(self, app_id: str) -> int | None:
@@ -69,11 +74,17 @@ class Ledger:
         old."""
         if app_id not in self._cache:
             try:
-                self._cache[app_id] = self.table.transaction_version(app_id)
+                self._cache[app_id] = self._looked_up(app_id)
             except DeltaError:
                 self.reload()
                 raise CommitFailedError("entries of the log expired; compare again") from None
         return self._cache[app_id]
+
+    def _looked_up(self, app_id: str) -> int | None:
+        if self._log is None and self._copy is None:
+            with suppress(FileNotFoundError):
+                self._copy = LogCopy(self.files, self.version)
+        return self._copy.version_of(app_id) if self._copy else self.table.transaction_version(app_id)
 
     @property
     def last_checkpoint(self) -> int | None:

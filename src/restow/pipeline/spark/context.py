@@ -8,7 +8,6 @@ A table is a Delta table. It is read again when its version changes, and kept in
 """
 
 import json
-import tempfile
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from functools import reduce
@@ -21,7 +20,7 @@ from pyspark.sql.types import StructType
 
 from restow.pipeline.delta.compaction import Partition, files_of
 from restow.pipeline.delta.errors import STORE_ERRORS, one_line
-from restow.pipeline.delta.files import files_below
+from restow.pipeline.delta.files import ScratchDirectory, files_below
 from restow.pipeline.delta.stores import is_remote, options_of
 from restow.pipeline.spark.session import runs_here
 from restow.pipeline.transforms import TransformError
@@ -45,7 +44,7 @@ class Loaded(NamedTuple):
     table: DeltaTable
     version: int
     rows: DataFrame
-    copies: "tempfile.TemporaryDirectory[str] | None"
+    copies: ScratchDirectory | None
     """Of its files, if the table is in an object store. Spark reads them when it first needs the rows."""
 
 
@@ -71,7 +70,7 @@ class StaticTables:
         if known is not None:
             known.rows.unpersist()
             if known.copies is not None:
-                known.copies.cleanup()
+                known.copies.remove()
         self._loaded[path] = Loaded(table, table.version(), rows, copies)
         return rows
 
@@ -87,17 +86,15 @@ def _refuse_unreadable(table: DeltaTable, path: str) -> None:
         )
 
 
-def _read(
-    session: SparkSession, table: DeltaTable, uri: str
-) -> "tuple[DataFrame, tempfile.TemporaryDirectory[str] | None]":
+def _read(session: SparkSession, table: DeltaTable, uri: str) -> tuple[DataFrame, ScratchDirectory | None]:
     schema, names = StructType.fromJson(json.loads(table.schema().to_json())), table.metadata().partition_columns
     in_files = StructType([field for field in schema.fields if field.name not in names])
-    copies = tempfile.TemporaryDirectory(prefix="restow-table-") if is_remote(uri) and runs_here(session) else None
+    copies = ScratchDirectory("restow-table-") if is_remote(uri) and runs_here(session) else None
     parts = [
         session.read.schema(in_files)
         .parquet(*files)
         .withColumns({name: functions.lit(value).cast(schema[name].dataType) for name, value in values})
-        for values, files in (_copied(table, uri, Path(copies.name)) if copies else _files(table)).items()
+        for values, files in (_copied(table, uri, copies.path) if copies else _files(table)).items()
     ]
     if not parts:
         return session.createDataFrame([], schema), copies
