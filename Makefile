@@ -20,7 +20,7 @@ SOURCES := src tests bench scripts examples
 .PHONY: help demo quick test soak lint check kubernetes prometheus registry s3 chromium format docs bench screenshots lock clean
 
 help: ## List the targets
-	@awk -F ':.*## ' '/^[a-z-]+:.*## / {printf "  make %-11s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
+	@awk -F ':.*## ' '/^[a-z0-9-]+:.*## / {printf "  make %-11s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
 
 demo: $(JARS_READY) $(PACKER_READY) ## Set up and run the main job: a whole group on Spark under a changing load, audited
 	$(BIN)/restow demo --for 4m
