@@ -3,7 +3,7 @@
 from hypothesis import given
 from hypothesis import strategies as st
 
-from restow.consumer.planning import Backlog, Range, ReadPlan, fetch_bytes, plan_reads, tasks
+from restow.consumer.planning import NEW_AT_ONCE, Backlog, Range, ReadPlan, fetch_bytes, few_new, plan_reads, tasks
 from restow.model import SortedMapping, TopicPartition
 
 HOT, COLD, IDLE = (TopicPartition("orders", number) for number in range(3))
@@ -113,6 +113,20 @@ def test_nobody_gets_more_than_one_who_is_cut(waiting: dict[TopicPartition, Back
                 if waiting[other].is_endangered and not waiting[cut].is_endangered:
                     continue
                 assert size <= got[cut] + waiting[cut].record_bytes + waiting[other].record_bytes
+
+
+def test_new_partitions_join_a_few_at_a_time_and_known_ones_always_take_part() -> None:
+    count = 2 * NEW_AT_ONCE + 5
+    every = [TopicPartition("orders", number) for number in range(count)]
+    waiting = {partition: Backlog(0, 0, 9, 100.0) for partition in reversed(every)}
+    known: set[TopicPartition] = set()
+    sizes = []
+    while known != set(every):
+        known |= few_new(waiting, known).keys()
+        sizes.append(len(known))
+    assert sizes == [NEW_AT_ONCE, 2 * NEW_AT_ONCE, count]
+    assert set(few_new(waiting, ())) == set(every[:NEW_AT_ONCE]), "neighbours"
+    assert few_new(waiting, every) == waiting
 
 
 def test_every_task_has_enough_work() -> None:

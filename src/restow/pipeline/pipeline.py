@@ -19,7 +19,7 @@ from restow.consumer.events import AssignmentChanged, CycleEnded, RefusedPartiti
 from restow.consumer.pace import Pace
 from restow.consumer.patience import SHARE_OF_GRACE
 from restow.consumer.pipeline import Plans, ShouldEnd
-from restow.consumer.planning import Backlog, ReadPlan, plan_reads
+from restow.consumer.planning import Backlog, ReadPlan, few_new, plan_reads
 from restow.consumer.warmth import Warmth
 from restow.errors import RestowError
 from restow.kafka.offsets import GroupOffsets, LogOffsets
@@ -221,7 +221,10 @@ class SparkPipeline:
             error = error or first_error
         self._log_broker_errors(error)
         backlogs = {p: self._backlog(p, read_from[p], firsts[p]) for p in changed if p in firsts}
-        planned = plan_reads(backlogs, self._pace.bytes)
+        begun_with = few_new(backlogs, self._warmth.read)
+        planned = plan_reads(begun_with, self._pace.bytes)
+        if len(begun_with) < len(backlogs):
+            planned = replace(planned, is_cut=True)  # the next cycle begins at once
         for partition in planned.truncated:
             end, position = ends[partition], read_from[partition]
             line = f"{partition} ends at {end}, before its position {position}; was its topic recreated?"

@@ -14,8 +14,9 @@ from pyspark.sql import SparkSession
 
 COMPILER: Final = "C2 Compiler"
 """The prefix of the thread names that Linux shows."""
-NICENESS: Final = 10
-"""On a contended core the compiler gets about a tenth; on an idle one all it wants."""
+NICER: Final = 10
+"""Than the process itself. On a contended core the compiler gets about a tenth; on an idle one all it wants."""
+NICEST: Final = 19
 
 
 UNWANTED: Final = b"WARNING: Using incubator modules"
@@ -76,9 +77,10 @@ def _forward(reading: int) -> None:
 
 def _lower_compiler_priority(process: int) -> None:
     """Threads that the compiler starts later inherit the priority."""
+    niceness = min(os.getpriority(os.PRIO_PROCESS, process) + NICER, NICEST)
     for task in Path(f"/proc/{process}/task").iterdir():
         if task.joinpath("comm").read_text().startswith(COMPILER):
-            os.setpriority(os.PRIO_PROCESS, int(task.name), NICENESS)
+            os.setpriority(os.PRIO_PROCESS, int(task.name), niceness)
 
 
 def java_class(session: SparkSession, name: str) -> Any:
