@@ -19,10 +19,12 @@ from restow.java.jars import fetch
 from restow.model import ConsumerId, SortedMapping, TopicPartition
 from restow.pipeline.pipeline import spark_pipeline
 from restow.pipeline.spark.jars import CONNECTOR
+from restow.pipeline.spark.session import Resources
 from restow.protocol.messages import RECOVER, StartFrom, TopicService
-from restow.settings import ClientProperties, Group, Kafka, Settings, Spark
+from restow.settings import ClientProperties, Consumer, Group, Kafka, Settings, Spark
 
-HEAP = "600m"
+MEMORY_MB = Consumer().memory_mb
+HEAP = f"{Resources(memory_mb=MEMORY_MB).heap_mb}m"
 
 
 def parsed(records: DataFrame) -> DataFrame:
@@ -40,7 +42,7 @@ def consumer(report: Callable[..., None], should_end: Callable[[], bool], option
         group=Group(options["group"]),
         spark=Spark(properties=ClientProperties({"spark.driver.extraJavaOptions": java} if java else {})),
     )
-    environment = {"RESTOW_CORES": "1", "RESTOW_MEMORY_MB": "1024"}
+    environment = {"RESTOW_CORES": "1", "RESTOW_MEMORY_MB": str(MEMORY_MB)}
     pipeline = spark_pipeline(settings, "bench", ConsumerId(1), environment)
     pipeline.warm_up(should_end)
     report()

@@ -52,8 +52,9 @@ Each reads JSON records from embedded brokers, parses them, drops one of ten and
 (the bare client doesn't). The topics are filled before, so that nobody waits for records. A contender runs on the
 machine's last core, brokers on the others; with two cores both share them if there are no more. Its speed is taken from
 the commits in its tables, after a warm-up of a minute: from one commit to a later one. CPU time and memory (PSS) are
-those of all of its processes. restow's rows are checked afterwards: none missing, none doubled. The exit code is 1 if
-that check fails, or if restow can't be measured.
+those of all of its processes. At its end restow gets a Stop for all partitions, and the time to its answer is shown.
+Its rows are checked afterwards: none missing, none doubled. The exit code is 1 if that check fails, or if restow can't
+be measured.
 """
 
 EPILOG = """\

@@ -16,7 +16,7 @@ from pyspark.sql.functions import expr
 from restow.pipeline.spark.jvm import java_class
 
 WORTH_FROM_RECORDS: Final = 5000
-"""Changing a plan takes about 15 ms, parsing a record of 1 kB about 5 µs."""
+"""Changing a plan takes about 25 ms, parsing a record of 1 kB about 5 µs."""
 DEEPEST: Final = 50
 """Operators above the select that parses; a plan that has more is left as it is."""
 METRIC: Final = "restow_parsed"
