@@ -68,6 +68,8 @@ def run(
 def records_for(case: Case, timing: Timing) -> int:
     for_s = max(LEAST_BACKLOG_S, timing.warm_up_s + timing.for_s)
     per_s = min(MOST_RECORDS_PER_S, MOST_MB_PER_S * 1_000_000 // case.record_bytes)
+    if case.tables > 1:
+        per_s //= 2  # each has jobs and commits of its own
     return int(for_s * per_s * case.cores)
 
 

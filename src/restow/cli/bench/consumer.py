@@ -105,7 +105,13 @@ def add(benches: "Subparsers[argparse.ArgumentParser]") -> None:
         "--seconds",
         type=number(above=0.0),
         metavar="S",
-        help=f"how long a speed is taken, after a warm-up of the same length (default: {FULL_S:g})",
+        help=f"how long a speed is taken (default: {FULL_S:g})",
+    )
+    parser.add_argument(
+        "--warm-up",
+        type=number(above=0.0),
+        metavar="S",
+        help="how long a contender runs before; a young JVM is slow (default: as --seconds)",
     )
     parser.add_argument("--json", action="store_true", help='print {"rows": […], "capacity_bytes_per_s": N} alone')
     parser.add_argument("--plot", type=Path, metavar="FILE", help="draw the speeds into a .png or .svg file")
@@ -155,7 +161,7 @@ def _measured(args: argparse.Namespace) -> "list[Outcome]":
     if not (wanted := {case: names for case, names in cases.items() if names}):
         raise InvalidInput("none of the contenders takes part in these cases; see --help")
     outcomes = []
-    for outcome in measure(wanted, Timing(seconds, seconds), _platform, note):
+    for outcome in measure(wanted, Timing(args.warm_up or seconds, seconds), _platform, note):
         outcomes.append(outcome)
         if outcome.measured:
             note(_line(outcome.measured))
