@@ -127,6 +127,9 @@ def test_new_partitions_join_a_few_at_a_time_and_known_ones_always_take_part() -
     assert sizes == [NEW_AT_ONCE, 2 * NEW_AT_ONCE, count]
     assert set(few_new(waiting, ())) == set(every[:NEW_AT_ONCE]), "neighbours"
     assert few_new(waiting, every) == waiting
+    recreated = {partition: Backlog(9, 0, 3, 100.0) for partition in every}
+    last = TopicPartition("shipments", 0)
+    assert last in few_new(recreated | {last: Backlog(0, 0, 9, 100.0)}, ()), "those can't be read, and delay nothing"
 
 
 def test_every_task_has_enough_work() -> None:

@@ -83,8 +83,8 @@ def few_new(
     backlogs: Mapping[TopicPartition, Backlog], known: Collection[TopicPartition]
 ) -> dict[TopicPartition, Backlog]:
     """Without those new partitions that are left to later cycles. Neighbours come together: they share a table."""
-    new = sorted(backlogs.keys() - set(known))
-    left = set(new[NEW_AT_ONCE:])
+    new = (partition for partition, at in backlogs.items() if partition not in known and at.end > at.position)
+    left = set(sorted(new)[NEW_AT_ONCE:])
     return {partition: each for partition, each in backlogs.items() if partition not in left}
 
 

@@ -77,6 +77,7 @@ def test_mistakes_are_refused_before_anything_is_started(
         (("--only", "speeds"), "there is no case 'speeds'; known are base, sizes"),
         (("--contender", "flink"), "there is no contender 'flink'"),
         (("--seconds", "0"), "'0' can't be used"),
+        (("--warm-up", "-1"), "'-1' can't be used"),
     ],
 )
 def test_unknown_names_and_numbers_are_refused(
