@@ -3,12 +3,14 @@ maintenance.
 
     .venv/bin/python bench/delta_growth.py --commits 3000
 
-    .venv/bin/python bench/delta_growth.py --tables a-day --commits 86400
+    .venv/bin/python bench/delta_growth.py --tables a-day --commits 86400 --log-only
 
 A commit adds one file of three rows and moves twenty partitions. The growth is that of the CPU time, which a busy
 machine doesn't change. A maintained table has restow's defaults, except that compaction runs in the foreground: here
 cycles follow each other without a pause. `a-day` keeps all log entries and removed files of the run, as a table has
-them after a day of one-second cycles; `maintained` lets log entries expire after seconds.
+them after a day of one-second cycles; `maintained` lets log entries expire after seconds. With --log-only the log is
+the same, but there are no Parquet files: a compaction is only its commit. Then checkpoints are written every thousand
+commits until the last thousand, in which they come as often as in a real table.
 """
 
 import argparse
@@ -23,13 +25,15 @@ from typing import NamedTuple
 from arro3.core import Array, DataType, RecordBatch
 from arro3.core import Table as Columns
 from deltalake import DeltaTable, write_deltalake
+from deltalake.transaction import AddAction
 
 from restow.model import TopicPartition
 from restow.pipeline.delta.compaction import compact
 from restow.pipeline.delta.ledger import Ledger
+from restow.pipeline.delta.local_log import Removal
 from restow.pipeline.delta.maintenance import MB
 from restow.pipeline.delta.sink import DeltaSink
-from restow.pipeline.delta.staging import Writer, WrittenFile
+from restow.pipeline.delta.staging import COMPACTOR, Writer, WrittenFile, cycle_directory, cycle_id
 from restow.pipeline.sinks import Span
 from restow.settings import Table as TableSettings
 
@@ -37,6 +41,7 @@ PARTITIONS = tuple(TopicPartition("orders", number) for number in range(20))
 SCHEMA = '{"type":"struct","fields":[{"name":"offset","type":"long","nullable":true,"metadata":{}}]}'
 ROWS = 3
 OPENS = 5
+LAST = 1000
 
 TABLES = {
     "maintained": TableSettings(log_kept_s=2.0),
@@ -65,30 +70,49 @@ class CommitTime(NamedTuple):
     """CPU time of the commit and of what follows from it: checkpoints, and the expiry of log entries."""
 
 
-def commit_times(root: Path, settings: TableSettings, commits: int) -> Iterator[CommitTime]:
+def commit_times(root: Path, settings: TableSettings, commits: int, *, log_only: bool) -> Iterator[CommitTime]:
     file = template(root / "template")
     table = DeltaSink(str(root / "table"), Writer("bench", 1, 1), settings, write_files=_no_spark)
     table.register(dict.fromkeys(PARTITIONS, 0), SCHEMA)
+    ledger, small = Ledger(table.uri), list[WrittenFile]()
     for number in range(commits):
-        path = f"{table.staging()}/part-0.parquet"
-        target = root / "table" / path
-        target.parent.mkdir(parents=True)
-        target.write_bytes(file)
-        wall_s, cpu_s = time.perf_counter(), time.process_time()
-        replaced = table.commit(
-            [WrittenFile(path, len(file), ROWS)], SCHEMA, dict.fromkeys(PARTITIONS, Span(number, number + 1))
-        )
-        took_s, cpu_took_s = time.perf_counter() - wall_s, time.process_time() - cpu_s
+        small.append(WrittenFile(f"{table.staging()}/part-0.parquet", len(file), ROWS))
+        if not log_only:
+            target = root / "table" / small[-1].path
+            target.parent.mkdir(parents=True)
+            target.write_bytes(file)
+        is_filling = log_only and number < commits - LAST
+        yield _committed(table, small[-1], number, has_checkpoint=not is_filling or number % LAST == 0)
+        if settings.compact_at_files and len(small) == settings.compact_at_files:
+            _compact(ledger, small, settings, number, log_only=log_only)
+            small.clear()
+
+
+def _committed(table: DeltaSink, file: WrittenFile, number: int, *, has_checkpoint: bool) -> CommitTime:
+    wall_s, cpu_s = time.perf_counter(), time.process_time()
+    replaced = table.commit([file], SCHEMA, dict.fromkeys(PARTITIONS, Span(number, number + 1)))
+    took_s, cpu_took_s = time.perf_counter() - wall_s, time.process_time() - cpu_s
+    assert replaced == ()
+    if has_checkpoint:
         table.checkpoint_if_due()
-        yield CommitTime(1000 * took_s, 1000 * cpu_took_s, 1000 * (time.process_time() - cpu_s))
-        assert replaced == ()
-        if settings.compact_at_files and number % settings.compact_at_files == settings.compact_at_files - 1:
-            compact(Ledger(table.uri), settings.file_mb * MB, run=number)
+    return CommitTime(1000 * took_s, 1000 * cpu_took_s, 1000 * (time.process_time() - cpu_s))
 
 
-def measured(settings: TableSettings, commits: int) -> dict[str, float | list[float]]:
+def _compact(ledger: Ledger, small: list[WrittenFile], settings: TableSettings, number: int, *, log_only: bool) -> None:
+    size = sum(file.size_bytes for file in small)
+    if not log_only:
+        compact(ledger, settings.file_mb * MB, run=number)
+        return
+    path = f"{cycle_directory(*COMPACTOR, 1, number)}/part-0.parquet"
+    added = AddAction(path, size, {}, number, data_change=False, stats=f'{{"numRecords":{ROWS * len(small)}}}')
+    removed = [Removal(file.path, file.size_bytes, {}) for file in small]
+    ledger.refresh()
+    ledger.commit({cycle_id(*COMPACTOR): number}, [added], removed)
+
+
+def measured(settings: TableSettings, commits: int, *, log_only: bool) -> dict[str, float | list[float]]:
     with tempfile.TemporaryDirectory(prefix="restow-growth-") as directory:
-        times = list(commit_times(Path(directory), settings, commits))
+        times = list(commit_times(Path(directory), settings, commits, log_only=log_only))
         root = Path(directory) / "table"
         opens = [_opened(root) for _ in range(OPENS)]
         first, last = (
@@ -102,10 +126,12 @@ def measured(settings: TableSettings, commits: int) -> dict[str, float | list[fl
             "first_hundred_cpu_ms": round(first.cpu_ms, 2),
             "last_hundred_cpu_ms": round(last.cpu_ms, 2),
             "growth": round(last.cpu_ms / first.cpu_ms, 2),
-            "mean_cpu_ms_with_checkpoints": _means([each.maintained_ms for each in times]),
+            "cpu_ms_by_tenths": _medians([each.cpu_ms for each in times]),
+            "last_cpu_ms_with_checkpoints": round(statistics.mean(each.maintained_ms for each in times[-LAST:]), 2),
             "open_cpu_ms": round(statistics.median(opens), 2),
             "files": len(DeltaTable(root).file_uris()),
             "log_entries": len(list((root / "_delta_log").iterdir())),
+            "log_mb": round(sum(path.stat().st_size for path in (root / "_delta_log").iterdir()) / MB, 1),
         }
 
 
@@ -116,10 +142,10 @@ def _opened(root: Path) -> float:
     return 1000 * (time.process_time() - begun_s)
 
 
-def _means(values: list[float]) -> list[float]:
+def _medians(values: list[float]) -> list[float]:
     """Of each tenth of the run."""
     tenth = max(1, len(values) // 10)
-    return [round(statistics.mean(values[at : at + tenth]), 2) for at in range(0, len(values), tenth)][:10]
+    return [round(statistics.median(values[at : at + tenth]), 2) for at in range(0, len(values), tenth)][:10]
 
 
 def main() -> None:
@@ -133,10 +159,11 @@ def main() -> None:
     )
     default = ",".join(name for name in TABLES if name != "a-day")
     parser.add_argument("--tables", default=default, help="which to measure (default: %(default)s)")
+    parser.add_argument("--log-only", action="store_true", help="write no Parquet files")
     options = parser.parse_args()
     for name in options.tables.split(","):
         commits = options.commits if name in ("maintained", "a-day") else options.unmaintained_commits
-        print(json.dumps({"table": name, **measured(TABLES[name], commits)}))  # noqa: T201  its result
+        print(json.dumps({"table": name, **measured(TABLES[name], commits, log_only=options.log_only)}))  # noqa: T201  its result
 
 
 if __name__ == "__main__":

@@ -14,7 +14,7 @@ import duckdb
 import pytest
 from deltalake import DeltaTable
 from deltalake.exceptions import CommitFailedError
-from tests.support.delta.lake import COLUMNS, P0, P1, Spans, lake, on_disk, rows, store, stored, visible, write
+from tests.support.delta.lake import COLUMNS, P0, P1, Spans, brought, lake, on_disk, rows, store, stored, visible, write
 
 from restow.pipeline.delta import compaction, maintenance, vacuum
 from restow.pipeline.delta.compaction import File, chosen_groups, compact
@@ -296,6 +296,17 @@ def test_failed_maintenance_is_logged_once_and_left_for_the_next_time(
     assert line.endswith("; it is retried later")
 
 
+def test_a_streaming_reader_that_was_away_finds_every_commit_with_its_files(tmp_path: Path) -> None:
+    settings = TableSettings(compact_at_files=5, checkpoint_every_commits=3)
+    table = filled(tmp_path, 12, settings)
+    table.checkpoint_if_due()
+    maintain(tmp_path, settings)
+    assert len(visible(tmp_path)) == 1
+    entries = sorted((tmp_path / "_delta_log").glob("*.json"))
+    assert [int(entry.stem) for entry in entries] == list(range(DeltaTable(tmp_path).version() + 1))
+    assert [file.exists() for file in brought(tmp_path)] == [True] * 12
+
+
 def test_log_entries_expire_after_a_checkpoint(tmp_path: Path) -> None:
     settings = TableSettings(checkpoint_every_commits=5, log_kept_s=0.0)
     table = lake(tmp_path, 1, settings)
@@ -306,3 +317,16 @@ def test_log_entries_expire_after_a_checkpoint(tmp_path: Path) -> None:
     kept = sorted(path.name for path in (tmp_path / "_delta_log").glob("*.json"))
     assert len(kept) <= 2 * 5
     assert lake(tmp_path).positions([P0]) == {P0: 23}
+
+
+def test_superseded_checkpoints_are_deleted_except_for_one_an_hour(tmp_path: Path) -> None:
+    table = lake(tmp_path, 1, TableSettings(checkpoint_every_commits=2))
+    table.register({P0: 0}, COLUMNS)
+    for batch in range(40):
+        assert table.commit([], COLUMNS, {P0: Span(batch, batch + 1)}) == ()
+        table.checkpoint_if_due()
+    kept = sorted(int(path.name[:20]) for path in (tmp_path / "_delta_log").glob("*.checkpoint.parquet"))
+    newest = DeltaTable(tmp_path).version()
+    assert kept == [2, *range(newest - newest % 2 - 8, newest + 1, 2)]
+    assert DeltaTable(tmp_path, version=21).transaction_version("shop/orders/0") == 20, "time travel works"
+    assert len(list((tmp_path / "_delta_log").glob("*.json"))) == newest + 1

@@ -225,7 +225,7 @@ def test_partition_columns_are_those_of_the_table(
 @pytest.mark.parametrize(
     ("columns", "partition_by", "reason"),
     [
-        ((("id", "long"),), ("day",), "partition_by has day, but the rows have id"),
+        ((("id", "long"),), ("day",), "partition_by has day, but the rows have only id"),
         (
             (("id", "long"), ("at", "timestamp")),
             ("at",),

@@ -6,6 +6,7 @@ from typing import Any
 import polars as pl
 import pytest
 from deltalake import DeltaTable
+from tests.support.delta.lake import schema
 from tests.support.spark.live import Lake, Reading, opened, reading
 
 from restow.model import SortedMapping, TopicPartition
@@ -124,7 +125,7 @@ def test_each_of_several_tables_gets_what_it_lacks(lake: Lake) -> None:
     assert (offsets("first"), offsets("second")) == ([0, 1, 2, 3], [0, 1, 2, 3])
     # As after a crash between the commits: one table has less.
     behind = DeltaSink(lake.table("behind"), Writer(lake.prefix, 2, 7), TableSettings(), write_files)
-    behind.register({TopicPartition(topic, 0): 2}, '{"type": "struct", "fields": []}')
+    behind.register({TopicPartition(topic, 0): 2}, schema(("value", "binary")))
     lake.write(topic, {0: 2})
     reader("behind", "first").until(6)
     assert (offsets("first"), offsets("behind")) == ([0, 1, 2, 3, 4, 5], [2, 3, 4, 5])

@@ -3,10 +3,14 @@
 Where delta-rs commits, on object stores, it does both itself. A reader loads the last checkpoint and the entries after
 it. Writing one lists the whole log and takes up to half a second, so that it runs in a thread of its own, which shares
 nothing with the others: cycles don't wait for it.
+
+A checkpoint has a line for each file that compaction replaced within a day, megabytes of them. So those that are
+superseded are deleted, except for one an hour: time travel to a version begins at the one before it.
 """
 
 import logging
 import time
+from pathlib import Path
 from threading import Thread
 from typing import Final
 
@@ -21,6 +25,9 @@ log = logging.getLogger(__name__)
 
 CHECKPOINT_INTERVAL: Final = "delta.checkpointInterval"
 EXPIRIES_PER_RETENTION: Final = 6
+KEPT: Final = 5
+"""So many of the last ones stay: a reader may be loading one."""
+ONE_EVERY_S: Final = 3600.0
 LAST_WAIT_S: Final = 1.0
 """At the end of the process. A checkpoint that is not finished counts for nothing."""
 
@@ -32,6 +39,9 @@ class Checkpoints:
         self._uri, self._settings = uri, settings
         self._thread: Thread | None = None
         self._expired_s: float | None = None
+        self._written: list[int] = []
+        """Versions of this process's checkpoints that may be deleted."""
+        self._kept_s: float | None = None
         self._news = News()
 
     def write_if_due(self, ledger: Ledger) -> None:
@@ -54,6 +64,7 @@ class Checkpoints:
         try:
             table = DeltaTable(self._uri)
             table.create_checkpoint()
+            self._delete_superseded(table.version())
             if self._is_expiry_due():
                 table.cleanup_metadata()
         except STORE_ERRORS as error:
@@ -62,6 +73,16 @@ class Checkpoints:
                 log.warning("%s", line)
         else:
             self._news.is_over(self._uri)
+
+    def _delete_superseded(self, version: int) -> None:
+        now_s = time.monotonic()
+        if self._kept_s is None or now_s - self._kept_s >= ONE_EVERY_S:
+            self._kept_s = now_s
+        else:
+            self._written.append(version)
+        for old in self._written[:-KEPT]:
+            Path(self._uri, "_delta_log", f"{old:020}.checkpoint.parquet").unlink(missing_ok=True)
+        self._written = self._written[-KEPT:]
 
     def _is_expiry_due(self) -> bool:
         """Also once after the start of the process."""

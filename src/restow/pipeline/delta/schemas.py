@@ -17,7 +17,6 @@ from typing import Any, Final, NamedTuple
 
 from restow.pipeline.delta.errors import DeltaTableError, SchemasDiffer
 from restow.pipeline.sinks import NO_RULES, TableRules
-from restow.text import listed
 
 SIMPLE_TYPES: Final = frozenset(
     [
@@ -62,7 +61,7 @@ def fit(table: str, batch: str, rules: TableRules = NO_RULES) -> Fit:
     try:
         found = _fit(table, columns, batch)
         if found.added and not rules.may_add_columns:
-            names = listed([field["name"] for field in found.added])
+            names = ", ".join(field["name"] for field in found.added)
             raise DeltaTableError(
                 f'the batch has {names}, which the table lacks, and evolve is "none"; leave it out in the transform, '
                 'or write evolve = "add columns"'
@@ -101,12 +100,12 @@ def check_partitions(fields: Fields, columns: Sequence[str]) -> None:
     kinds = {field["name"]: field["type"] for field in fields}
     for column in columns:
         if column not in kinds:
-            raise DeltaTableError(f"partition_by has {column}, but the rows have {listed(sorted(kinds))}")
+            raise DeltaTableError(f"partition_by has {column}, but the rows have only {', '.join(kinds)}")
         if kinds[column] not in PARTITION_TYPES:
             raise DeltaTableError(
                 f"partition_by has {column}, which is {_text(kinds[column])}; it must be {', '.join(PARTITION_TYPES)}"
             )
-    if len(columns) == len(fields):
+    if columns and len(columns) == len(fields):
         raise DeltaTableError("partition_by has all columns of the rows; at least one must be left for the files")
 
 

@@ -66,6 +66,7 @@ class Commit(NamedTuple):
     stamp: int
     files: Sequence[WrittenFile]
     schema: str
+    """Empty if there are no rows, and nothing is to be compared."""
     moves: Sequence[Move]
     """If one of them doesn't fit, its partition was replaced, and nothing is committed."""
     rules: TableRules = NO_RULES
@@ -140,12 +141,14 @@ class DeltaSink:
         return self._writer.directory(self._last_stamp)
 
     def store(self, batch: Batch) -> Stored:
-        rows, files = batch.rows, list[WrittenFile]()
-        if (ledger := self._ledger) is not None:
-            rows = self._named(lambda: self._fitting.widened(ledger, batch.rows, batch.rules))
+        schema, files = "", list[WrittenFile]()
         if batch.records:
+            rows, ledger = batch.rows, self._ledger
+            if ledger is not None:
+                rows = self._named(lambda: self._fitting.widened(ledger, batch.rows, batch.rules))
             files = self._write_files(rows, self.uri, batch.staging, batch.rules.partition_columns)
-        schema, begun_s = rows.schema.json(), time.monotonic()
+            schema = rows.schema.json()
+        begun_s = time.monotonic()
         replaced = self.commit(files, schema, batch.spans, batch.staging, batch.rules)
         return Stored(replaced, 0 if replaced else sum(file.rows for file in files), time.monotonic() - begun_s)
 
@@ -260,7 +263,8 @@ class DeltaSink:
                 "a later cycle of this consumer was taken, or vacuum removed files of this one; write it again"
             )
         version = ledger.version
-        self._fitting.fit(ledger, commit.schema, commit.rules, is_written=bool(commit.files))
+        if commit.schema:
+            self._fitting.fit(ledger, commit.schema, commit.rules, is_written=bool(commit.files))
         if ledger.version != version:
             return self._try_commit(commit, ledger)  # commits that came before the added columns have to be compared
         versions = {move.app_id: move.to for move in moving if move.to is not None}

@@ -12,7 +12,6 @@ from pyspark.sql import DataFrame
 
 from restow.pipeline.transforms import TransformError
 from restow.protocol.definitions import PARTITION, partition_column
-from restow.text import listed
 
 UNITS: Final = {
     "year": "year({0})",
@@ -33,7 +32,7 @@ def with_partition_columns(rows: DataFrame, partition_by: Sequence[str]) -> Data
         assert parts is not None, entry
         name, source = partition_column(entry), parts["column"] or parts["of"]
         if source not in kinds:
-            raise TransformError(f"partition_by has {entry}, but the rows have only {listed(rows.columns)}")
+            raise TransformError(f"partition_by has {entry}, but the rows have only {', '.join(rows.columns)}")
         if parts["unit"] is None:
             continue
         if kinds[source] not in TYPES:

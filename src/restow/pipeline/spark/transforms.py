@@ -21,7 +21,6 @@ from restow.pipeline.spark.jvm import java_class
 from restow.pipeline.spark.lineage import LINEAGE, LineageLost, carried, renamed, with_lineage
 from restow.pipeline.targets import Target
 from restow.pipeline.transforms import TransformError, TransformRaised, imported
-from restow.text import listed
 
 Transform = Callable[..., DataFrame]
 
@@ -39,8 +38,8 @@ def transformed(records: DataFrame, target: Target, parser: Parser | None, conte
     found = all_transformed(records, target, parser, context)
     if target.table not in found:
         raise TransformError(
-            f"{target.maker} returned rows for {listed(sorted(found))}, and not for {target.table}, as it did when its "
-            "partitions were opened; it must return the same tables in every cycle"
+            f"{target.maker} returned rows for {', '.join(sorted(found))}, and not for {target.table}, as it did when "
+            "its partitions were opened; it must return the same tables in every cycle"
         )
     return found[target.table]
 
@@ -76,7 +75,7 @@ def _by_table(rows: object, target: Target) -> dict[str, DataFrame]:
         raise TransformError(f"{target.maker} returned {rows!r}; it must be a DataFrame for each table")
     if target.table and not target.is_output:
         raise TransformError(
-            f"{target.maker} returned rows for {listed(sorted(map(str, rows)))}, and table is {target.table}; leave "
+            f"{target.maker} returned rows for {', '.join(sorted(map(str, rows)))}, and table is {target.table}; leave "
             "table out, or return one DataFrame"
         )
     for table in rows:
