@@ -1,4 +1,4 @@
-"""Measures the move of a partition alone: pins some partitions to the other one of two consumers, again and again.
+"""Measures the move of a partition alone: pins half of them to the other one of two consumers, again and again.
 
 .venv/bin/python -m bench.moves restow-light --moves 300       on an idle machine
 .venv/bin/python -m bench.moves restow-spark --moves 300
@@ -35,7 +35,6 @@ from restow.study.handover import LIGHT, SPARK, Change, Move, moves_in, of_parti
 
 TARGETS_S: Final = {LIGHT: 0.1, SPARK: 0.3}
 CALM_S: Final = {LIGHT: 1.5, SPARK: 3.0}
-AT_ONCE: Final = 10
 PAGE: Final = Path("docs/handover.md")
 MARKS: Final = ("<!-- bench/moves.py begin -->", "<!-- bench/moves.py end -->")
 CAPACITIES: Final = 0.6
@@ -46,7 +45,7 @@ def pins(dice: random.Random, partitions: int) -> Iterator[dict[TopicPartition, 
     """Some partitions, each with another consumer than before."""
     owner = dict.fromkeys(range(partitions), 1)
     while True:
-        chosen = dice.sample(range(partitions), AT_ONCE)
+        chosen = dice.sample(range(partitions), partitions // 2)
         owner |= {number: 3 - owner[number] for number in chosen}
         yield {TopicPartition(TOPIC, number): ConsumerId(owner[number]) for number in chosen}
 

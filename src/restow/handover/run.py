@@ -75,11 +75,12 @@ def observe(name: str, setting: Setting, kinds: Sequence[str], rounds: int, tell
         observer = Observer(contender, setting.case.partitions)
         tell("waiting until two members read everything")
         observer.until_calm(2, within_s=START_WITHIN_S)
-        changes = []
+        changes: list[Change] = []
         for number in range(rounds):
             for kind in kinds:
-                changes.append(observer.change(kind))
-                last = changes[-1]
+                if changes and changes[-1].kind == KILL:
+                    observer.mend()
+                changes.append(last := observer.change(kind))
                 tell(f"round {number + 1}, {kind}: calm again after {last.until_s - last.at_s:.1f} s")
         produced_s = load.finish()
         copies = observer.until_processed(len(produced_s))
@@ -108,11 +109,12 @@ class Observer:
             case _:
                 self._contender.kill()
                 self.until_calm(self._contender.owners_after_kill, at_s)
-        done = Change(kind, at_s, time.time())
-        if kind == KILL:
-            self._contender.mend()
-            self.until_calm(2)
-        return done
+        return Change(kind, at_s, time.time())
+
+    def mend(self) -> None:
+        """After a kill: waits until there are two members again."""
+        self._contender.mend()
+        self.until_calm(2)
 
     def until_calm(self, owners: int | None, since_s: float = 0.0, within_s: float = WITHIN_S) -> None:
         """Raises RestowError if the group isn't calm in time."""
