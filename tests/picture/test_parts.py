@@ -48,6 +48,13 @@ def test_an_incomplete_picture_is_no_picture() -> None:
     assert assembled(first.value).picture is None
 
 
+def test_a_part_that_claims_to_be_one_of_a_billion_costs_nothing_and_is_no_picture() -> None:
+    [record] = whole(pair().picture(), 1)
+    claimed = json.dumps({**json.loads(record.value), "parts": 2**40}).encode()
+    assert assembled(claimed).picture is None
+    assert assembled(claimed, whole(large(5), 2)[0].value).picture == large(5)
+
+
 def test_parts_of_two_pictures_are_not_mixed() -> None:
     old, new = whole(large(3000), 5, largest_bytes=20_000), whole(large(2000), 6, largest_bytes=20_000)
     assembler = assembled(old[0].value, *(record.value for record in new), *(record.value for record in old))
