@@ -18,6 +18,7 @@ from restow.controller.fastest import INFEASIBLE
 from restow.controller.foreign import ELSEWHERE
 from restow.controller.gains import NO_GAIN
 from restow.controller.parking import PARKED
+from restow.controller.poison import SUSPECTS
 from restow.controller.reassign import OVERLOADED, OVERPINNED
 from restow.controller.roll import OUTDATED
 from restow.controller.schedules import SCHEDULE
@@ -32,7 +33,18 @@ from restow.settings import Settings
 PAGES: Final = ("operations.md", "troubleshooting.md")
 FLAGS: Final = {
     *(BROKEN, ELSEWHERE, FAILED_STARTS, INFEASIBLE, OVERLOADED, OUTDATED, IMPOSSIBLE, MISSING, STALE),
-    *(NO_GAIN, OVERPINNED, STUCK, BUDGET, PARKED, RETENTION_FIRST, SCHEDULE, "failing TOPIC", "refused TOPIC"),
+    *(
+        NO_GAIN,
+        OVERPINNED,
+        STUCK,
+        SUSPECTS,
+        BUDGET,
+        PARKED,
+        RETENTION_FIRST,
+        SCHEDULE,
+        "failing TOPIC",
+        "refused TOPIC",
+    ),
     retention.FLAG,  # raised by the picture
 }
 
@@ -74,7 +86,7 @@ def test_no_flag_is_raised_that_this_test_does_not_know() -> None:
             if isinstance(node, ast.Call) and isinstance(node.func, ast.Attribute) and node.func.attr == "flag":
                 raised.add(ast.unparse(node.args[0]))
     names = {"BROKEN", "ELSEWHERE", "FAILED_STARTS", "INFEASIBLE", "OVERLOADED", "OUTDATED", "IMPOSSIBLE", "OVERPINNED"}
-    names |= {"MISSING", "NO_GAIN", "STALE", "STUCK", "_flag_of(topic)", "failing_flag(topic)"}
+    names |= {"MISSING", "NO_GAIN", "STALE", "STUCK", "SUSPECTS", "_flag_of(topic)", "failing_flag(topic)"}
     assert raised == {*names, "PARKED", "SCHEDULE", "RETENTION_FIRST", "closing.BUDGET"}
 
 

@@ -152,7 +152,7 @@ def test_a_last_line_that_is_cut_off_is_reported_and_the_others_are_printed(
 def test_a_file_that_is_no_log_is_refused(file: Path, capsys: pytest.CaptureFixture[str]) -> None:
     file.write_text('{"capacity": 100}')
     assert refusal(file, capsys) == (
-        "line 1: this is no log of version 2, 3, 4, 5 or 6; it must begin with the controller's state"
+        "line 1: this is no log of version 2, 3, 4, 5, 6 or 7; it must begin with the controller's state"
     )
 
 

@@ -36,7 +36,7 @@ from restow.controller.state import State
 from restow.controller.transitions import Cause, Stage
 from restow.errors import InvalidInput
 from restow.model import ConsumerId, SortedMapping, Speeds, TopicPartition
-from restow.platform.interface import ConsumerFailing, ConsumerGone, ConsumerUp, Listed
+from restow.platform.interface import ConsumerCrashed, ConsumerFailing, ConsumerGone, ConsumerUp, Listed
 from restow.protocol.codec import from_plain
 from restow.protocol.messages import (
     ConsumerReady,
@@ -59,6 +59,7 @@ EVENTS: tuple[Event, ...] = (
     ServiceChanged(ServiceUpdate("change", "a", TO_A)),
     ConsumersListed((Listed(ONE), Listed(ConsumerId(2), leaving=True))),
     ConsumerUp(ONE),
+    ConsumerCrashed(ONE, "killed"),
     ConsumerFailing(ONE, "no memory"),
     ConsumerGone(ONE),
     PlatformRefused(ONE, "restart", "too busy"),
@@ -196,7 +197,7 @@ def refusal(*lines: str) -> str:
     return str(refused.value)
 
 
-NO_LOG = "line 1: this is no log of version 2, 3, 4, 5 or 6; it must begin with the controller's state"
+NO_LOG = "line 1: this is no log of version 2, 3, 4, 5, 6 or 7; it must begin with the controller's state"
 
 
 @pytest.mark.parametrize(

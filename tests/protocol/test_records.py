@@ -219,7 +219,7 @@ def test_a_tombstone_without_a_valid_key_or_elsewhere_is_rejected() -> None:
 
 
 def test_all_messages_are_known_in_version_1_and_some_in_later_ones() -> None:
-    later = dict.fromkeys(map(type, IN_VERSION_3), 3)
+    later = {**dict.fromkeys(map(type, IN_VERSION_2), 2), **dict.fromkeys(map(type, IN_VERSION_3), 3)}
     assert {**dict.fromkeys(MESSAGES, 1), **later} == VERSIONS
     assert known_versions() == SortedMapping({kind.__name__: later.get(kind, 1) for kind in MESSAGES})
 

@@ -41,6 +41,7 @@ from restow.simulator.checkers import (
 )
 from restow.simulator.consumer import BROKEN_CODE, ConsumerProcess, Volume
 from restow.simulator.controller import ControllerProcess
+from restow.simulator.crashes import OnlyGranted, PoisonStays
 from restow.simulator.granted import RestartedOnce
 from restow.simulator.group_size import LeastKept
 from restow.simulator.platform import BROKEN_IMAGE, Pod
@@ -253,7 +254,7 @@ class TestOnlyValidCommands:
 
     @pytest.fixture
     def checker(self, said: Said) -> OnlyValidCommands:
-        return OnlyValidCommands(said)
+        return OnlyValidCommands(said, OnlyGranted(said), OneReader(said))
 
     @pytest.fixture
     def one(self, checker: OnlyValidCommands, world: World) -> ConsumerProcess:
@@ -298,12 +299,49 @@ class TestOnlyValidCommands:
         checker.changing(one, change(starts=True))
         assert said == []
 
+    @pytest.mark.parametrize(
+        ("waits_s", "service", "lines"),
+        [(9.0, TABLE, [5]), (10.0, TABLE, []), (10.0, ORDINARY, [5])],
+        ids=["too-early", "no-controller", "unprotected"],
+    )
+    def test_what_is_claimed_is_resumed_only_where_it_is_safe_and_no_controller_answers(
+        self,
+        checker: OnlyValidCommands,
+        said: Said,
+        world: World,
+        waits_s: float,
+        service: TopicService,
+        lines: list[int],
+    ) -> None:
+        topics, start_from = SortedMapping({P.topic: service}), dict[TopicPartition, StartFrom]({P: "recover"})
+        one = process(world, ONE, 20, Checkpoint(ONE, 5, False, SortedMapping({P: 7}), topics, will_claim=True))
+        checker.ready(one)
+        world.agenda.run_until(waits_s * world.scenario.consumer.resume_after_s / 10)
+        checker.changing(one, ChangeAssignment((), SortedMapping(start_from), topics))
+        assert said == lines
+
     def test_what_was_taken_over_is_not_read_on(
         self, checker: OnlyValidCommands, said: Said, one: ConsumerProcess
     ) -> None:
         with pytest.raises(Runaway):
             checker.reading(one, RunCycle(SortedMapping({P: 7}), SortedMapping({P.topic: TABLE})))
         assert said == [1]
+
+
+def test_poison_is_handed_to_no_other_consumer(world: World, controller: ControllerProcess) -> None:
+    said = Said()
+    checker = PoisonStays(said)
+    world.agenda.run_until(100.0)
+    world.platform.pods[ONE] = Pod(ONE, ConsumerSettings(), "")
+    controller.state = replace(controller.state, consumers={ONE: View(Phase.CRASHED, 0.0, 0.0)})
+    for _ in range(3):
+        checker.started(controller, TWO, start())
+        assert said == []
+        checker.died(process(world, ONE, 20), P, 7)
+    checker.started(controller, ONE, start())
+    assert said == []
+    checker.started(controller, TWO, start())
+    assert said == [4]
 
 
 def test_the_platform_is_touched_only_after_the_intention_is_committed(controller: ControllerProcess) -> None:

@@ -141,10 +141,9 @@ class World:
         self.do(effects)
         if any(isinstance(effect, Send) and not isinstance(effect.message, ConsumerReport) for effect in effects):
             assert self.checkpoint is not None, "sent before it was saved"
-            assert list(self.checkpoint.positions) == list(self.state.positions), "sent before it was saved"
-            assert (self.checkpoint.topics, self.checkpoint.epoch) == (self.state.topics, self.state.epoch), (
-                "sent before saved"
-            )
+            positions, topics = self.state.claims.saved_beside(self.state.positions, self.state.topics)
+            assert list(self.checkpoint.positions) == list(positions), "sent before it was saved"
+            assert (self.checkpoint.topics, self.checkpoint.epoch) == (topics, self.state.epoch), "sent before saved"
         return effects
 
     def reads(self, *commands: Command) -> None:
@@ -173,8 +172,8 @@ class World:
                     assert self.running is None, "something is running"
                     self.ended = True
 
-    def finish(self, progress: int = 0) -> tuple[Effect, ...]:
-        """Ends the running cycle or change. A cycle reads `progress` records of each partition."""
+    def finish(self, progress: int = 0, lag: int = 0) -> tuple[Effect, ...]:
+        """Ends the running cycle or change. A cycle reads `progress` records of each partition, and leaves `lag`."""
         effect, self.running = self.running, None
         match effect:
             case ChangeAssignment():
@@ -184,7 +183,7 @@ class World:
                     assert self.table.setdefault(partition, positions[partition]) == positions[partition]
                     self.table[partition] = positions[partition] + progress
                 now: Offsets = SortedMapping({partition: self.table[partition] for partition in positions})
-                return self.happens(CycleEnded(now, SortedMapping(dict.fromkeys(now, 0)), records=progress))
+                return self.happens(CycleEnded(now, SortedMapping(dict.fromkeys(now, lag)), records=progress))
             case None:
                 raise AssertionError("nothing is running")
 

@@ -27,6 +27,7 @@ from restow.controller.state import Rules, State, View
 from restow.controller.transitions import Cause, Stage
 from restow.model import ConsumerId, SortedMapping, Speeds, TopicPartition
 from restow.platform.interface import (
+    ConsumerCrashed,
     ConsumerFailing,
     ConsumerGone,
     ConsumerUp,
@@ -69,6 +70,7 @@ AT_ONCE: dict[str, Any] = {"close_after_s": 0.0, "cool_down_after_opening_s": 0.
 test_rise.py test the rules that wait and predict."""
 RULES = Rules(Controller(**AT_ONCE), Consumer(capacity_bytes_per_s=CAPACITY, memory_mb=1024), CONSUME)
 SETTINGS = ConsumerSettings(memory_mb=1024, cores=1.0, capacity_bytes_per_s=CAPACITY)
+KNOWS_CLAIMS = SortedMapping({"ConsumerReady": 2, "StartConsumingCommand": 3})
 TAKE_OVER_S = 1000.0
 NOON_UTC_S = 1_772_366_400.0
 """2026-03-01T12:00:00Z, when it takes over."""
@@ -201,6 +203,12 @@ class Driver:
     def fails(self, consumer: int, reason: str = "no memory") -> Requests:
         return self.happens(ConsumerFailing(ConsumerId(consumer), reason))
 
+    def crashes(self, consumer: int, reason: str = "killed") -> Requests:
+        """The platform reports the first crash."""
+        self.fakes.pop(consumer, None)
+        self.inbox.pop(consumer, None)
+        return self.happens(ConsumerCrashed(ConsumerId(consumer), reason))
+
     def is_up(self, consumer: int) -> Requests:
         return self.happens(ConsumerUp(ConsumerId(consumer)))
 
@@ -226,6 +234,14 @@ class Driver:
 
     def hears(self, message: FromConsumer) -> Requests:
         return self.happens(Received((Heard(self.next_offset(), message),)))
+
+    def claims(self, consumer: int, *partitions: TopicPartition) -> Requests:
+        """The consumer is back after a crash, holds nothing, and claims these."""
+        fake = self.fakes[consumer] = FakeConsumer(self.next_offset())
+        self.inbox[consumer] = []
+        empty: SortedMapping[str, str] = SortedMapping()
+        message = ConsumerReady(ConsumerId(consumer), False, (), empty, KNOWS_CLAIMS, claims=partitions)
+        return self.happens(Received((Heard(fake.incarnation, message),)))
 
     def is_ready(
         self, consumer: int, *partitions: TopicPartition, clean: bool = True, broken: Mapping[str, str] | None = None
@@ -299,6 +315,12 @@ class Driver:
         return ConsumingRefused(ConsumerId(consumer), incarnation, EPOCH, sequence, partitions, kind, "no such table")
 
     # Expected commands.
+
+    def granting(self, consumer: int, sequence: int, *suspects: TopicPartition, **at: StartFrom) -> Send:
+        """The same as `start`, to a consumer that knows claims."""
+        send = self.start(consumer, sequence, **at)
+        assert isinstance(send.message, StartConsumingCommand)
+        return Send(send.consumer, replace(send.message, answers_claims=True, suspects=suspects))
 
     def start(self, consumer: int, sequence: int, **at: StartFrom) -> Send:
         """driver.start(2, 1, a_0=15): to consumer 2, its first command: read a-0 from 15 on."""

@@ -11,6 +11,7 @@ import pytest
 
 from restow.model import ConsumerId
 from restow.platform.interface import (
+    ConsumerCrashed,
     ConsumerFailing,
     ConsumerGone,
     ConsumerUp,
@@ -237,7 +238,8 @@ class PlatformContract:
         process = watched.until_works(ONE)
         platform_maker.write(ONE, "kept")
         platform_maker.crash(ONE)
-        watched.until_reported(ConsumerUp(ONE), ConsumerUp(ONE))
+        watched.until(lambda: watched.reported[1:].count(ConsumerUp(ONE)))
+        assert [type(change) for change in watched.reported] == [ConsumerUp, ConsumerCrashed, ConsumerUp]
         watched.until_works(ONE, instead_of=process)
         assert platform_maker.read(ONE) == "kept"
 

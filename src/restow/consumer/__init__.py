@@ -6,6 +6,7 @@ events.py         what can happen to a consumer
 effects.py        what the machine asks its process to do
 state.py          the machine's state
 checkpoint.py     what survives a crash, on the volume: the assignment, and the plan of the running cycle
+claims.py         what a process after a crash would resume, and reads only when it is granted
 commands.py       a batch of Start and Stop commands, merged into one change of the assignment
 answers.py        the answers to that batch
 outgoing.py       all other messages to the controller

@@ -8,7 +8,7 @@ from restow.protocol.messages import Offsets, TopicService
 
 @dataclass(frozen=True, slots=True)
 class Checkpoint:
-    """The assignment that a restarted consumer resumes."""
+    """The assignment that a restarted consumer resumes, or claims."""
 
     consumer: ConsumerId
     epoch: int = 0
@@ -16,9 +16,12 @@ class Checkpoint:
     clean: bool = True
     """The process shut down in order and holds no partition."""
     positions: Offsets = field(default_factory=SortedMapping)
-    """The partitions it holds. The offsets are those of the last save; the tables have the exact ones."""
+    """The partitions it holds or claims. The offsets are those of the last save; the tables have the exact ones."""
     topics: SortedMapping[str, TopicService] = field(default_factory=SortedMapping)
     """The definitions of those partitions' topics."""
+    will_claim: bool = False
+    """Whether the controller that commanded the last Start answers claims. If so, a process that finds this checkpoint
+    after a crash claims its partitions, and otherwise it resumes them."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -41,6 +41,8 @@ class RunCycle:
 
     positions: Offsets
     topics: SortedMapping[str, TopicService]
+    suspects: tuple[TopicPartition, ...] = ()
+    """Consumers crashed while they read these: each is read in small ranges, and not together with others."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -2,17 +2,21 @@
 
 `roles/consumer.py` drives it with Kafka, a volume and a pipeline; the simulator drives it with its own.
 
+A process that starts after a crash claims what the one before held, and reads none of it unasked (claims.py).
+
 The consumer reads in cycles. Commands that arrive during a cycle wait for its end. Then they become one change of the
 assignment, the new assignment is saved, and only then are the commands answered. So a crash between any two effects
 leaves a checkpoint from before or after the whole change, and no answer ever runs ahead of the checkpoint.
 """
 
+from collections.abc import Iterable
 from dataclasses import replace
 from typing import Final, assert_never
 
 from restow.consumer import outgoing
 from restow.consumer.answers import Answer, AppliedBatch, remember
 from restow.consumer.checkpoint import Checkpoint
+from restow.consumer.claims import NO_CLAIMS, Claims
 from restow.consumer.commands import CommandBatch, merge_commands, named_start
 from restow.consumer.effects import ChangeAssignment, Effect, End, RunCycle, Save, Send
 from restow.consumer.events import (
@@ -41,6 +45,8 @@ from restow.protocol.messages import (
 )
 
 NONE_BROKEN: Final[BrokenTransforms] = SortedMapping()
+RESUME_AFTER_S: Final = 10.0
+"""The default of `resume_after_s` in [consumer]."""
 
 Step = tuple[State, tuple[Effect, ...]]
 
@@ -51,18 +57,22 @@ def begin(
     report_every_s: float,
     broken: BrokenTransforms = NONE_BROKEN,
     platform: PlatformIdentity | None = None,
+    resume_after_s: float = RESUME_AFTER_S,
 ) -> Step:
     """`checkpoint` is None if the volume has none that can be read."""
     checkpoint = checkpoint or Checkpoint(consumer)
     assert checkpoint.consumer == consumer, "the checkpoint is another consumer's"
+    will_claim = checkpoint.will_claim
     state = State(
         consumer,
         report_every_s,
         checkpoint,
         platform,
         epoch=checkpoint.epoch,
-        positions=checkpoint.positions,
-        topics=checkpoint.topics,
+        positions=SortedMapping() if will_claim else checkpoint.positions,
+        topics=SortedMapping() if will_claim else checkpoint.topics,
+        claims=Claims.of(checkpoint, resume_after_s) if will_claim else NO_CLAIMS,
+        will_claim=will_claim,
     )
     return state, (Send(outgoing.ready(state, broken)),)
 
@@ -116,13 +126,13 @@ def _command_read(state: State, read: CommandRead) -> State:
     if state.ending or command.incarnation != state.incarnation or command.epoch < state.epoch:
         return replace(state, ignored=state.ignored + 1)
     state = _raise_epoch(state, command.epoch)
-    return replace(state, waiting=(*state.waiting, command))
+    return replace(state, waiting=(*state.waiting, command), claims=state.claims.heard())
 
 
 def _query_read(state: State, read: QueryRead) -> State:
     if read.query.epoch < state.epoch:
         return replace(state, ignored=state.ignored + 1)
-    return replace(_raise_epoch(state, read.query.epoch), query=read)
+    return replace(_raise_epoch(state, read.query.epoch), query=read, claims=state.claims.heard())
 
 
 def _raise_epoch(state: State, epoch: int) -> State:
@@ -156,6 +166,7 @@ def _cycle_ended(state: State, ended: CycleEnded) -> Step:
         lag_records=ended.lag_records,
         failures=ended.failures,
         report_window=state.report_window.with_cycle(ended),
+        suspects=_still_suspected(state, ended),
     )
     effects: tuple[Effect, ...] = ()
     if lost:
@@ -165,11 +176,26 @@ def _cycle_ended(state: State, ended: CycleEnded) -> Step:
         return _after(effects, _stop_all(state))
     if state.waiting:
         return _after(effects, _apply(state))
+    if state.claims.is_due:
+        return _after(effects, _resume(state))
     return _after(effects, _continue(state))
+
+
+def _resume(state: State) -> Step:
+    """No controller has answered the claims."""
+    claims, batch = state.claims.resumed(state.topics)
+    return _change(replace(state, claims=claims), batch)
 
 
 def _apply(state: State) -> Step:
     batch = merge_commands(state.positions, state.topics, state.waiting, state.last_sequence)
+    starts = [command for command in state.waiting if isinstance(command, StartConsumingCommand)]
+    state = replace(
+        state,
+        claims=state.claims.answered(state.waiting),
+        will_claim=starts[-1].answers_claims if starts else state.will_claim,
+        suspects=_suspects(state, starts),
+    )
     state = _taken(state)
     if batch.changes_something:
         return _change(state, batch)
@@ -232,7 +258,7 @@ def _end(state: State, stopped: Stopped) -> Step:
     stopped = SortedMapping({p: named_start(p, waiting) for p in started} | dict(stopped))
     stops = [command for command in waiting if isinstance(command, StopConsumingCommand)]
     answers = [answer for command in stops for answer in _last_answers(state, command, stopped)]
-    state = _holding(replace(_taken(state), activity=Activity.ENDED), SortedMapping())
+    state = _holding(replace(_taken(state), activity=Activity.ENDED, claims=NO_CLAIMS), SortedMapping())
     state, saves = _save(state)
     state, responses = _answer_query(state)
     return state, (*saves, Send(outgoing.stopped(state, None, stopped)), *map(Send, answers), *responses, End())
@@ -244,10 +270,37 @@ def _last_answers(state: State, command: StopConsumingCommand, stopped: Stopped)
     return (outgoing.stopped(state, command.sequence, SortedMapping({p: stopped.get(p) for p in command.partitions})),)
 
 
+# Suspects: partitions that consumers crashed on.
+
+
+def _suspects(state: State, starts: Iterable[StartConsumingCommand]) -> SortedMapping[TopicPartition, int | None]:
+    suspects = dict(state.suspects)
+    for command in starts:
+        suspects |= {partition: None for partition in command.suspects if partition not in state.suspects}
+    return SortedMapping(suspects)
+
+
+def _still_suspected(state: State, ended: CycleEnded) -> SortedMapping[TopicPartition, int | None]:
+    """A partition is a suspect until all that its log had at the end of its first cycle is stored."""
+    left: dict[TopicPartition, int | None] = {}
+    for partition, until in state.suspects.items():
+        position = ended.positions.get(partition)
+        if position is None or partition not in state.positions:
+            continue
+        lag = ended.lag_records.get(partition)
+        if until is None:
+            until = None if lag is None else position + lag
+        if until is None or position < until:
+            left[partition] = until
+    return SortedMapping(left)
+
+
 # Reports.
 
 
 def _ticked(state: State, now_s: float) -> Step:
+    if state.incarnation is not None:
+        state = replace(state, claims=state.claims.ticked(now_s))
     window = state.report_window
     if window.since_s is not None and not window.is_due(now_s):
         return state, ()
@@ -271,7 +324,8 @@ def _change(state: State, batch: CommandBatch) -> Step:
 
 
 def _run_cycle(state: State) -> Step:
-    return replace(state, activity=Activity.READING), (RunCycle(state.positions, state.topics),)
+    suspects = tuple(partition for partition in state.suspects if partition in state.positions)
+    return replace(state, activity=Activity.READING), (RunCycle(state.positions, state.topics, suspects),)
 
 
 def _holding(state: State, positions: Offsets) -> State:
@@ -285,7 +339,8 @@ def _holding(state: State, positions: Offsets) -> State:
 def _save(state: State) -> Step:
     """Saves if the assignment, its definitions or the epoch changed. Offsets alone are no reason: tables have them."""
     is_clean = state.activity is Activity.ENDED
-    checkpoint = Checkpoint(state.consumer, state.epoch, is_clean, state.positions, state.topics)
+    positions, topics = state.claims.saved_beside(state.positions, state.topics)
+    checkpoint = Checkpoint(state.consumer, state.epoch, is_clean, positions, topics, state.will_claim)
     holds_the_same = list(checkpoint.positions) == list(state.checkpoint.positions)
     if holds_the_same and replace(checkpoint, positions=state.checkpoint.positions) == state.checkpoint:
         return state, ()

@@ -30,6 +30,7 @@ def ready(state: State, broken: BrokenTransforms) -> ConsumerReady:
         known_versions(),
         broken,
         platform=state.platform,
+        claims=tuple(state.claims.positions),
     )
 
 
@@ -55,6 +56,8 @@ def response(state: State) -> StateQueryResponse:
         state.definitions,
         state.last_sequence,
         platform=state.platform,
+        claims=tuple(state.claims.positions),
+        will_claim=state.will_claim,
     )
 
 
@@ -77,6 +80,8 @@ def report(state: State, now_s: float) -> ConsumerReport:
         platform=state.platform,
         work=window.work.work(),
         rejected=tuple(window.rejected.values()),
+        will_claim=state.will_claim,
+        suspects=tuple(partition for partition in state.suspects if partition in state.positions),
     )
 
 

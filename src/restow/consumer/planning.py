@@ -7,7 +7,7 @@ Retention first: partitions whose unread records Kafka is about to delete share 
 consumer knows them by itself: Kafka deletes their oldest records, and most of what is left is unread.
 """
 
-from collections.abc import Collection, Mapping
+from collections.abc import Collection, Iterable, Mapping
 from dataclasses import dataclass
 from math import ceil
 from typing import Final, NamedTuple
@@ -119,6 +119,49 @@ def _shares(
     equal = limit * len(first) / max(1, len(sizes))
     share = _fair_share(first, max(FIRST_SHARE * limit, limit - sum(others), equal))
     return share, _fair_share(others, limit - sum(min(size, share) for size in first))
+
+
+SUSPECT_RECORDS: Final = 1_000
+"""The most that a cycle reads of a partition that consumers crashed on: a crash then tells about few records."""
+
+
+class Care:
+    """Whose turn it is in a consumer with suspects: every other cycle reads a small range of one of them, and nothing
+    else, so that a record that kills the process keeps no other partition from being read."""
+
+    def __init__(self) -> None:
+        self._last: TopicPartition | None = None
+        self._was_suspects = False
+
+    def suspect(self, suspects: Iterable[TopicPartition], others: bool) -> TopicPartition | None:
+        """The suspect that the cycle reads, of those with a backlog; None if it is the turn of the others, which may
+        have a backlog too."""
+        waiting = sorted(suspects)
+        if not waiting or (others and self._was_suspects):
+            return None
+        later = [each for each in waiting if self._last is not None and each > self._last]
+        return (later or waiting)[0]
+
+    def began(self, read: Iterable[TopicPartition], suspects: Collection[TopicPartition]) -> None:
+        """A cycle has begun to read these."""
+        chosen = [each for each in read if each in suspects]
+        self._was_suspects = bool(chosen)
+        self._last = chosen[0] if chosen else self._last
+
+
+def plan_with_care(
+    backlogs: Mapping[TopicPartition, Backlog], limit_bytes: float, suspects: Collection[TopicPartition], care: Care
+) -> ReadPlan:
+    """As `plan_reads`, but either a small range of one suspect or the other partitions."""
+    if not suspects:
+        return plan_reads(backlogs, limit_bytes)
+    waiting = [each for each in suspects if each in backlogs and backlogs[each].end > backlogs[each].position]
+    others = {each: at for each, at in backlogs.items() if each not in suspects}
+    chosen = care.suspect(waiting, any(at.end > at.position for at in others.values()))
+    if chosen is None:
+        return plan_reads(others, limit_bytes)
+    at = backlogs[chosen]
+    return plan_reads({chosen: at}, min(limit_bytes, SUSPECT_RECORDS * at.record_bytes))
 
 
 def _fair_share(sizes: list[float], limit: float) -> float:

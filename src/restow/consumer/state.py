@@ -5,10 +5,11 @@ from enum import Enum
 
 from restow.consumer.answers import Answer
 from restow.consumer.checkpoint import Checkpoint
+from restow.consumer.claims import NO_CLAIMS, Claims
 from restow.consumer.commands import CommandBatch
 from restow.consumer.events import QueryRead
 from restow.consumer.report_window import ReportWindow
-from restow.model import ConsumerId, SortedMapping
+from restow.model import ConsumerId, SortedMapping, TopicPartition
 from restow.protocol.messages import Command, Digests, Failure, Offsets, PlatformIdentity, TopicService
 
 
@@ -38,6 +39,13 @@ class State:
     """The partitions it holds, and the next offset of each."""
     topics: SortedMapping[str, TopicService] = field(default_factory=SortedMapping)
     """The definitions of the topics that it holds partitions of."""
+    claims: Claims = NO_CLAIMS
+    """What the process before held when it crashed, as far as no controller has answered."""
+    will_claim: bool = False
+    """Whether the controller answers claims: a process that starts after a crash then resumes nothing at once."""
+    suspects: SortedMapping[TopicPartition, int | None] = field(default_factory=SortedMapping)
+    """Partitions that consumers crashed on, each with the offset up to which it is suspected: the end of its log when
+    its first cycle ended; None before."""
     lag_records: Offsets = field(default_factory=SortedMapping)
     """From the last cycle."""
     failures: tuple[Failure, ...] = ()
@@ -71,5 +79,5 @@ class State:
 
     @property
     def should_end_cycle(self) -> bool:
-        """Whether commands, a query or the end wait for the end of the cycle."""
-        return bool(self.waiting) or self.query_is_due or self.ending
+        """Whether commands, a query, claims or the end wait for the end of the cycle."""
+        return bool(self.waiting) or self.query_is_due or self.ending or self.claims.is_due

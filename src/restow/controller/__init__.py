@@ -23,6 +23,11 @@ reconcile.py        what each consumer holds, compared with the plan
 foreign.py          consumers of the group on another platform: none is started beside them
 consumer_events.py  messages of consumers
 failures.py         topics that consumers can't store
+crashes.py          a crash that the platform reports: others take over, or the partitions wait
+takeover.py         whether a takeover is worth it, and who gets what
+spares.py           warm consumers without partitions
+claims.py           what a consumer held when it crashed: granted, or given to others
+poison.py           partitions that crash their consumers are handed to no other
 platform_events.py  reports of the platform: up, failing, gone, refused
 services.py         records of the service topic: topics, consumers' settings, what people want
 holds.py            pause and recommend only

@@ -17,7 +17,7 @@ from restow.protocol.messages import ConsumerReady
 
 BROKEN: Final = "broken code"
 """The flag that is raised while the last process that started can't run a transform."""
-JUDGED: Final = (Phase.AWAITED, Phase.READY, Phase.RESTARTED, Phase.ROLLING)
+JUDGED: Final = (Phase.AWAITED, Phase.READY, Phase.RESTARTED, Phase.CRASHED, Phase.ROLLING)
 
 
 def learn(transition: Transition, message: ConsumerReady) -> None:

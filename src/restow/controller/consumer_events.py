@@ -6,9 +6,22 @@ it reports what it holds.
 """
 
 from collections.abc import Mapping
-from typing import assert_never
+from typing import Final, assert_never
 
-from restow.controller import broken_code, capacity, failures, foreign, gains, pins, starts, stuck
+from restow.controller import (
+    broken_code,
+    capacity,
+    claims,
+    failures,
+    foreign,
+    gains,
+    pins,
+    poison,
+    starts,
+    stuck,
+    takeover,
+    timeouts,
+)
 from restow.controller.state import Pause, Sent, View
 from restow.controller.transition import Transition
 from restow.controller.transitions import Cause, Phase
@@ -26,6 +39,9 @@ from restow.protocol.messages import (
 )
 from restow.settings import START_CAPACITY_BYTES_PER_S
 from restow.text import counted
+
+ALIVE_AFTER_S: Final = 20.0
+"""Longer than a report of a process that crashed may be on its way."""
 
 
 def receive(transition: Transition, offset: int, message: FromConsumer) -> None:
@@ -55,10 +71,16 @@ def _ready(transition: Transition, view: View, offset: int, message: ConsumerRea
     if view.incarnation is not None and offset <= view.incarnation:
         return
     is_new = view.phase is Phase.AWAITED
+    if view.phase is Phase.READY and view.has_reported_holdings and not message.clean:
+        poison.crashed(transition, view)  # it was back before the platform's report of the crash
     _learn_holdings(transition, message.consumer, offset, frozenset(message.partitions), message.definitions)
-    transition.change(message.consumer, versions=message.versions)
+    transition.change(message.consumer, versions=message.versions, crashed_s=None, ready_s=transition.state.listened_s)
+    claims.learn(transition, message.consumer, message.claims, False)
+    if view.crashed_s is not None:
+        takeover.restarted(transition, transition.state.listened_s - view.crashed_s)
     words = "ready" if is_new else f"restarted {'after a clean stop' if message.clean else 'after a crash'}"
-    transition.note(message.consumer, f"{words}, with {counted(len(message.partitions), 'partition')}")
+    claimed = f", and claims {len(message.claims)}" if message.claims else ""
+    transition.note(message.consumer, f"{words}, with {counted(len(message.partitions), 'partition')}{claimed}")
     broken_code.learn(transition, message)
     if broken_code.gives_up(transition, view, message):
         return
@@ -73,6 +95,7 @@ def _responded(transition: Transition, view: View, message: StateQueryResponse) 
     if message.epoch == transition.state.epoch and is_newer:
         held = frozenset(message.partitions)
         _learn_holdings(transition, message.consumer, message.incarnation, held, message.definitions)
+        claims.learn(transition, message.consumer, message.claims, message.will_claim)
         transition.note(message.consumer, f"answered the query: it holds {counted(len(held), 'partition')}")
 
 
@@ -87,6 +110,8 @@ def _reported(transition: Transition, view: View, message: ConsumerReport) -> No
     view = transition.change(
         message.consumer, heard_s=transition.state.listened_s, report=message, report_s=transition.state.time_s
     )
+    view = _still_alive(transition, view, message.consumer)
+    _learn_after_crash(transition, view, message)
     failures.learn(transition, message)
     stuck.learn(transition, message)
     _learn_capacity(transition, message)
@@ -99,6 +124,22 @@ def _reported(transition: Transition, view: View, message: ConsumerReport) -> No
             transition.replan_cause = Cause.DISAGREEMENT
             words = f"reports {counted(len(held), 'partition')}, the controller assumed {len(view.held)}"
             transition.warn(message.consumer, words)
+
+
+def _still_alive(transition: Transition, view: View, consumer: ConsumerId) -> View:
+    """A report so long after the crash means that the platform was wrong, or late: that process runs."""
+    if view.phase is not Phase.CRASHED or transition.state.listened_s - view.since_s < ALIVE_AFTER_S:
+        return view
+    timeouts.resume(transition, consumer)
+    return transition.change(consumer, crashed_s=None)
+
+
+def _learn_after_crash(transition: Transition, view: View, report: ConsumerReport) -> None:
+    if report.will_claim != view.will_claim:
+        transition.change(report.consumer, will_claim=report.will_claim)
+    if not view.claims.isdisjoint(report.lag_records):  # resumed: no controller had answered
+        transition.change(report.consumer, claims=view.claims.difference(report.lag_records))
+    poison.learn(transition, view, report)
 
 
 def _learn_capacity(transition: Transition, report: ConsumerReport) -> None:
@@ -153,6 +194,7 @@ def _answered(transition: Transition, message: StartConsumingEvent | StopConsumi
             digests = {topic: service.digest for topic, service in sent.command.topics.items()}
             _set_held(transition, consumer, view.held | answered, digests)
             _clear_refusals(transition, answered)
+            poison.started(transition, {p: at for p, at in message.partitions.items() if p in answered})
             return
     if isinstance(message, StopConsumingEvent):
         _set_held(transition, consumer, view.held - answered)

@@ -1,6 +1,6 @@
 """The controller's event log: every event and its effects, as lines of JSON, to be replayed and explained.
 
-    {"log": 6, "utc_s": 1794884400.125, "controller": "host-812", "continues": 41, "state": {…}}
+    {"log": 7, "utc_s": 1794884400.125, "controller": "host-812", "continues": 41, "state": {…}}
     {"event": {"type": "Received", …}, "effects": [{"type": "Send", …}], "stage": "Manage"}
 
 A log is a sequence of segments (segments.py), and journal.py writes them. The first line of each has the controller's
@@ -13,12 +13,13 @@ A replay runs the same machine over the events and must come to the same effects
 `Noted` effects and the words of `Moved` are not compared: they explain, and their wording may change between releases.
 The log leaves out the values of consumers' environment variables, which may be secrets, and has their digest instead.
 
-Version 6 has what was learned of consumers, in the state and as the event LearningRecalled, and what the rules for
-opening and closing consumers remember; a replay of an older log judges no scale-up, finds no stuck partition and closes
-consumers at once. Version 5 names the message of a ServiceChanged, which may be any of the service topic, and has the
-wall clock in ClockTicked. Version 4 has segments, the wall clock and short events. Version 3 renamed fields of the
-state (log_reader.py), gave causes short names and `Noted` the kind "failure". Logs of versions 2 to 5 are still
-replayed; the causes of version 2 are not compared.
+Version 7 has crashes, as the event ConsumerCrashed and in the state, and claims. Version 6 has what was learned of
+consumers, in the state and as the event LearningRecalled, and what the rules for opening and closing consumers
+remember; a replay of an older log judges no scale-up, finds no stuck partition and closes consumers at once. Version 5
+names the message of a ServiceChanged, which may be any of the service topic, and has the wall clock in ClockTicked.
+Version 4 has segments, the wall clock and short events. Version 3 renamed fields of the state (log_reader.py), gave
+causes short names and `Noted` the kind "failure". Logs of versions 2 to 6 are still replayed; the causes of version 2
+are not compared.
 """
 
 import json
@@ -39,7 +40,7 @@ from restow.platform.interface import CreateConsumer, RestartConsumer
 from restow.protocol.codec import TAG, to_plain
 from restow.protocol.messages import ConsumerSettings, ServiceUpdate
 
-VERSION: Final = 6
+VERSION: Final = 7
 REDACTED: Final = "***"
 
 

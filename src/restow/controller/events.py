@@ -8,7 +8,7 @@ from itertools import islice
 
 from restow.controller.learned import LearnedCapacity, TopicCost
 from restow.model import ConsumerId, SortedMapping, Speeds, TopicPartition
-from restow.platform.interface import ConsumerFailing, ConsumerGone, ConsumerUp, Listed, PlatformAction
+from restow.platform.interface import ConsumerCrashed, ConsumerFailing, ConsumerGone, ConsumerUp, Listed, PlatformAction
 from restow.protocol.measurement import Measurement
 from restow.protocol.messages import ADDED, FromConsumer, OnService, PlatformIdentity
 
@@ -170,6 +170,7 @@ Event = (
     | RetentionSeen
     | ConsumersListed
     | ConsumerUp
+    | ConsumerCrashed
     | ConsumerFailing
     | ConsumerGone
     | PlatformRefused

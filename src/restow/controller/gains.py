@@ -10,6 +10,7 @@ the group is still behind: a throughput that the producers limit says nothing.
 import math
 from typing import Final
 
+from restow.controller import spares
 from restow.controller.load import Loads
 from restow.controller.state import NoGain, ScaleUp, State
 from restow.controller.transition import Transition
@@ -34,6 +35,8 @@ def begin(transition: Transition, plan: PackingPlan) -> None:
     """A plan opens consumers. If an earlier scale-up is not judged yet, both are judged together."""
     state = transition.state
     before, after = len(plan.problem.current.consumers), len(plan.assignment.consumers)
+    if state.rules.controller.spares:
+        before, after = spares.working(plan.problem.current), spares.working(plan.assignment)
     if after <= before or not before or not state.rules.judges_evidence:
         return
     known = state.scale_up
@@ -90,7 +93,7 @@ def _judge(transition: Transition, scale_up: ScaleUp) -> None:
 
 def _review_hold(transition: Transition) -> None:
     state = transition.state
-    hold, usable = state.no_gain, len(state.usable())
+    hold, usable = state.no_gain, len(state.usable()) - len(spares.of(state))
     if state.no_fall_from is not None and usable < state.no_fall_from:
         transition.set(no_fall_from=None)
     if hold is None:

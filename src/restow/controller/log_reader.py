@@ -17,7 +17,7 @@ from restow.packing import PACKERS
 from restow.protocol.codec import TAG, from_plain
 from restow.protocol.messages import ServiceUpdate
 
-READABLE: Final = (2, 3, 4, 5, 6)
+READABLE: Final = (2, 3, 4, 5, 6, 7)
 RENAMED_IN_3: Final = {"looked_s": "replanned_s", "to_replace": "roll_halted"}
 RENAMED_IN_VIEWS_IN_3: Final = {
     "told": "has_reported_holdings",

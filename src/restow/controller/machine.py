@@ -8,6 +8,8 @@ from typing import assert_never
 
 from restow.controller import (
     capacity,
+    claims,
+    crashes,
     fastest,
     foreign,
     gains,
@@ -15,6 +17,7 @@ from restow.controller import (
     manage,
     pins,
     platform_events,
+    poison,
     reassign,
     restarts,
     rise,
@@ -24,6 +27,7 @@ from restow.controller import (
     services,
     stuck,
     synchronize,
+    takeover,
     timeouts,
     urgency,
 )
@@ -46,7 +50,7 @@ from restow.controller.events import (
 from restow.controller.state import Rules, State
 from restow.controller.transition import Transition
 from restow.controller.transitions import Cause, Stage
-from restow.platform.interface import ConsumerFailing, ConsumerGone, ConsumerUp
+from restow.platform.interface import ConsumerCrashed, ConsumerFailing, ConsumerGone, ConsumerUp
 
 
 def begin(rules: Rules) -> State:
@@ -69,6 +73,7 @@ def step(state: State, event: Event) -> tuple[State, tuple[Effect, ...]]:
             sentinel.measure(transition, event)
             stuck.review(transition)
             fastest.review(transition)
+            poison.review(transition)
         case Received(heard):
             for record in heard:
                 receive(transition, record.offset, record.message)
@@ -86,6 +91,8 @@ def step(state: State, event: Event) -> tuple[State, tuple[Effect, ...]]:
             synchronize.compare(transition, consumers)
         case ConsumerUp(consumer):
             platform_events.up(transition, consumer)
+        case ConsumerCrashed(consumer, reason):
+            crashes.crashed(transition, consumer, reason)
         case ConsumerFailing(consumer, reason):
             platform_events.failing(transition, consumer, reason)
         case ConsumerGone(consumer):
@@ -103,6 +110,8 @@ def _proceed(transition: Transition, event: Event) -> None:
     if transition.state.stage is Stage.SYNCHRONIZE and synchronize.is_done(transition.state):
         transition.enter(Stage.SENTINEL, Cause.ALL_KNOWN)
         holds.announce(transition)
+        if claims.are_open(transition):
+            transition.replan_cause = transition.replan_cause or Cause.CLAIM
     if transition.state.stage is not Stage.SYNCHRONIZE:
         pins.review(transition)
     if transition.state.stage is Stage.SENTINEL:
@@ -118,9 +127,11 @@ def _proceed(transition: Transition, event: Event) -> None:
     elif transition.state.stage is Stage.MANAGE:
         cause = transition.replan_cause
         if cause is None and isinstance(event, SpeedsMeasured) and rise.is_overtaken(transition.state):
-            cause = Cause.OVERLOAD
+            cause = None if takeover.is_recovering(transition.state) else Cause.OVERLOAD
         if cause is not None:
             transition.enter(Stage.REASSIGN, cause)
             reassign.reassign(transition)
     if transition.state.stage is Stage.MANAGE and manage.is_news(transition.before, transition.state):
         manage.manage(transition)
+    if transition.state.stage is not Stage.SYNCHRONIZE:
+        claims.settle(transition)

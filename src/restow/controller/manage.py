@@ -6,7 +6,7 @@ ready, so that their start does not pause the data; a partition that no consumer
 consumer is ready.
 """
 
-from restow.controller import closing
+from restow.controller import closing, spares
 from restow.controller.reconcile import OutdatedTopics, deviations, wanted_of
 from restow.controller.removal import delete
 from restow.controller.state import State, View
@@ -23,7 +23,7 @@ def manage(transition: Transition) -> None:
     target = transition.state.target
     assert target is not None, "Manage works towards a target"
     found = _Deviations(transition.state, target)
-    all_ready = transition.state.awaited().isdisjoint(target.consumers)
+    all_ready = transition.state.awaited().isdisjoint(spares.needed(transition.state, target))
     stops, held_back = _stops(transition.state, target, found.holders, all_ready)
     for consumer in sorted(stops):
         transition.command_stop(consumer, tuple(sorted(stops[consumer])))

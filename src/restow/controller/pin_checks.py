@@ -15,6 +15,7 @@ NOT_READY: Final = {
     Phase.ASKED: "has not reported what it holds",
     Phase.AWAITED: "is starting",
     Phase.RESTARTED: "is restarting",
+    Phase.CRASHED: "has crashed and is restarting",
     Phase.ROLLING: "is restarting",
     Phase.LEAVING: "is leaving",
     Phase.LOST: "was given up",

@@ -8,10 +8,10 @@ otherwise is recommended.
 
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import replace
-from itertools import count
+from itertools import chain, count, islice
 from typing import Final
 
-from restow.controller import closing, gains, pins, restarts, rise, roll, starts
+from restow.controller import closing, gains, pins, restarts, rise, roll, spares, starts, takeover
 from restow.controller.effects import Noted
 from restow.controller.load import Loads, overloaded, weighted
 from restow.controller.reconcile import is_outdated
@@ -52,7 +52,7 @@ def reassign(transition: Transition) -> None:
     for consumer in state.usable():
         if state.consumers[consumer].held_before_roll:
             transition.change(consumer, held_before_roll=frozenset())  # the plan has it
-    if not state.is_scaling_frozen and not state.only_recovers:
+    if not state.is_scaling_frozen and not state.only_recovers and not takeover.is_recovering(state):
         transition.set(packed=state.measured, tolerated=frozenset(plan.over_limit))
         _flag_limits(transition, plan)
         _flag_budget(transition, postponed)
@@ -71,7 +71,8 @@ def reassign(transition: Transition) -> None:
     for consumer in plan.assignment.consumers:
         if consumer not in transition.state.consumers:
             transition.add(consumer, Phase.AWAITED, transition.state.fingerprint)
-            transition.set(opened_s=transition.state.time_s)
+            if plan.assignment.by_consumer[consumer] or not state.rules.controller.spares:
+                transition.set(opened_s=transition.state.time_s)
             transition.note(consumer, "creating it")
             transition.do(CreateConsumer(consumer, transition.state.consumer_settings))
 
@@ -99,7 +100,11 @@ def decide(state: State) -> PackingPlan:
 
 def decision(state: State) -> tuple[PackingPlan, str | None]:
     """The plan, and why a consumer that could be closed stays, if one does."""
-    problem, pack = _problem(state), PACKERS[state.rules.packer]
+    if takeover.is_recovering(state):
+        problem = problem_of(state)
+        return PackingPlan(problem, takeover.placed(state, problem)), None
+    spare = () if _wants_canary(state) else spares.of(state)
+    problem, pack = problem_of(state, spare), PACKERS[state.rules.packer]
     there, most, postponed = len(problem.current.consumers), problem.most_consumers, None
     if state.is_parked or closing.is_free(state):
         planned = pack(problem).assignment
@@ -111,14 +116,35 @@ def decision(state: State) -> tuple[PackingPlan, str | None]:
             planned, postponed = fewer.assignment, fewer.postponed
     if len(planned.consumers) >= there and not state.is_parked:
         planned = rise.with_one_more(state, problem, planned)
-    return _renumbered(PackingPlan(problem, planned), state), postponed
+    return _with_spares(_renumbered(PackingPlan(problem, planned), state, spare), state, spare), postponed
 
 
-def _problem(state: State) -> Problem:
-    rules, usable = state.rules.controller, state.usable()
+def _wants_canary(state: State) -> bool:
+    return roll.wants_canary(state) or restarts.wants_canary(state)
+
+
+def _with_spares(plan: PackingPlan, state: State, spare: tuple[ConsumerId, ...]) -> PackingPlan:
+    """The plan, with the spares that it has not taken, and new ones in place of those that it has."""
+    if not state.rules.controller.spares:
+        return plan
+    busy = plan.assignment.consumers
+    left, wanted = [each for each in spare if each not in busy], spares.wanted(state, len(busy))
+    is_still = state.only_recovers or state.is_scaling_frozen or not state.may_create
+    kept = left if state.only_recovers else left[:wanted]
+    missing = 0 if is_still else wanted - len(kept)
+    taken = {*state.consumers, *busy}
+    new = islice((ConsumerId(number) for number in count(FIRST_CONSUMER) if number not in taken), missing)
+    current = Assignment(plan.problem.current, idle=(*plan.problem.current.consumers, *spare))
+    assignment = Assignment(plan.assignment, idle=(*busy, *kept, *new))
+    return PackingPlan(replace(plan.problem, current=current), assignment)
+
+
+def problem_of(state: State, spare: tuple[ConsumerId, ...] = ()) -> Problem:
+    """`spare`: consumers that the plan leaves out."""
+    rules, usable = state.rules.controller, tuple(each for each in state.usable() if each not in spare)
     frozen, speeds = state.is_scaling_frozen, _speeds(state)
     current = _current(state, usable, speeds)
-    least, most = _bounds(state, len(usable))
+    least, most = _bounds(state, len(usable), len(spare))
     return Problem(
         speeds=speeds,
         current=current,
@@ -133,20 +159,20 @@ def _problem(state: State) -> Problem:
     )
 
 
-def _bounds(state: State, usable: int) -> tuple[int, int | None]:
+def _bounds(state: State, usable: int, spare: int) -> tuple[int, int | None]:
     """The least and the most consumers of a plan, of those that can be given partitions."""
     least, most = max(0, state.least_consumers - state.set_aside), state.most_consumers
     most = None if most is None else most - state.set_aside
     if not state.may_create:
-        most = min(most or usable, usable)
+        most = min(most or usable + spare, usable + spare)
     no_gain = gains.most_consumers(state)
     if no_gain is not None:  # no further one is opened, and none is closed for it
         most = max(no_gain, usable) if most is None else min(most, max(no_gain, usable))
     if state.only_recovers or state.is_scaling_frozen:
         least = usable if state.only_recovers else max(least, usable)
         most = None if most is None else max(most, usable)
-    elif roll.wants_canary(state) or restarts.wants_canary(state):
-        least = max(least, usable + 1)
+    if _wants_canary(state) and (state.refused if state.only_recovers else not state.is_scaling_frozen):
+        least = max(least, usable + 1)  # in a group that is held, if the settings may be what makes partitions readable
     if most is not None:
         most = max(1, most)
         least = min(least, most)
@@ -161,10 +187,9 @@ def _capacities(state: State, usable: tuple[ConsumerId, ...]) -> Capacities:
 
 
 def _stays(state: State, current: Assignment, speeds: Speeds) -> SortedMapping[TopicPartition, PinnedTo]:
-    """The assigned partitions, while nothing but recovery is allowed."""
-    if not state.only_recovers:
-        return SortedMapping()
-    return SortedMapping({each: PinnedTo(consumer) for each, consumer in current.items() if each in speeds})
+    """The assigned partitions, while nothing but recovery is allowed; and those that consumers crashed on."""
+    stays = current if state.only_recovers else {each: current[each] for each in state.suspects if each in current}
+    return SortedMapping({each: PinnedTo(consumer) for each, consumer in stays.items() if each in speeds})
 
 
 def _speeds(state: State) -> Speeds:
@@ -187,7 +212,7 @@ def _current(state: State, usable: tuple[ConsumerId, ...], speeds: Speeds) -> As
         for partition, consumers in holders.items()
         if len(consumers) == 1 and consumers[0] in present
     }
-    owners |= {partition: consumer for partition, consumer in _waiting_for_rolled(state) if partition not in holders}
+    owners |= {partition: consumer for partition, consumer in _waiting_for_own(state) if partition not in holders}
     if state.only_recovers:
         owners |= _on_their_way(state, owners, present)
     ordered = {partition: owners.pop(partition) for partition in speeds if partition in owners}
@@ -205,20 +230,22 @@ def _on_their_way(
     return {each: consumer for each, consumer in targets if consumer is not None and consumer in present}
 
 
-def _waiting_for_rolled(state: State) -> Iterator[tuple[TopicPartition, ConsumerId]]:
-    """What consumers held before they were rolled: it starts there again."""
+def _waiting_for_own(state: State) -> Iterator[tuple[TopicPartition, ConsumerId]]:
+    """What consumers held before they were rolled, and what they claim after a crash: it starts there again."""
     for consumer in state.usable():
-        for partition in state.consumers[consumer].held_before_roll:
+        view = state.consumers[consumer]
+        for partition in view.held_before_roll | view.claims:
             if state.service_of(partition.topic) is not None:
                 yield partition, consumer
 
 
-def _renumbered(plan: PackingPlan, state: State) -> PackingPlan:
-    """Gives new consumers the lowest free numbers; a leaving or lost consumer keeps its own until it is gone."""
+def _renumbered(plan: PackingPlan, state: State, spare: tuple[ConsumerId, ...]) -> PackingPlan:
+    """Gives new consumers the numbers of spares, and then the lowest free ones; a leaving or lost consumer keeps its
+    own until it is gone."""
     usable = set(plan.problem.current.consumers)
     new = [consumer for consumer in plan.assignment.consumers if consumer not in usable]
     free = (ConsumerId(number) for number in count(FIRST_CONSUMER) if number not in state.consumers)
-    names = dict(zip(new, free, strict=False))
+    names = dict(zip(new, chain(spare, free), strict=False))
     if all(consumer == name for consumer, name in names.items()):
         return plan
     owners = {partition: names.get(consumer, consumer) for partition, consumer in plan.assignment.items()}
@@ -232,7 +259,7 @@ def _has_changes(state: State, plan: PackingPlan) -> bool:
         return True
     if not state.awaited().isdisjoint(plan.assignment.consumers):
         return True
-    if _can_be_started(state, (partition for partition, _ in _waiting_for_rolled(state))):
+    if _can_be_started(state, (partition for partition, _ in _waiting_for_own(state))):
         return True
     return _are_misheld(state, plan.assignment)
 
@@ -287,6 +314,8 @@ def _explain(transition: Transition, plan: PackingPlan, how: str = "") -> None:
 
 
 def _words(state: State, plan: PackingPlan, reason: Reason) -> str:
+    if isinstance(reason, ConsumerOpened) and not reason.partitions and state.rules.controller.spares:
+        return f"consumer {reason.consumer} is opened as a spare"
     is_beyond_least = len(plan.assignment.consumers) > plan.problem.least_consumers
     if isinstance(reason, ConsumerOpened) and not reason.partitions and is_beyond_least:
         return f"consumer {reason.consumer} is opened ahead: {rise.words(state)}"

@@ -8,7 +8,7 @@ from collections.abc import Iterator
 from functools import lru_cache
 from typing import Final, NamedTuple
 
-from restow.controller.state import Rules, State, View
+from restow.controller.state import AWAY, Rules, State, View
 from restow.controller.transitions import Phase
 from restow.model import Assignment, ConsumerId, SortedMapping, TopicPartition
 from restow.protocol.messages import StartConsumingCommand, TopicService
@@ -77,11 +77,11 @@ def _cache_of(target: Assignment) -> dict[ConsumerId, Deviation]:
 
 def _deviation(state: State, view: View, wanted: frozenset[TopicPartition]) -> Deviation:
     may_hold = view.may_hold
-    surplus = may_hold if view.phase in (Phase.LEAVING, Phase.LOST, Phase.ROLLING) else may_hold - wanted
+    surplus = may_hold if view.phase in AWAY else may_hold - wanted
     outdated = _outdated_topics(state, view) if may_hold else ()
     if outdated:
         surplus = surplus.union(partition for partition in may_hold if partition.topic in outdated)
     if view.phase is Phase.LOST:
-        surplus = frozenset(partition for partition in surplus if not state.refuses_late_writes(partition.topic))
+        surplus = frozenset(partition for partition in surplus if not state.is_given_up(view, partition))
     not_stopping = frozenset(p for p in surplus if not view.is_stopping(p)) if view.sent else surplus
     return Deviation(surplus, not_stopping, wanted - may_hold, view, state.updates, state.rules)

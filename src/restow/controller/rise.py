@@ -117,7 +117,7 @@ def with_one_more(state: State, problem: Problem, planned: Assignment) -> Assign
     there = len(planned.consumers)
     if not may_predict(state) or factor <= 1 or (most is not None and there >= most):
         return planned
-    if any(not partitions for partitions in planned.by_consumer.values()):
+    if state.rules.controller.spares or any(not partitions for partitions in planned.by_consumer.values()):
         return planned
     speeds = Speeds({partition: speed * factor for partition, speed in problem.speeds.items()})
     limit = problem.margins.trigger * SLACK

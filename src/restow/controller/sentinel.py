@@ -7,7 +7,7 @@ only misplaced partitions are a cause.
 from dataclasses import replace
 from typing import Final
 
-from restow.controller import parking, pins, restarts, rise, roll, starts
+from restow.controller import parking, pins, restarts, rise, roll, starts, takeover
 from restow.controller.events import ClockTicked, Event, SpeedsMeasured
 from restow.controller.load import overloaded
 from restow.controller.reconcile import is_outdated
@@ -82,7 +82,7 @@ def cause_to_replan(transition: Transition, event: Event) -> Cause | None:
 
 def _may_scale(state: State) -> bool:
     """Whether a plan for load is made, if only to be recommended."""
-    return not state.is_scaling_frozen and not state.is_paused
+    return not state.is_scaling_frozen and not state.is_paused and not takeover.is_recovering(state)
 
 
 def _misplaced(state: State) -> Cause | None:
@@ -95,9 +95,8 @@ def _misplaced(state: State) -> Cause | None:
         if view.phase is Phase.ROLLING:
             left |= may_hold | view.held_before_roll
             continue
-        if view.phase in (Phase.LEAVING, Phase.LOST):
-            lost = view.phase is Phase.LOST
-            left.update(each for each in may_hold if not lost or not state.refuses_late_writes(each.topic))
+        if view.phase in (Phase.LEAVING, Phase.LOST, Phase.CRASHED):
+            left.update(each for each in may_hold if not state.is_given_up(view, each))
             continue
         if not held.isdisjoint(may_hold):
             return Cause.DISAGREEMENT

@@ -149,7 +149,7 @@ def _is_kept(state: State, consumer: ConsumerId, view: View) -> bool:
     return _waited_s(state, view) < longest.pause_s(max(1, state.creation.failures) + 2)
 
 
-_WORKING: Final = (Phase.READY, Phase.ASKED, Phase.RESTARTED, Phase.ROLLING)
+_WORKING: Final = (Phase.READY, Phase.ASKED, Phase.RESTARTED, Phase.CRASHED, Phase.ROLLING)
 
 
 def _keep(transition: Transition, consumer: ConsumerId, words: str) -> None:

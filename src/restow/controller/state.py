@@ -20,6 +20,7 @@ from restow.model import Assignment, Capacities, ConsumerId, SortedMapping, Topi
 from restow.packing import DEFAULT_PACKER
 from restow.protocol.messages import (
     Command,
+    ConsumerReady,
     ConsumerReport,
     ConsumerSettings,
     Offsets,
@@ -30,6 +31,10 @@ from restow.protocol.messages import (
 from restow.protocol.topic_names import NamesAndPatterns
 from restow.settings import START_CAPACITY_BYTES_PER_S, Consumer, Controller
 
+CLAIMS_VERSION: Final = 2
+"""The version of ConsumerReady that has claims."""
+AWAY: Final = (Phase.LEAVING, Phase.LOST, Phase.ROLLING, Phase.CRASHED)
+"""The phases of a consumer that no plan has: whatever it may hold is not for it to keep, or waits for it."""
 LONGEST_PAUSE: Final = 20
 """A pause after failures grows to this many times the first."""
 
@@ -154,6 +159,14 @@ class View:
     """What it held when it was restarted with new settings. These partitions wait for it while it is rolling, and the
     first plan afterwards finds them where they were."""
 
+    will_claim: bool = False
+    """Whether its next process, after a crash, claims what it held and resumes nothing at once."""
+    claims: frozenset[TopicPartition] = frozenset()
+    """What it claims and was not answered yet (claims.py)."""
+    ready_s: float | None = None
+    """When its last ConsumerReady was read: a crash that is reported in the same moment was the process's before."""
+    crashed_s: float | None = None
+    """When the crash was reported after which it is restarting."""
     is_late: bool = False
     """It is not ready in time, and stays because the group would have fewer than `least_consumers` without it. No plan
     has it until it is ready."""
@@ -171,6 +184,11 @@ class View:
         """Whether its process before the last roll has certainly ended: it said so, or a message arrived after the
         grace period at whose end it is killed."""
         return not self.is_ending or self.heard_s - self.asked_s >= grace_s
+
+    @property
+    def knows_claims(self) -> bool:
+        """Whether it can claim what it held, in place of resuming it."""
+        return self.will_claim or self.versions.get(ConsumerReady.__name__, 0) >= CLAIMS_VERSION
 
     @property
     def is_unknown(self) -> bool:
@@ -208,6 +226,16 @@ class Quiet:
 
     ends: SortedMapping[str, int]
     since_s: float
+
+
+@dataclass(frozen=True, slots=True)
+class PartitionCrash:
+    """The last crash of a consumer that held a partition, unless the partition was read beyond it since (poison.py)."""
+
+    at_s: float
+    """In listened seconds."""
+    offset: int | None = None
+    """Where the next consumer started it; None until one has."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -321,6 +349,12 @@ class State:
     """The total speed in the last half minute, if rises are predicted."""
     start_times_s: tuple[float, ...] = ()
     """How long the last starts took, from the request for a consumer to its ConsumerReady."""
+    restart_times_s: tuple[float, ...] = ()
+    """How long the last restarts after crashes took, from the platform's report of the crash to the ConsumerReady."""
+    crashes: SortedMapping[TopicPartition, PartitionCrash] = field(default_factory=SortedMapping)
+    """The partitions whose consumers crashed lately."""
+    suspects: frozenset[TopicPartition] = frozenset()
+    """Partitions whose consumers crashed twice while they read them: only their own consumer reads them."""
     predicted_s: float = 0.0
     """When a plan was last made because of predicted speeds."""
     opened_s: float | None = None
@@ -504,17 +538,35 @@ class State:
 
     @property
     def set_aside(self) -> int:
-        """How many consumers count as the group's and can't be given partitions: rolling ones and late ones."""
-        return sum(view.phase is Phase.ROLLING or view.is_late for view in self.consumers.values())
+        """How many consumers count as the group's and can't be given partitions: rolling ones, crashed ones and late
+        ones."""
+        away = (Phase.ROLLING, Phase.CRASHED)
+        return sum(view.phase in away or view.is_late for view in self.consumers.values())
 
     def parked(self) -> frozenset[TopicPartition]:
-        """Partitions that wait for a rolling consumer, unless another consumer turned out to hold them."""
+        """Partitions that wait for a rolling or crashed consumer, unless another consumer turned out to hold them."""
+        away = (Phase.ROLLING, Phase.CRASHED)
         rolling = [view for view in self.consumers.values() if view.phase is Phase.ROLLING]
         waiting = frozenset[TopicPartition]().union(*(view.held_before_roll for view in rolling))
+        for view in self.consumers.values():
+            if view.phase is Phase.CRASHED:
+                waiting = waiting.union(view.held)
         if waiting:
-            others = (view for view in self.consumers.values() if view.phase is not Phase.ROLLING)
+            others = (view for view in self.consumers.values() if view.phase not in away)
             waiting = waiting.difference(*(view.may_hold for view in others))
         return waiting
+
+    def is_given_up(self, view: View, partition: TopicPartition) -> bool:
+        """Whether another consumer may start a partition that this one may hold: it was given up, and the table refuses
+        its late writes."""
+        return view.phase is Phase.LOST and self.refuses_late_writes(partition.topic)
+
+    def waits_for_restart(self, partition: TopicPartition) -> bool:
+        """Whether a partition of a consumer that has crashed waits for it: late writes of the process before would be
+        accepted, it is suspected to be what crashed it, or a person pinned it."""
+        if partition in self.suspects or partition in self.desired.taken_pins:
+            return True
+        return not self.refuses_late_writes(partition.topic)
 
     def is_resting(self, partition: TopicPartition) -> bool:
         """Whether the partition was refused and its pause is not over."""
@@ -528,7 +580,7 @@ class State:
         for consumer, view in self.consumers.items():
             lost = view.phase is Phase.LOST
             for partition in view.may_hold:
-                if not lost or not self.refuses_late_writes(partition.topic):
+                if not lost or not self.is_given_up(view, partition):
                     found.setdefault(partition, []).append(consumer)
         return found
 
@@ -550,7 +602,7 @@ class State:
 
     def contenders(self, consumers: list[ConsumerId]) -> list[ConsumerId]:
         """Of the consumers that may hold a partition, those that stay."""
-        return [c for c in consumers if self.consumers[c].phase not in (Phase.LEAVING, Phase.LOST, Phase.ROLLING)]
+        return [c for c in consumers if self.consumers[c].phase not in AWAY]
 
     def awaited(self) -> frozenset[ConsumerId]:
         """New consumers that plans have and that are not ready yet."""

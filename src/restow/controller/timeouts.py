@@ -74,7 +74,7 @@ def _wait(transition: Transition, consumer: ConsumerId, view: View) -> None:
         case Phase.AWAITED:
             if now_s - view.since_s >= rules.ready_within_s:
                 starts.timed_out(transition, consumer)
-        case Phase.RESTARTED | Phase.ROLLING:
+        case Phase.RESTARTED | Phase.CRASHED | Phase.ROLLING:
             # The time counts from the request that the platform accepted; while it refuses, from the first.
             is_refused = view.retry_platform_at_s is not None
             begun_s = view.since_s if is_refused else max(view.since_s, view.asked_s)
@@ -129,5 +129,5 @@ def _retry_platform(transition: Transition, consumer: ConsumerId) -> None:
             transition.restart(consumer)
         case Phase.LEAVING | Phase.LOST:
             transition.do(DeleteConsumer(consumer))
-        case Phase.READY | Phase.ASKED:
+        case Phase.READY | Phase.ASKED | Phase.CRASHED:
             pass  # no longer needed

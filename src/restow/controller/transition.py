@@ -101,7 +101,9 @@ class Transition:
         epoch, incarnation = _address(self.state, view)
         services = {partition.topic: self.state.service_of(partition.topic) for partition in partitions}
         topics = SortedMapping({topic: service for topic, service in services.items() if service is not None})
-        self._command(consumer, StartConsumingCommand(epoch, view.sequence + 1, incarnation, topics, partitions))
+        suspects = tuple(partition for partition in partitions if partition in self.state.suspects)
+        address = (epoch, view.sequence + 1, incarnation)
+        self._command(consumer, StartConsumingCommand(*address, topics, partitions, view.knows_claims, suspects))
 
     def query(self, consumer: ConsumerId) -> None:
         """Asks the consumer for its state."""

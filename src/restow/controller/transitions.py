@@ -38,6 +38,8 @@ class Cause(StrEnum):
     TOPICS = "topics", "the consumed topics or their definitions changed"
     DISAGREEMENT = "disagreement", "a consumer holds other partitions than the controller assumed"
     PERIODIC = "periodic", "the assignment is due for its periodic review"
+    CRASHED = "crashed", "a consumer crashed, and others can read its partitions before it is back"
+    CLAIM = "claim", "a consumer is back after a crash, and claims what it held"
     HANDOVER = "handover", "a consumer was given up, with its partitions"
     NOT_READY = "not ready", "a consumer did not become ready after its creation or restart"
     OUTDATED = "outdated", "a consumer runs with outdated settings"
@@ -57,10 +59,12 @@ REPLAN_FROM_SENTINEL: Final = (
     *(Cause.OVERLOAD, Cause.UNASSIGNED, Cause.GONE, Cause.REFUSED, Cause.TOPICS, Cause.DISAGREEMENT),
     *(Cause.PERIODIC, Cause.HANDOVER, Cause.NOT_READY, Cause.OUTDATED, Cause.ROLLED),
     *(Cause.PINNED, Cause.RESTART, Cause.RESUMED, Cause.LIMITS, Cause.RISE, Cause.QUIET),
+    *(Cause.CRASHED, Cause.CLAIM),
 )
 REPLAN_FROM_MANAGE: Final = (
     *(Cause.GONE, Cause.REFUSED, Cause.TOPICS, Cause.DISAGREEMENT),
     *(Cause.HANDOVER, Cause.NOT_READY, Cause.ROLLED, Cause.HELD, Cause.OVERLOAD),
+    *(Cause.CRASHED, Cause.CLAIM),
 )
 
 TRANSITIONS: Final = frozenset(
@@ -86,6 +90,9 @@ class Phase(StrEnum):
     """It has reported what it holds, and takes commands."""
     RESTARTED = "restarted"
     """It is restarting, because it did not answer or crashed; its ConsumerReady has not arrived."""
+    CRASHED = "crashed"
+    """Its process ended by itself, and the platform starts it again. Partitions in tables that refuse late writes are
+    given to others; the rest waits for its ConsumerReady, which claims what it held."""
     ROLLING = "rolling"
     """It was healthy and is restarting with new settings; its partitions wait for it."""
     LEAVING = "leaving"
@@ -99,7 +106,9 @@ PHASES: Final = frozenset(
         *((None, phase) for phase in (Phase.ASKED, Phase.AWAITED, Phase.LOST)),
         *((Phase.ASKED, phase) for phase in (Phase.READY, Phase.RESTARTED, None)),
         *((Phase.AWAITED, phase) for phase in (Phase.READY, Phase.LEAVING, None)),
-        *((Phase.READY, phase) for phase in (Phase.RESTARTED, Phase.ROLLING, Phase.LEAVING, Phase.LOST, None)),
+        *((Phase.READY, phase) for phase in (Phase.RESTARTED, Phase.CRASHED, Phase.ROLLING, Phase.LEAVING)),
+        *((Phase.READY, phase) for phase in (Phase.LOST, None)),
+        *((Phase.CRASHED, phase) for phase in (Phase.READY, Phase.LOST, None)),
         *((Phase.RESTARTED, phase) for phase in (Phase.READY, Phase.LEAVING, Phase.LOST, None)),
         *((Phase.ROLLING, phase) for phase in (Phase.READY, Phase.LEAVING, Phase.LOST, None)),
         (Phase.LEAVING, None),

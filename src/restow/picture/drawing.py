@@ -6,7 +6,7 @@ from dataclasses import dataclass, field, replace
 from itertools import islice
 from typing import Final
 
-from restow.controller import closing
+from restow.controller import closing, spares
 from restow.controller.gains import most_consumers
 from restow.controller.learned import LearnedCapacity, TopicCost
 from restow.controller.load import loads
@@ -162,10 +162,11 @@ class _Group:
     capacities: Capacities
     fingerprint: str
     """Of the settings that consumers start with now."""
+    spares: frozenset[ConsumerId]
 
 
 def _consumers(state: State, chronicle: Chronicle, moment: Moment) -> SortedMapping[ConsumerId, ConsumerStatus]:
-    group = _Group(loads(state), state.capacities(), state.fingerprint)
+    group = _Group(loads(state), state.capacities(), state.fingerprint, frozenset(spares.of(state)))
     return SortedMapping(
         {
             consumer: _consumer(state, chronicle, moment, consumer, view, group)
@@ -196,6 +197,7 @@ def _consumer(
         outdated=view.settings is not None and view.settings != group.fingerprint,
         silent_s=_rounded(max(0.0, state.listened_s - view.heard_s)),
         learned=_learned(state, consumer),
+        spare=consumer in group.spares,
     )
 
 

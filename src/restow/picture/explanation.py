@@ -103,7 +103,7 @@ def explain_consumer(picture: Picture, decisions: Sequence[Decision], consumer: 
         yield f"consumer {consumer} does not exist now"
         yield from found
         return
-    yield f"consumer {consumer} is {status.phase} since {clock(status.since)}"
+    yield f"consumer {consumer} is {status.phase}{', a spare,' if status.spare else ''} since {clock(status.since)}"
     yield f"  it holds {counted(status.partitions, 'partition')}"
     yield f"  its load is {sized(status.load_bytes_per_s)}/s, {_share(status)} of its capacity"
     if status.learned is not None:

@@ -29,7 +29,7 @@ VERSION: Final = 1
 LARGEST_PART_BYTES: Final = 500_000
 CHANGE_KEY: Final = b"change"
 
-CONSUMER_NEWS: Final = attrgetter("phase", "incarnation", "restarts", "outdated")
+CONSUMER_NEWS: Final = attrgetter("phase", "incarnation", "restarts", "outdated", "spare")
 PARTITION_NEWS: Final = attrgetter("consumer", "moving_to")
 
 Rows = dict[str, Any]

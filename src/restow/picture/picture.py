@@ -183,6 +183,8 @@ class ConsumerStatus:
     """Seconds since its last message."""
     learned: LearnedCapacity | None = field(default=None, metadata=OPTIONAL)
     """What its cycles have taught; null if its capacity is fixed, or nothing is learned of it yet."""
+    spare: bool = field(default=False, metadata=OPTIONAL)
+    """Whether it is a spare: warm and without partitions, as `spares` wants."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -15,6 +15,7 @@ MOST_WAITS: Final = 20
 PHASES: Final = {
     Phase.ASKED: "to report what it holds",
     Phase.RESTARTED: "to be ready again after its restart",
+    Phase.CRASHED: "to be back after its crash",
     Phase.ROLLING: "to be ready with its new settings",
     Phase.LEAVING: "to be deleted by the platform",
     Phase.LOST: "to be gone: it was given up and may still write",

@@ -19,7 +19,7 @@ from restow.consumer.events import AssignmentChanged, CycleEnded, RefusedPartiti
 from restow.consumer.pace import Pace
 from restow.consumer.patience import SHARE_OF_GRACE
 from restow.consumer.pipeline import Plans, ShouldEnd
-from restow.consumer.planning import Backlog, ReadPlan, few_new, plan_reads
+from restow.consumer.planning import Backlog, Care, ReadPlan, few_new, plan_with_care
 from restow.consumer.warmth import Warmth
 from restow.errors import RestowError
 from restow.kafka.offsets import GroupOffsets, LogOffsets
@@ -91,6 +91,7 @@ class SparkPipeline:
         """The log ends as last seen."""
         self._firsts: dict[TopicPartition, int] = {}
         """The oldest offset of each partition when it was first read with a backlog."""
+        self._care, self._suspects = Care(), frozenset[TopicPartition]()
         self._begun_s = 0.0
         """When the last cycle that read something began."""
 
@@ -139,12 +140,14 @@ class SparkPipeline:
 
     def cycle(self, cycle: RunCycle, should_end: ShouldEnd) -> CycleEnded:
         result = CycleResult(dict(cycle.positions))
+        self._suspects = frozenset(cycle.suspects)
         self._runner.settle(result, should_end)
         waited_s = time.monotonic()
         planned = self._wait_for_data(result.at, cycle.topics, should_end)
         if not planned.ranges:
             return self._ended(result, cycle.topics, took_s=time.monotonic() - waited_s)
         self._begun_s = begun_s = time.monotonic()
+        self._care.began(planned.ranges, self._suspects)
         self._runner.store(planned.ranges, cycle.topics, result, should_end, self._pace.expected_s)
         took_s = time.monotonic() - begun_s
         is_cold, self._warmth = self._warmth.is_cold(planned.ranges), self._warmth.after(planned.ranges, took_s)
@@ -222,7 +225,7 @@ class SparkPipeline:
         self._log_broker_errors(error)
         backlogs = {p: self._backlog(p, read_from[p], firsts[p]) for p in changed if p in firsts}
         begun_with = few_new(backlogs, self._warmth.read)
-        planned = plan_reads(begun_with, self._pace.bytes)
+        planned = plan_with_care(begun_with, self._pace.bytes, self._suspects, self._care)
         if len(begun_with) < len(backlogs):
             planned = replace(planned, is_cut=True)  # the next cycle begins at once
         for partition in planned.truncated:

@@ -4,7 +4,7 @@ A platform knows a consumer by its number within its group, and finds the group'
 restarted controller sees what its predecessor left. No call waits for a consumer: `take`, `create`, `delete` and
 `restart` return when the platform has accepted the request; its outcome is among the `changes`.
 
-The three requests are effects of the controller's machine (restow.controller.effects) and the three changes are its
+The three requests are effects of the controller's machine (restow.controller.effects) and the four changes are its
 events, as they stand here.
 """
 
@@ -44,8 +44,17 @@ class ConsumerUp:
 
 
 @dataclass(frozen=True, slots=True)
+class ConsumerCrashed:
+    """The consumer's process has just ended by itself, and the platform starts it again. Reported at once, and before
+    the ConsumerUp of its next process."""
+
+    consumer: ConsumerId
+    reason: str
+
+
+@dataclass(frozen=True, slots=True)
 class ConsumerFailing:
-    """The consumer does not start, or has crashed; the platform keeps restarting it, with backoff."""
+    """The consumer does not start, or has crashed repeatedly; the platform keeps restarting it, with backoff."""
 
     consumer: ConsumerId
     reason: str
@@ -58,7 +67,7 @@ class ConsumerGone:
     consumer: ConsumerId
 
 
-PlatformChange = ConsumerUp | ConsumerFailing | ConsumerGone
+PlatformChange = ConsumerUp | ConsumerCrashed | ConsumerFailing | ConsumerGone
 
 
 @dataclass(frozen=True, slots=True)

@@ -164,8 +164,16 @@ IN_VERSION_2: Final[tuple[Message, ...]] = (
         partitions=SortedMapping([(TopicPartition("payments", 0), 17), (TopicPartition("refunds", 3), RECOVER)]),
     ),
     ServiceUpdate("add", "payments", PAYMENTS),
+    ConsumerReady(
+        consumer=ConsumerId(1),
+        clean=False,
+        partitions=(),
+        definitions=SortedMapping(),
+        versions=SortedMapping({"ConsumerReady": 2, "StartConsumingCommand": 3}),
+        claims=(CLICKS_2, ORDERS_0),
+    ),
 )
-"""Messages with definitions that a reader of version 1 would not understand."""
+"""Messages with definitions, or claims, that a reader of version 1 would not understand."""
 
 IN_VERSION_3: Final[tuple[Message, ...]] = (
     StartConsumingCommand(

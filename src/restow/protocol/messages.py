@@ -324,11 +324,17 @@ class StartConsumingCommand:
     """The definition of each topic among the partitions."""
     partitions: SortedMapping[TopicPartition, StartFrom]
     """Where to start each partition: the offset at which its last consumer stopped, or `recover`."""
+    answers_claims: bool = field(default=False, metadata=ADDED)
+    """Whether this controller answers claims: a process that starts after a crash then claims what it held, in its
+    ConsumerReady, in place of resuming it."""
+    suspects: tuple[TopicPartition, ...] = field(default=(), metadata=ADDED)
+    """Those of the partitions whose consumers crashed while reading them: read each alone and in small ranges."""
 
     def __post_init__(self) -> None:
         checks.at_least(0, epoch=self.epoch, incarnation=self.incarnation)
         checks.at_least(1, sequence=self.sequence)
         checks.not_empty(partitions=self.partitions)
+        object.__setattr__(self, "suspects", checks.sorted_partitions(self.suspects))
         for (topic, number), position in self.partitions.items():
             if position != RECOVER and position < 0:
                 raise InvalidInput(f"partitions.{topic}.{number} is {position}; it must be 0 or more, or {RECOVER}")
@@ -437,10 +443,15 @@ class ConsumerReady:
     """The transforms of restow.toml that it can't run, each with the error."""
     platform: PlatformIdentity | None = field(default=None, metadata=ADDED)
     """Where the consumer runs: a controller on another platform starts none beside it."""
+    claims: tuple[TopicPartition, ...] = field(default=(), metadata=ADDED)
+    """The partitions of its checkpoint, if its last controller answers claims: it reads none of them until it is
+    commanded to start it. A Stop ends a claim. Without an answer it resumes, after a while, the claims in tables that
+    refuse late writes. In version 2."""
 
     def __post_init__(self) -> None:
         checks.at_least(FIRST_CONSUMER, consumer=self.consumer)
         object.__setattr__(self, "partitions", checks.sorted_partitions(self.partitions))
+        object.__setattr__(self, "claims", checks.sorted_partitions(self.claims))
         for name, version in self.versions.items():
             if version < 1:
                 raise InvalidInput(f"versions.{name} is {version}; it must be 1 or more")
@@ -477,12 +488,17 @@ class StateQueryResponse:
     """The last command of this epoch that it applied; 0 if none."""
     platform: PlatformIdentity | None = field(default=None, metadata=ADDED)
     """Where the consumer runs: a controller on another platform starts none beside it."""
+    claims: tuple[TopicPartition, ...] = field(default=(), metadata=ADDED)
+    """The claims of its ConsumerReady that are not answered yet."""
+    will_claim: bool = field(default=False, metadata=ADDED)
+    """Whether its next process, after a crash, claims what it holds and resumes nothing at once."""
 
     def __post_init__(self) -> None:
         checks.at_least(FIRST_CONSUMER, consumer=self.consumer)
         checks.at_least(0, incarnation=self.incarnation, epoch=self.epoch, last_sequence=self.last_sequence)
         checks.at_least(1, query=self.query)
         checks.offsets("partitions", self.partitions)
+        object.__setattr__(self, "claims", checks.sorted_partitions(self.claims))
 
 
 @dataclass(frozen=True, slots=True)
@@ -597,12 +613,17 @@ class ConsumerReport:
     """What its cycles say about its capacity; null if none of them counts."""
     rejected: tuple[Rejected, ...] = field(default=(), metadata=ADDED)
     """The bad records that it left out of tables since its last report."""
+    will_claim: bool = field(default=False, metadata=ADDED)
+    """Whether its next process, after a crash, claims what it holds and resumes nothing at once."""
+    suspects: tuple[TopicPartition, ...] = field(default=(), metadata=ADDED)
+    """The partitions that it reads in small ranges, because consumers crashed while they read them."""
 
     def __post_init__(self) -> None:
         checks.at_least(FIRST_CONSUMER, consumer=self.consumer)
         checks.at_least(0, incarnation=self.incarnation)
         checks.offsets("lag_records", self.lag_records)
         checks.offsets("next_offsets", self.next_offsets)
+        object.__setattr__(self, "suspects", checks.sorted_partitions(self.suspects))
         checks.finite(
             records_per_s=self.records_per_s,
             bytes_per_s=self.bytes_per_s,

@@ -12,7 +12,7 @@ from typing import Any, Final, get_args
 
 from restow.model import SortedMapping
 from restow.protocol.codec import from_plain, to_plain
-from restow.protocol.messages import SINCE_VERSION, Message, ServiceUpdate, StartConsumingCommand
+from restow.protocol.messages import SINCE_VERSION, ConsumerReady, Message, ServiceUpdate, StartConsumingCommand
 
 MESSAGES: Final[tuple[type[Message], ...]] = get_args(Message)
 
@@ -71,6 +71,12 @@ def _readers_version(message: StartConsumingCommand | ServiceUpdate) -> int:
 
 def _versions(kind: type[Message]) -> dict[int, Version]:
     plain = Version(to_plain, partial(from_plain, kind))
+    if kind is ConsumerReady:
+        # A controller of version 1 would pass over claims, and not answer them. It skips version 2.
+        return {
+            1: replace(plain, suits=lambda message: not message.claims),
+            2: replace(plain, suits=lambda message: bool(message.claims)),
+        }
     if kind not in (StartConsumingCommand, ServiceUpdate):
         return {1: plain}
     # A reader of version 1 would pass over `format` or `sql` and store other rows; one of version 2, over `evolve` or

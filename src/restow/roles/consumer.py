@@ -108,8 +108,8 @@ class ConsumerProcess:
 
     def _begin(self, checkpoint: Checkpoint | None, broken: BrokenTransforms) -> tuple[Effect, ...]:
         """Called once more when the transforms have been tried, which takes a session of Spark."""
-        every_s = self._settings.consumer.report_every_s
-        self._state, effects = begin(self._consumer, checkpoint, every_s, broken, self._platform)
+        every_s, after_s = self._settings.consumer.report_every_s, self._settings.consumer.resume_after_s
+        self._state, effects = begin(self._consumer, checkpoint, every_s, broken, self._platform, after_s)
         if self._end_requested_s is not None:
             self._step(EndRequested())
         return effects
@@ -251,8 +251,9 @@ class ConsumerProcess:
 def _log_sent(message: FromConsumer, offset: int) -> None:
     match message:
         case ConsumerReady():
-            held = ", ".join(map(str, message.partitions)) or "nothing"
-            log.info("consumer %d is ready, as incarnation %d, and resumes %s", message.consumer, offset, held)
+            held = ", ".join(map(str, message.partitions or message.claims)) or "nothing"
+            verb = "claims" if message.claims else "resumes"
+            log.info("consumer %d is ready, as incarnation %d, and %s %s", message.consumer, offset, verb, held)
         case StartConsumingEvent():
             where = ", ".join(f"{partition} from {at}" for partition, at in message.partitions.items())
             log.info("reading %s", where or "nothing more")

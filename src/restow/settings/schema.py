@@ -208,6 +208,11 @@ class Controller:
     most_consumers: Annotated[int, AT_LEAST_1] | None = None
     """The group never has more consumers, even if they are overloaded. Without it, it has as many as the load needs."""
 
+    spares: Annotated[int, AT_LEAST_0] = 0
+    """Warm consumers without partitions, on top of those that the load needs, within `most_consumers`. They take the
+    partitions of one that crashes, and a scale-up takes them first while their successors start: both then wait for no
+    start of Spark. Each costs what a consumer costs."""
+
     look_every_s: Annotated[float, ABOVE_0] = 60.0
     """Seconds after which the controller checks again whether fewer consumers would do, if nothing else made it
     replan."""
@@ -363,6 +368,12 @@ class Consumer:
 
     grace_s: Annotated[float, ABOVE_0] = 30.0
     """Seconds that a consumer has to finish its cycle when it is stopped. Then it is killed."""
+
+    resume_after_s: Annotated[float, ABOVE_0] = 10.0
+    """After a crash a consumer claims what it held, and reads what the controller grants. If nothing is heard of a
+    controller for so many seconds, it resumes what lies in tables that refuse late writes, so that a group without a
+    controller heals; the rest waits. Longer than a controller takes to answer, and about as long as a standby takes to
+    take over."""
 
     cycle_s: Annotated[float, ABOVE_0] = 1.0
     """Seconds between the beginnings of two cycles while the consumer keeps up: how fresh tables are, against how many

@@ -17,8 +17,10 @@ machines.py     how fast consumers' machines are, where capacities are learned
 faults.py       what goes wrong
 people.py       what people ask of the group: pins and restarts
 orders.py       what people do: pauses, recommend only, limits
+crises.py       what goes wrong around a crash: no controller, poison, a claim that crosses a takeover
 checkers.py     what must never happen, one checker per property
 rolls.py        the checker of rolls
+crashes.py      the checkers of what follows a crash
 granted.py      the checkers of what people ask for
 holds.py        the checker of pauses and recommend only
 schedules.py    the checker of schedules

@@ -17,6 +17,8 @@ OnlyValidCommands  5     a stale or repeated command changes what is read, or a 
 OnlyIntended       5     a controller changes the platform without a committed intention
 OnlyMeasured       5     a bad measurement is believed
 OnlyOurs           5     another group's message is read as this group's
+OnlyGranted        4, 5  a consumer resumes after a crash what it was not granted, or nothing at all (crashes.py)
+PoisonStays        4     a partition that kills its readers is handed to another consumer (crashes.py)
 LearnsWithinBounds 5     a learned capacity leaves its bounds, rises at once, or comes from cold cycles (learning.py)
 
 `Watch` is what the processes call; it passes each call on to the checkers concerned.
@@ -41,6 +43,7 @@ from restow.protocol.messages import (
     TopicService,
 )
 from restow.simulator.closings import ClosedLate, OpenedAhead, closing_takes_s
+from restow.simulator.crashes import OnlyGranted, PoisonStays
 from restow.simulator.granted import PinsHold, RestartedOnce
 from restow.simulator.group_size import LeastKept
 from restow.simulator.holds import Held
@@ -69,9 +72,10 @@ class Runaway(Exception):
 
 
 class OneReader:
-    """Three consumers are excused: one that was given up by forced handover, because its table refuses its writes; one
-    that the platform has reported gone, because then the platform was wrong; and one that hung where the group was
-    before it moved, and counts as ended."""
+    """Four consumers are excused: one that was given up by forced handover, because its table refuses its writes; one
+    that resumed what it claims because no controller has answered, for the same reason; one that the platform has
+    reported gone, because then the platform was wrong; and one that hung where the group was before it moved, and
+    counts as ended."""
 
     def __init__(self, report: Report) -> None:
         self._report = report
@@ -116,6 +120,10 @@ class OneReader:
             if not self._is_excused(other, partition) and not self._is_excused(process, partition):
                 self._report(1, f"consumers {other.number} and {process.number} both read {partition}")
         readers.append(process)
+
+    def resumed(self, process: "ConsumerProcess", partition: TopicPartition) -> None:
+        """It starts what it claims, unasked."""
+        self._given_up.add((process.number, partition))
 
     def released(self, process: "ConsumerProcess", partition: TopicPartition) -> None:
         self.readers[partition].remove(process)
@@ -189,17 +197,19 @@ class NothingLost:
 
 class OnlyValidCommands:
     """A consumer changes what it reads only by a command of the newest epoch to its incarnation, read for the first
-    time; by its checkpoint; or because it shuts down."""
+    time; by its checkpoint, which it may only claim if its controllers answer claims; or because it shuts down."""
 
-    def __init__(self, report: Report) -> None:
-        self._report = report
+    def __init__(self, report: Report, granted: OnlyGranted, one_reader: OneReader) -> None:
+        self._report, self._granted, self._one_reader = report, granted, one_reader
         self._words: dict[ConsumerProcess, dict[TopicPartition, str]] = {}
         self._epoch: dict[ConsumerProcess, int] = {}
         self._read: dict[ConsumerProcess, set[tuple[int, int]]] = {}
 
     def ready(self, process: "ConsumerProcess") -> None:
         saved = process.volume.saved
-        self._words[process] = {} if saved is None else dict.fromkeys(saved.positions, "start")
+        resumes = saved is not None and not saved.will_claim
+        self._words[process] = dict.fromkeys(saved.positions, "start") if saved is not None and resumes else {}
+        self._granted.ready(process)
         self._epoch[process] = 0 if saved is None else saved.epoch
         self._read[process] = set()
 
@@ -212,14 +222,22 @@ class OnlyValidCommands:
         self._read[process].add(number)
         word = "start" if isinstance(command, StartConsumingCommand) else "stop"
         self._words[process].update(dict.fromkeys(command.partitions, word))
+        self._granted.heard(process, tuple(command.partitions))
 
     def queried(self, process: "ConsumerProcess", query: StateQuery) -> None:
+        if query.epoch >= self._epoch[process]:
+            self._granted.heard(process)
         self._raise(process, query.epoch)
 
     def changing(self, process: "ConsumerProcess", change: ChangeAssignment) -> None:
         words = self._words[process]
         for partition in change.start:
-            if words.get(partition) != "start":
+            if words.get(partition) == "start":
+                continue
+            if self._granted.may_resume(process, partition, change.topics[partition.topic]):
+                self._one_reader.resumed(process, partition)
+                process.world.coverage.claims.add("resumed")
+            else:
                 self._report(5, f"consumer {process.number} starts {partition} without a valid command")
         if process.state is not None and not process.state.ending:
             for partition in change.stop:
@@ -239,6 +257,7 @@ class OnlyValidCommands:
     def died(self, process: "ConsumerProcess") -> None:
         for known in (self._words, self._epoch, self._read):
             known.pop(process, None)
+        self._granted.died(process)
 
     def _raise(self, process: "ConsumerProcess", epoch: int) -> None:
         """A new controller: commands of the one before that were not applied yet are void."""
@@ -388,8 +407,11 @@ class Progress:
             behind, before = world.measures.waiting_records(partition, now_s), self._behind.get(partition, 0)
             if age_s > LATE_S and behind >= before:
                 self._report(4, f"{partition} lags by {behind} records and {age_s:.0f} s, and by {before} before")
+        busy_s = [since_s for since_s in self._reading_s.values() if now_s - since_s < LATE_S]
         for consumer, since_s in sorted(self._reading_s.items()):
-            is_needed = len(self._reading_s) <= world.least_consumers or is_held
+            spares = world.rules.controller.spares
+            is_needed = len(self._reading_s) <= world.least_consumers + spares or is_held
+            is_needed = is_needed or len(self._reading_s) - len(busy_s) <= spares
             if now_s - since_s > 2 * LATE_S + closing_takes_s(world.rules.controller) and not is_needed:
                 self._report(4, f"consumer {consumer} has read nothing for {now_s - since_s:.0f} s and still exists")
         for process in world.processes:
@@ -407,8 +429,9 @@ class Watch:
         self._world = world
         report = world.violated
         self.one_reader, self.taken_once, self.nothing_lost = OneReader(report), TakenOnce(report), NothingLost(report)
+        self.only_granted, self.poison_stays = OnlyGranted(report), PoisonStays(report)
         self.only_valid, self.only_intended, self.only_measured = (
-            OnlyValidCommands(report),
+            OnlyValidCommands(report, self.only_granted, self.one_reader),
             OnlyIntended(report),
             OnlyMeasured(report),
         )
@@ -474,6 +497,7 @@ class Watch:
 
     def started(self, controller: "ControllerProcess", consumer: ConsumerId, command: StartConsumingCommand) -> None:
         self.one_reader.started(controller, consumer, command)
+        self.poison_stays.started(controller, consumer, command)
 
     def sent(self, controller: "ControllerProcess", consumer: ConsumerId) -> None:
         self.bounded.sent(controller, consumer)

@@ -45,7 +45,7 @@ class ClosedLate:
             self._planned(controller, before, after, after.target)
         failed = {each.subject for each in effects if isinstance(each, Noted) and each.kind == "failure"}
         for effect in effects:
-            if isinstance(effect, CreateConsumer) and effect.consumer not in before.consumers:
+            if isinstance(effect, CreateConsumer) and effect.consumer not in {*before.consumers, *_idle(after)}:
                 self._opened_s[controller] = now_s
             if isinstance(effect, DeleteConsumer) and _is_healthy(before, effect.consumer, failed):
                 self._closed_s[controller] = now_s
@@ -112,7 +112,7 @@ class OpenedAhead:
         if target is None or not new or any(_needs_idle(state, len(target.consumers)) for state in (before, after)):
             return
         idle = [consumer for consumer in new if not target.by_consumer.get(consumer)]
-        if len(idle) > 1:
+        if len(idle) > 1 + after.rules.controller.spares:
             self._report(4, f"consumers {idle} are opened ahead at once")
         elif idle and not any(total < totals[-1][1] for then_s, total in totals if then_s < after.time_s):
             self._report(4, f"consumer {idle[0]} is opened ahead, and the load has not risen")
@@ -126,6 +126,13 @@ def _needs_idle(state: State, planned: int) -> bool:
     """Whether the group must have so many consumers, or wants one more to try settings or to restart another."""
     is_least = planned + state.set_aside <= state.least_consumers
     return is_least or roll.wants_canary(state) or restarts.wants_canary(state)
+
+
+def _idle(state: State) -> set[ConsumerId]:
+    """The idle consumers of the plan under way, in a group with spares: one of them is a spare."""
+    if not state.rules.controller.spares or state.target is None:
+        return set()
+    return {consumer for consumer, partitions in state.target.by_consumer.items() if not partitions}
 
 
 def closing_takes_s(rules: Controller) -> float:

@@ -52,6 +52,10 @@ REPLACED: Final = "another consumer has written to the table"
 GAP: Final = "records were deleted before they were read"
 BROKEN_TRANSFORM: Final = "broken:transform"
 """A transform that can't be imported."""
+OLDER: Final = 0.5
+"""The share of processes without claims, in runs that have some."""
+SUSPECT_RECORDS: Final = 5
+"""The most that a cycle reads of a partition that consumers crashed on."""
 BROKEN_CODE: Final = "broken"
 """No transform of restow.toml can be imported from code whose digest begins with this."""
 
@@ -94,6 +98,8 @@ class ConsumerProcess(SimulatedProcess):
         self.incarnation: int | None = None
         self.positions: dict[TopicPartition, int] = {}
         """The partitions it really reads, and the next offset of each."""
+        self.is_older = world.scenario.older_consumers and rng.random() < OLDER
+        """It is of a version without claims."""
         self.is_disowned = False
         """The platform has reported it gone, wrongly."""
         self.state: State | None = None
@@ -105,6 +111,8 @@ class ConsumerProcess(SimulatedProcess):
         self._gaps: list[TopicPartition] = []
         self._failures: tuple[Failure, ...] = ()
         self._is_cold = False
+        self._reads_suspects = False
+        """Whether the next cycle reads a suspect, and nothing else."""
         self._unread: dict[TopicPartition, int] = {}
         """The backlog of each partition that the cycle can't store."""
         self._ended: CycleEnded | None = None
@@ -131,9 +139,14 @@ class ConsumerProcess(SimulatedProcess):
             named = {service.transform for service in self.world.rules.consume.values() if service.transform}
             self.broken = SortedMapping(dict.fromkeys(sorted(named), f"{self.code} can't be imported"))
         self.state, effects = machine.begin(
-            self.number, self.volume.saved, settings.report_every_s, self.broken, self.platform.identity
+            self.number,
+            self.volume.saved,
+            settings.report_every_s,
+            self.broken,
+            self.platform.identity,
+            settings.resume_after_s,
         )
-        self._effects.extend(effects)
+        self._effects.extend(_as_older(effect) if self.is_older else effect for effect in effects)
         self._go_on()
 
     @property
@@ -301,6 +314,8 @@ class ConsumerProcess(SimulatedProcess):
             elif end > first:
                 ranges.append(PendingRange(partition, row, first, end, 0))
                 wanted += end - first
+        if effect.suspects:
+            ranges, wanted = self._with_care(effect.suspects, ranges)
         machines = self.world.machines
         limit = self.world.scenario.consumer.cycle_bytes
         most = (limit if machines is None else machines.most_bytes(self, effect.positions)) // RECORD_BYTES
@@ -311,10 +326,38 @@ class ConsumerProcess(SimulatedProcess):
                 each.following = each.first + count
         return ranges
 
+    def _with_care(
+        self, suspects: tuple[TopicPartition, ...], ranges: list[PendingRange]
+    ) -> tuple[list[PendingRange], int]:
+        """Every other cycle reads a small range of one suspect alone, the others read the rest. What is left counts as
+        a backlog."""
+        waiting = [each for each in ranges if each.partition in suspects]
+        rest = [each for each in ranges if each.partition not in suspects]
+        self._reads_suspects = bool(waiting) and (not self._reads_suspects or not rest)
+        chosen = [self.rng.choice(waiting)] if self._reads_suspects else rest
+        for each in chosen if self._reads_suspects else ():
+            whole = each.following
+            each.following = min(whole, each.first + SUSPECT_RECORDS)
+            each.left = whole - each.following
+        self._unread.update({each.partition: each.following - each.first for each in ranges if each not in chosen})
+        return chosen, sum(each.following - each.first for each in chosen)
+
+    def _is_killed(self) -> bool:
+        """Whether a record that it has read kills it."""
+        for each in self._ranges:
+            offset, until_s = self.world.poison.get(each.partition, (-1, 0.0))
+            if self.now_s < until_s and each.first <= offset < each.following:
+                self.world.watch.poison_stays.died(self, each.partition, each.first)
+                self.die()
+                return True
+        return False
+
     def _store(self) -> None:
         """One commit per table, then the group's offsets; it may crash between any two of them."""
         cycle, world = self._cycle, self.world
         assert cycle is not None
+        if world.poison and self._is_killed():
+            return
         positions = cycle.positions.to_dict()
         replaced: list[TopicPartition] = []
         records, left, topic = 0, 0, None
@@ -426,6 +469,14 @@ class ConsumerProcess(SimulatedProcess):
             if isinstance(query, StateQuery):
                 self.world.watch.queried(self, query)
                 self._step(QueryRead(query, self.commands.log.end))
+
+
+def _as_older(effect: Effect) -> Effect:
+    """As a consumer that does not know claims would send it."""
+    if not isinstance(effect, Send) or not isinstance(effect.message, ConsumerReady):
+        return effect
+    versions = {**effect.message.versions, ConsumerReady.__name__: 1}
+    return Send(replace(effect.message, versions=SortedMapping(versions)))
 
 
 def _bytes_by_topic(taken: Iterable[PendingRange]) -> SortedMapping[str, int]:

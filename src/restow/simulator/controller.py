@@ -90,6 +90,7 @@ class ControllerProcess(SimulatedProcess):
         self.observer: Observer | None = None
         """Follows the machine in a run whose picture is wanted."""
         self.epoch: int | None = None
+        self.took_over_s = 0.0
         self.reload_requested = False
         self.should_stop = False
         self._todo: deque[Todo] = deque()
@@ -141,6 +142,7 @@ class ControllerProcess(SimulatedProcess):
         self.signs.close()
         self.world.watch.taking_over(self)
         kafka.take_over(self)
+        self.took_over_s = self.now_s
         started = self.world.wire.seal(ControllerStarted(self.name, self.platform.identity, self.lock))
         [self.epoch] = kafka.commit(self, [(Topic.CONTROLLER, 0, started)])
         self._sign_due_s = self.now_s + ALIVE_EVERY_S

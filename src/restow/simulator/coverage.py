@@ -13,11 +13,13 @@ from restow.controller.effects import Moved, Noted
 from restow.controller.events import Event as ControllerEvent
 from restow.controller.events import Received, ServiceChanged
 from restow.controller.holds import PAUSED, RECOMMEND
+from restow.controller.poison import SUSPECTS
 from restow.controller.schedules import SCHEDULE
 from restow.controller.state import State, View
 from restow.controller.stuck import STUCK
 from restow.controller.transitions import PHASES, Cause, Phase, Stage
 from restow.model import ConsumerId
+from restow.protocol.messages import ConsumerReady
 
 
 def _only(consumers: Mapping[ConsumerId, View], numbers: Iterable[ConsumerId]) -> Mapping[ConsumerId, View]:
@@ -45,6 +47,10 @@ class Coverage:
     """What people asked for."""
     answers: set[tuple[str, bool]] = field(default_factory=set)
     """The kinds of their records that were taken, and that were refused."""
+    claims: set[str] = field(default_factory=set)
+    """What became of claims: granted, denied, or resumed because no controller answered."""
+    suspects: set[str] = field(default_factory=set)
+    """Whether partitions were flagged as suspects, and cleared."""
     holds: set[tuple[str, str]] = field(default_factory=set)
     """Whether a pause, recommend only, and a window of a schedule began and ended."""
 
@@ -58,10 +64,13 @@ class Coverage:
                 self.transitions.add((effect.source, effect.target, effect.cause))
             elif isinstance(effect, Noted) and effect.subject.startswith("failing "):
                 self.failing_topics.add(effect.kind)
+            elif isinstance(effect, Noted) and effect.subject == SUSPECTS:
+                self.suspects.add(effect.kind)
             elif isinstance(effect, Noted) and effect.subject == STUCK:
                 self.stuck_partitions.add(effect.kind)
             elif isinstance(effect, Noted) and effect.subject in (PAUSED, RECOMMEND, SCHEDULE):
                 self.holds.add((effect.subject, effect.kind))
+        self._claims(event, after)
         if isinstance(event, ServiceChanged) and after.desired.answers:
             self.answers.add((type(event.update).__name__, after.desired.answers[-1].taken))
         if before.consumers is after.consumers:
@@ -71,6 +80,15 @@ class Coverage:
             self._phases(_only(before.consumers, senders), _only(after.consumers, senders))
         else:
             self._phases(before.consumers, after.consumers)
+
+    def _claims(self, event: ControllerEvent, after: State) -> None:
+        """What a step answered to claims that came with it."""
+        for record in event.heard if isinstance(event, Received) else ():
+            claims = record.message.claims if isinstance(record.message, ConsumerReady) else ()
+            view = after.consumers.get(record.message.consumer) if claims else None
+            for sent in view.sent if view is not None else ():
+                if not sent.left.isdisjoint(claims):
+                    self.claims.add("granted" if sent.starts else "denied")
 
     def _phases(self, before: Mapping[ConsumerId, View], after: Mapping[ConsumerId, View]) -> None:
         for consumer, view in after.items():
@@ -105,7 +123,7 @@ class Coverage:
         for name in (
             *("controller_events", "controller_effects", "consumer_events", "consumer_effects"),
             *("transitions", "phases", "refusals", "nonsense", "measurements", "answers", "holds"),
-            *("failing_topics", "stuck_partitions"),
+            *("failing_topics", "stuck_partitions", "claims", "suspects"),
         ):
             getattr(self, name).update(getattr(other, name))
         for name, count in other.faults.items():

@@ -13,6 +13,7 @@ from typing import Final, Protocol
 from restow.backoff import Backoff
 from restow.model import ConsumerId
 from restow.platform.interface import (
+    ConsumerCrashed,
     ConsumerFailing,
     ConsumerGone,
     ConsumerUp,
@@ -94,6 +95,8 @@ class SimulatedPlatform:
         self.refuses_until_s = 0.0
         self.slow_until_s = 0.0
         self.fails_until_s = 0.0
+        self.quick_until_s = 0.0
+        """Until then a process that ends by itself is back at once."""
         self.loses_new_until_s = 0.0
         """Until then a new consumer vanishes before it has started."""
 
@@ -143,7 +146,11 @@ class SimulatedPlatform:
             return
         if self._agenda.now_s - pod.started_s >= STEADY_AFTER_S:
             pod.failures = 0
-        self._failed(pod, "it ended by itself")
+        self.reported.append(ConsumerCrashed(pod.consumer, "it ended by itself"))
+        if self._agenda.now_s < self.quick_until_s:
+            self._agenda.after(self._rng.random(), lambda: self._come_up(pod))
+        else:
+            self._failed(pod, "it ended by itself")
 
     # Faults.
 

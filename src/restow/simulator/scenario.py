@@ -25,6 +25,8 @@ SURGES: Final = 0.5
 """The share of runs with faults in which the load rises steadily for a while."""
 SCHEDULED: Final = 0.33
 """The share of runs with faults that have a schedule."""
+OLDER: Final = 0.12
+"""The share of runs with faults in which some consumers are of an older version."""
 SILENT_STEPS: Final = 36
 SILENT_TO_THE_END: Final = 1 / 3
 PARTITIONS_PER_CONSUMER: Final = 20
@@ -60,6 +62,8 @@ class Scenario:
     """Whether records are the protocol's bytes instead of messages."""
     machines: MachineTraits | None = None
     """The machines of a run in which capacities are learned; None if the capacity is given."""
+    older_consumers: bool = False
+    """Whether some consumers are of a version that does not know claims."""
     start_s: tuple[float, float] = (2.0, 8.0)
     """The shortest and the longest time that a consumer takes to start."""
     table: Table | None = field(default=None, compare=False, repr=False)
@@ -154,6 +158,7 @@ def scenario(
         grace_s=10.0,
         cycle_s=20.0 if large else 8.0,
         cycle_bytes=int(capacity_bytes_per_s * (40.0 if large else 14.0)),
+        resume_after_s=random.Random(f"{seed}/resume").choice((5.0, 10.0, 20.0)),
     )
     return Scenario(
         seed,
@@ -171,6 +176,7 @@ def scenario(
         schedule=_schedule(seed, hours, faults),
         encodes=not large and rng.random() < 0.2,
         machines=machines,
+        older_consumers=faults is not Level.NONE and random.Random(f"{seed}/older").random() < OLDER,
     )
 
 
@@ -221,6 +227,7 @@ def _with_policy(seed: int, faults: Level, controller: Controller) -> Controller
         park_after_s=rng.choice((None, 60.0)),
         predict_at_most=rng.choice((0.0, 0.5, 0.5)),
         most_moves_per_h=rng.choice((None, None, 60)),
+        spares=random.Random(f"{seed}/spares").choice((0, 0, 0, 1)),
     )
 
 

@@ -25,6 +25,7 @@ from restow.simulator.checkers import Runaway, Watch
 from restow.simulator.consumer import ConsumerProcess, Volume
 from restow.simulator.controller import ControllerProcess
 from restow.simulator.coverage import Coverage
+from restow.simulator.crises import Crises
 from restow.simulator.data import Data
 from restow.simulator.faults import Faults
 from restow.simulator.machines import Machines
@@ -117,6 +118,10 @@ class World:
         self.published = Learned()
         """What the newest picture has of what was learned."""
         self.controllers: list[ControllerProcess] = []
+        self.controllers_away_until_s = 0.0
+        """Until then none is started."""
+        self.poison: dict[TopicPartition, tuple[int, float]] = {}
+        """A record, by its offset, that kills the processes that read it until a time."""
         self.wanted_controllers = 1
         """How many their supervisor keeps running: with 2, one of them is a standby."""
         self.monitor = MonitorProcess(self, scenario.random("monitor"))
@@ -139,6 +144,7 @@ class World:
             self.machines.plan()
         People(self, scenario.random("people")).plan()
         Orders(self, scenario.random("orders")).plan()
+        Crises(self, scenario.random("crises")).plan()
         end_s, quiet_s = scenario.duration_s, scenario.quiet_s
         if end_s < CALM_S:
             self.agenda.run_until(end_s)
@@ -190,7 +196,8 @@ class World:
         return [each for each in self.controllers if each.is_alive and each.epoch is None]
 
     def controller_ended(self) -> None:
-        self.agenda.after(self._rng.uniform(1, 20), self._restart_controller)
+        after_s = self._rng.uniform(1, 20)
+        self.agenda.at(max(self.agenda.now_s, self.controllers_away_until_s) + after_s, self._restart_controller)
 
     def _restart_controller(self) -> None:
         if sum(controller.is_alive for controller in self.controllers) < self.wanted_controllers:
@@ -337,6 +344,7 @@ class World:
     def _sample(self) -> None:
         loads = [self._load_of(process) for process in self.processes if process.is_alive]
         self.watch.learning.sample(self)
+        self.watch.only_granted.sample(self)
         rows = self.data.rows_of([topic for topic, service in self.services.items() if service is not None])
         self.measures.sample(
             self.agenda.now_s, len(self.platform.pods), loads, self.scenario.capacity_bytes_per_s, rows

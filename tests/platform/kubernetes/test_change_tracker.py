@@ -7,7 +7,7 @@ from lightkube.resources.apps_v1 import Deployment
 from lightkube.resources.core_v1 import Pod
 
 from restow.model import ConsumerId
-from restow.platform.interface import ConsumerFailing, ConsumerGone, ConsumerUp
+from restow.platform.interface import ConsumerCrashed, ConsumerFailing, ConsumerGone, ConsumerUp
 from restow.platform.kubernetes.change_tracker import Changed, ChangeTracker, ConfirmedGone, Created, Removed, Snapshot
 from restow.platform.kubernetes.status import ObjectStatus, deployment_status, pod_status
 
@@ -44,6 +44,8 @@ FAILING_BEFORE = {
     "state": {"waiting": {"reason": "CrashLoopBackOff"}},
 }
 ENDED = {"exitCode": 3, "reason": "Error", "message": "reading\nno table at hand\n"}
+HOW = "it ended with code 3; its log ends: no table at hand"
+KILLED = "it ended with signal 9 (OOMKilled)"
 
 
 @pytest.mark.parametrize(
@@ -53,8 +55,8 @@ ENDED = {"exitCode": 3, "reason": "Error", "message": "reading\nno table at hand
         (pod({"waiting": {"reason": "ContainerCreating"}}), status()),
         (pod({"waiting": {"reason": "ErrImagePull", "message": "no such image"}}), status()),
         (pod(RUNNING), status(up=0)),
-        (pod(RUNNING, restarts=4, last=ENDED), status(up=4)),
-        (pod({"terminated": ENDED}), status()),
+        (pod(RUNNING, restarts=4, last=ENDED), status(up=4, ended=(4, HOW))),
+        (pod({"terminated": ENDED}), status(ended=(1, HOW))),
         (pod(RUNNING, leaving=True), status()),
         (pod(RUNNING, phase="Failed"), status()),
         (
@@ -63,7 +65,7 @@ ENDED = {"exitCode": 3, "reason": "Error", "message": "reading\nno table at hand
         ),
         (
             pod({"waiting": {"reason": "CrashLoopBackOff", "message": "back-off 20s"}}, restarts=2, last=ENDED),
-            status(failing=(2, "CrashLoopBackOff: it ended with code 3; its log ends: no table at hand")),
+            status(failing=(2, f"CrashLoopBackOff: {HOW}"), ended=(2, HOW)),
         ),
         (
             pod(
@@ -71,7 +73,7 @@ ENDED = {"exitCode": 3, "reason": "Error", "message": "reading\nno table at hand
                 restarts=1,
                 last={"exitCode": 137, "signal": 9, "reason": "OOMKilled"},
             ),
-            status(failing=(1, "CrashLoopBackOff: it ended with signal 9 (OOMKilled)")),
+            status(failing=(1, f"CrashLoopBackOff: {KILLED}"), ended=(1, KILLED)),
         ),
         (pod(init=[FAILING_BEFORE]), status(failing=(5, "CrashLoopBackOff"))),
         (
@@ -112,6 +114,13 @@ def failing(restarts: int, reason: str = "it crashed") -> Changed:
     return Changed("pods", ObjectStatus("p1", ONE, "c1", failing=(restarts, reason)))
 
 
+def ended(count: int, up: int | None = None) -> Changed:
+    return Changed("pods", ObjectStatus("p1", ONE, "c1", up=up, ended=(count, "killed")))
+
+
+CRASHED = ConsumerCrashed(ONE, "killed")
+
+
 @pytest.fixture
 def tracker() -> ChangeTracker:
     return ChangeTracker((), ())
@@ -142,6 +151,28 @@ def test_each_crash_is_reported_once(tracker: ChangeTracker) -> None:
     assert observe(tracker, failing(1, "in other words")) == ()
     assert observe(tracker, failing(2)) == (ConsumerFailing(ONE, "it crashed"),)
     assert observe(tracker, running(up=3)) == (ConsumerUp(ONE),)
+
+
+def test_the_first_crash_is_reported_at_once_and_the_next_process_after_it(tracker: ChangeTracker) -> None:
+    assert observe(tracker, running()) == (ConsumerUp(ONE),)
+    assert observe(tracker, ended(1)) == (CRASHED,)
+    assert observe(tracker, ended(1)) == ()
+    assert observe(tracker, ended(1, up=1)) == (ConsumerUp(ONE),)
+
+
+def test_a_crash_is_reported_even_if_the_next_process_runs_already(tracker: ChangeTracker) -> None:
+    observe(tracker, running())
+    assert observe(tracker, ended(1, up=1)) == (CRASHED, ConsumerUp(ONE))
+
+
+def test_a_process_that_never_ran_has_not_crashed(tracker: ChangeTracker) -> None:
+    assert observe(tracker, ended(1)) == ()
+
+
+def test_crashes_before_this_controller_are_not_reported() -> None:
+    tracker = ChangeTracker((), (ended(2, up=2).status,))
+    assert observe(tracker, ended(2, up=2)) == ()
+    assert observe(tracker, ended(3)) == (CRASHED,)
 
 
 def test_a_pod_that_ran_and_was_deleted_between_two_calls_was_up(tracker: ChangeTracker) -> None:

@@ -20,7 +20,14 @@ from tests.support.platform_contract import Watched
 from restow.durable import locked_directory
 from restow.errors import RestowError
 from restow.model import ConsumerId
-from restow.platform.interface import ConsumerFailing, ConsumerGone, ConsumerUp, Listed, PlatformRefusal
+from restow.platform.interface import (
+    ConsumerCrashed,
+    ConsumerFailing,
+    ConsumerGone,
+    ConsumerUp,
+    Listed,
+    PlatformRefusal,
+)
 from restow.platform.processes.files import MARK, Home, Status
 from restow.platform.processes.linux import Process, is_alive, marked, process, send
 from restow.platform.processes.spawning import spawn
@@ -92,9 +99,10 @@ def test_consumers_outlive_their_controller_and_are_found_again(processes: Proce
     assert successor.platform.changes() == ()
     processes.crash(ONE)
     processes.until_works(ONE, instead_of=consumer)
-    successor.until_reported(ConsumerUp(ONE))
+    successor.until(lambda: ConsumerUp(ONE) in successor.reported)
     successor.platform.delete(ONE)
-    successor.until_reported(ConsumerUp(ONE), ConsumerGone(ONE))
+    successor.until(lambda: ConsumerGone(ONE) in successor.reported)
+    assert [type(change) for change in successor.reported] == [ConsumerCrashed, ConsumerUp, ConsumerGone]
 
 
 def test_a_consumer_whose_controller_died_before_starting_its_supervisor_gets_one_from_the_next(

@@ -7,6 +7,7 @@ import pytest
 
 from restow.consumer import machine as consumer
 from restow.consumer.answers import AppliedBatch
+from restow.consumer.claims import Claims
 from restow.consumer.commands import merge_commands
 from restow.consumer.events import CommandRead, CycleEnded
 from restow.consumer.state import State as ConsumerState
@@ -14,6 +15,7 @@ from restow.consumer.work import WorkWindow
 from restow.controller import (
     broken_code,
     capacity,
+    claims,
     closing,
     failures,
     foreign,
@@ -23,6 +25,7 @@ from restow.controller import (
     parking,
     pin_checks,
     pins,
+    poison,
     restarts,
     rise,
     roll,
@@ -43,7 +46,7 @@ from restow.model import ConsumerId, SortedMapping, Speeds, TopicPartition
 from restow.protocol import channels, records
 from restow.protocol.desired import PartitionPin
 from restow.protocol.measurement_parts import Assembly
-from restow.protocol.messages import Command, ConsumerReport, StartFrom
+from restow.protocol.messages import RECOVER, Command, ConsumerReport, StartFrom
 
 Mutant = Callable[[pytest.MonkeyPatch], None]
 
@@ -318,3 +321,36 @@ def windows_never_open(patch: pytest.MonkeyPatch) -> None:
 
 def a_rise_is_predicted_without_one(patch: pytest.MonkeyPatch) -> None:
     patch.setattr(rise, "predicted_factor", lambda _: 1.5)
+
+
+def claims_are_resumed_unasked(patch: pytest.MonkeyPatch) -> None:
+    patch.setattr(Claims, "ticked", lambda claims, _: replace(claims, is_due=bool(claims.positions)))
+
+
+def unprotected_claims_are_resumed_too(patch: pytest.MonkeyPatch) -> None:
+    patch.setattr(Claims, "_resumable", lambda claims, _: SortedMapping(dict.fromkeys(claims.positions, "recover")))
+
+
+def claims_are_never_resumed(patch: pytest.MonkeyPatch) -> None:
+    patch.setattr(Claims, "ticked", lambda claims, _: claims)
+
+
+def a_claim_is_taken_for_a_holding(patch: pytest.MonkeyPatch) -> None:
+    """What crosses a takeover then has two readers."""
+
+    def learn(transition: Transition, consumer: ConsumerId, partitions: tuple[TopicPartition, ...], _: bool) -> None:
+        view = transition.state.consumers[consumer]
+        transition.change(consumer, held=view.held.union(partitions))
+        if partitions:
+            begun: dict[TopicPartition, StartFrom] = dict.fromkeys(sorted(partitions), RECOVER)
+            transition.command_start(consumer, SortedMapping(begun))
+
+    patch.setattr(claims, "learn", learn)
+
+
+def what_no_table_protects_is_taken_over(patch: pytest.MonkeyPatch) -> None:
+    patch.setattr(State, "waits_for_restart", lambda *_: False)
+
+
+def poison_travels(patch: pytest.MonkeyPatch) -> None:
+    patch.setattr(poison, "crashed", lambda *_: None)

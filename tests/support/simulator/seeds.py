@@ -13,6 +13,7 @@ from restow.controller.transitions import PHASES, TRANSITIONS
 from restow.packing import warm_up
 from restow.protocol.messages import Refusal
 from restow.simulator.coverage import Coverage
+from restow.simulator.crises import Crisis
 from restow.simulator.faults import Fault
 from restow.simulator.monitor import NONSENSE
 from restow.simulator.orders import Order
@@ -44,7 +45,9 @@ def assert_everything_occurred(occurred: Coverage) -> None:
     assert occurred.consumer_effects == set(get_args(consumer_effects.Effect))
     assert occurred.transitions == TRANSITIONS
     assert occurred.phases == PHASES
-    assert set(occurred.faults) == {each.name for each in (*Fault, *Order)}
+    assert set(occurred.faults) == {each.name for each in (*Fault, *Order, *Crisis)}
+    assert occurred.claims == {"granted", "denied", "resumed"}
+    assert occurred.suspects == {"flag", "cleared"}
     assert occurred.refusals == set(get_args(Refusal))
     assert occurred.nonsense == set(NONSENSE)
     assert occurred.measurements == {"in parts", "incomplete"}

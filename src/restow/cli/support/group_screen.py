@@ -29,7 +29,7 @@ BEHIND_S: Final = 60.0
 ALL: Final = slice(None)
 TABLE_LINES: Final = 5
 """Of the table's header, rules and caption."""
-STYLES: Final = {Phase.READY: "green", Phase.LOST: "red", Phase.RESTARTED: "yellow"}
+STYLES: Final = {Phase.READY: "green", Phase.LOST: "red", Phase.RESTARTED: "yellow", Phase.CRASHED: "red"}
 
 
 def screen(picture: Picture, now: datetime | None = None, shown: slice = ALL) -> RenderableType:
@@ -113,7 +113,7 @@ def _consumers(picture: Picture, shown: slice) -> RenderableType:
     for number, status in some:
         rows.add_row(
             str(number),
-            Text(status.phase + (" (old settings)" if status.outdated else ""), style=STYLES.get(status.phase, "")),
+            Text(_state(status), style=STYLES.get(status.phase, "")),
             _bar(status, picture.overview.limits),
             percent(status.load_bytes_per_s / status.capacity_bytes_per_s),
             str(status.partitions),
@@ -187,3 +187,8 @@ def _clock(time: str) -> str:
 
 def _since(time: str, now: str) -> str:
     return spanned((datetime.fromisoformat(now) - datetime.fromisoformat(time)).total_seconds())
+
+
+def _state(status: ConsumerStatus) -> str:
+    notes = [words for words, holds in (("spare", status.spare), ("old settings", status.outdated)) if holds]
+    return f"{status.phase} ({', '.join(notes)})" if notes else str(status.phase)

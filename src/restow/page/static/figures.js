@@ -78,7 +78,7 @@ export function showHealth(picture, totals, ageS, isPast) {
   const isOut = !isPast && ageS > OUTAGE_AFTER_S;
   const speeds = overview.speeds_age_s ?? null;
   const speedsAge = speeds === null ? null : speeds + (isPast ? 0 : ageS);
-  const trouble = Object.values(picture.consumers).filter((each) => each.phase === "lost" || each.phase === "restarted").length;
+  const trouble = Object.values(picture.consumers).filter((each) => ["lost", "crashed", "restarted"].includes(each.phase)).length;
   const parts = [
     { part: "Controller", isGood: !isOut, words: isOut ? `silent for ${roughly(ageS)}` : `${overview.controller}, epoch ${overview.epoch}` },
     {

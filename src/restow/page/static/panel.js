@@ -132,7 +132,7 @@ function consumerFacts(picture, number) {
   if (!status) return [["state", "it does not exist at this time"]];
   /** @type {Facts} */
   const facts = [
-    ["state", `${status.phase} since ${clock(status.since)}`, utc(status.since)],
+    ["state", `${status.phase}${status.spare ? ", a spare," : ""} since ${clock(status.since)}`, utc(status.since)],
     ["load", `${speed(status.load_bytes_per_s)}, ${percent(status.load_bytes_per_s / status.capacity_bytes_per_s)} of its capacity`],
     ["capacity", `${speed(status.capacity_bytes_per_s)}, ${capacityWords(picture, status)}`],
     ["partitions", grouped(status.partitions)],

@@ -31,7 +31,7 @@ function rowOf(number, open) {
 /** @param {HTMLElement} row @param {import("./picture.js").Loaded} loaded */
 function filled(row, { status }) {
   const texts = [
-    status.phase + (status.outdated ? ", old settings" : ""),
+    status.phase + (status.spare ? ", spare" : "") + (status.outdated ? ", old settings" : ""),
     speed(status.load_bytes_per_s),
     percent(status.load_bytes_per_s / status.capacity_bytes_per_s),
     String(status.partitions),

@@ -20,6 +20,7 @@
  * @property {number} [restarts]
  * @property {string | null} [settings]
  * @property {boolean} [outdated]
+ * @property {boolean} [spare]
  * @property {number} [silent_s]
  * @property {{bytes_per_s: number, cycle_bytes: number} | null} [learned]
  *

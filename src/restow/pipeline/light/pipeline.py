@@ -6,15 +6,17 @@ without a table are only counted, and the group's committed offset is their posi
 """
 
 import faulthandler
+import math
 import os
 import time
-from collections.abc import Iterable, Mapping
+from collections.abc import Collection, Iterable, Mapping
 from dataclasses import dataclass
 from typing import Final
 
 from restow.consumer.effects import ChangeAssignment, RunCycle
 from restow.consumer.events import AssignmentChanged, CycleEnded, RefusedPartitions
 from restow.consumer.pipeline import ShouldEnd
+from restow.consumer.planning import SUSPECT_RECORDS, Care
 from restow.errors import RestowError
 from restow.kafka.offsets import GroupOffsets
 from restow.kafka.reading import Record, RecordReader, total_size
@@ -56,6 +58,7 @@ class LightPipeline:
         self._secrets = Secrets(settings, os.environ)
         self._stores = Stores(settings)
         self._at: dict[TopicPartition, int] = {}
+        self._care = Care()
         self._record_bytes = 1000.0
         """The mean size of a record, so that a cycle doesn't overshoot its limit by much."""
         self._throttled_until_s = 0.0
@@ -98,8 +101,11 @@ class LightPipeline:
     def cycle(self, cycle: RunCycle, should_end: ShouldEnd) -> CycleEnded:
         begun_s = time.monotonic()
         waiting = {topic for topic, service in cycle.topics.items() if self._stores.is_waiting(service.table)}
-        self._reader.read_from({p: at for p, at in cycle.positions.items() if p.topic not in waiting})
-        taken = self._take(should_end)
+        reads = self._with_care({p: at for p, at in cycle.positions.items() if p.topic not in waiting}, cycle.suspects)
+        self._reader.read_from(reads)
+        is_careful = any(partition in reads for partition in cycle.suspects)
+        most_bytes = SUSPECT_RECORDS * self._record_bytes if is_careful else math.inf
+        taken = self._take(should_end, most_bytes)
         read_s = time.monotonic() - begun_s
         stored, dropped, written = self._store(cycle, taken.records)
         stored_s = time.monotonic() - begun_s
@@ -147,12 +153,25 @@ class LightPipeline:
             table.begin(begins)
         return known | begins
 
-    def _take(self, should_end: ShouldEnd) -> Taken:
+    def _with_care(
+        self, positions: dict[TopicPartition, int], suspects: Collection[TopicPartition]
+    ) -> dict[TopicPartition, int]:
+        """Either one of the partitions that consumers crashed on, or all others."""
+        if not suspects:
+            return positions
+        others = {partition: at for partition, at in positions.items() if partition not in suspects}
+        chosen = self._care.suspect([each for each in suspects if each in positions], bool(others))
+        reads = others if chosen is None else {chosen: positions[chosen]}
+        self._care.began(reads, suspects)
+        return reads
+
+    def _take(self, should_end: ShouldEnd, most_bytes: float) -> Taken:
         """Reads up to the limits of a cycle. Without data it waits until the time limit or until `should_end`."""
         records: dict[TopicPartition, list[Record]] = {}
         self._throttle(should_end)
         begun_s = time.monotonic()
-        size, limit, deadline_s, waited_s = 0, self._limit_bytes(), begun_s + self._limits.cycle_s, 0.0
+        limit = min(self._limit_bytes(), most_bytes)
+        size, deadline_s, waited_s = 0, begun_s + self._limits.cycle_s, 0.0
         while True:
             most = min(max(1, round((limit - size) / self._record_bytes)), MOST_AT_ONCE)
             some, is_full = self._reader.take(most, SLICE_S)

@@ -1,4 +1,4 @@
-"""Turns watch updates into ConsumerUp, ConsumerFailing and ConsumerGone, each reported once. Pure.
+"""Turns watch updates into ConsumerUp, ConsumerCrashed, ConsumerFailing and ConsumerGone, each reported once. Pure.
 
 A `KubernetesPlatform` has one `ChangeTracker`. It follows each creation of a consumer separately: from the request that
 made it, through its pods, whose changes are reported only while no other creation has the same number, until a fresh
@@ -11,7 +11,7 @@ from dataclasses import dataclass
 from typing import Final, Literal, assert_never
 
 from restow.model import ConsumerId
-from restow.platform.interface import ConsumerFailing, ConsumerGone, ConsumerUp, PlatformChange
+from restow.platform.interface import ConsumerCrashed, ConsumerFailing, ConsumerGone, ConsumerUp, PlatformChange
 from restow.platform.kubernetes.status import ObjectStatus
 
 UNSCHEDULABLE_AFTER_S: Final = 15.0
@@ -62,25 +62,42 @@ Observation = Snapshot | Changed | Removed | Created | ConfirmedGone
 
 @dataclass(slots=True)
 class _Tracked:
-    """One creation: the last process seen running or failing, and the change that is still to be reported."""
+    """One creation: the last process seen running, ended or failing, and the changes still to be reported."""
 
     was_seen: bool = False
     is_gone: bool = False
     up: tuple[str, int] | None = None
+    ended: tuple[str, int] | None = None
     failing: tuple[str, int] | None = None
+    crash: ConsumerCrashed | None = None
+    """Not reported yet, as what follows."""
     unreported: ConsumerUp | ConsumerFailing | None = None
     unschedulable_since_s: float | None = None
     is_logged: bool = False
 
     def update(self, status: ObjectStatus) -> None:
         """Each process counts once. A later status without a process doesn't cancel what is still to be reported: a pod
-        that ran and was deleted between two calls was up."""
+        that ran and was deleted between two calls was up. Only a process that was seen running has crashed."""
         self.was_seen = True
+        if status.ended is not None and self.up is not None and self.ended != (status.uid, status.ended[0]):
+            count, reason = status.ended
+            if self.up[0] == status.uid and self.up[1] < count:
+                self.crash, self.unreported = ConsumerCrashed(status.consumer, reason), None
+            self.ended = (status.uid, count)
         if status.up is not None and self.up != (status.uid, status.up):
             self.up, self.unreported = (status.uid, status.up), ConsumerUp(status.consumer)
         elif status.failing is not None and self.failing != (status.uid, status.failing[0]):
             restarts, reason = status.failing
             self.failing, self.unreported = (status.uid, restarts), ConsumerFailing(status.consumer, reason)
+
+    def take(self) -> Iterator[PlatformChange]:
+        """What is to be reported, once: a crash before what followed it."""
+        crash, change = self.crash, self.unreported
+        self.crash = self.unreported = None
+        if crash is not None:
+            yield crash
+        if change is not None:
+            yield change
 
 
 class ChangeTracker:
@@ -92,7 +109,7 @@ class ChangeTracker:
         self.observe(Snapshot("deployments", tuple(deployments)))
         self.observe(Snapshot("pods", tuple(pods)))
         for tracked in self._tracked.values():
-            tracked.unreported = None
+            tuple(tracked.take())
 
     def observe(self, observation: Observation) -> None:
         match observation:
@@ -163,14 +180,11 @@ class ChangeTracker:
                 yield from self._forget(creation)
             else:
                 left.append(creation)
-        if len(left) == 1 and (change := self._tracked[left[0]].unreported):
-            self._tracked[left[0]].unreported = None
-            yield change
+        if len(left) == 1:
+            yield from self._tracked[left[0]].take()
 
     def _forget(self, creation: Creation) -> Iterator[PlatformChange]:
-        tracked = self._tracked.pop(creation)
-        if tracked.unreported is not None:
-            yield tracked.unreported
+        yield from self._tracked.pop(creation).take()
         yield ConsumerGone(creation[0])
         self._gone[creation] = None
         if len(self._gone) > MOST_REMEMBERED:

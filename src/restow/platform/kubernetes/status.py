@@ -30,6 +30,8 @@ class ObjectStatus:
     """Of the consumer."""
     up: int | None = None
     """The restart count of the process that runs; None if none does."""
+    ended: tuple[int, str] | None = None
+    """How many processes of the pod have ended, and how the last one did; None if none has."""
     failing: tuple[int, str] | None = None
     """The restart count of the process that fails, and why."""
     unschedulable: str | None = None
@@ -60,7 +62,16 @@ def pod_status(pod: Pod) -> ObjectStatus | None:
     own = next((each for each in status.containerStatuses or () if each.name == CONTAINER), None)
     up = own.restartCount if own and own.state and own.state.running else None
     failing = None if up is not None else _failing([*(status.initContainerStatuses or ()), *([own] if own else ())])
-    return ObjectStatus(uid, consumer, creation, up, failing, _unschedulable(status))
+    return ObjectStatus(uid, consumer, creation, up, _ended_of(own), failing, _unschedulable(status))
+
+
+def _ended_of(own: ContainerStatus | None) -> tuple[int, str] | None:
+    """The restart count has the processes that ended and were followed by another."""
+    if own is None:
+        return None
+    if own.state and own.state.terminated:
+        return own.restartCount + 1, _shortened(_ended(own.state) or "")
+    return (own.restartCount, _shortened(_ended(own.lastState) or "it ended")) if own.restartCount else None
 
 
 def _failing(statuses: Iterable[ContainerStatus]) -> tuple[int, str] | None:

@@ -57,6 +57,8 @@ class Status:
     """How often in a row it ended without being asked to."""
     reason: str = ""
     """Of the last crash."""
+    ended: int = 0
+    """How often it ended without being asked to since this supervisor began."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -89,6 +91,7 @@ class Home:
             "child": status.child,
             "falls": status.crashes,
             "reason": status.reason,
+            "ended": status.ended,
         }
         write_json(self.path / "status.json", content)
 
@@ -98,8 +101,9 @@ def _desired(content: dict[str, Any]) -> DesiredState:
 
 
 def _status(content: dict[str, Any]) -> Status:
-    child = content["child"]
-    return Status(Process(*content["keeper"]), Process(*child) if child else None, content["falls"], content["reason"])
+    """Supervisors of older versions count no `ended`."""
+    child = Process(*content["child"]) if content["child"] else None
+    return Status(Process(*content["keeper"]), child, content["falls"], content["reason"], content.get("ended", 0))
 
 
 def read_json(file: Path, make: Callable[[dict[str, Any]], T]) -> T | None:

@@ -11,6 +11,7 @@ from pathlib import Path
 
 from restow.model import ConsumerId
 from restow.platform.interface import (
+    ConsumerCrashed,
     ConsumerFailing,
     ConsumerGone,
     ConsumerUp,
@@ -19,7 +20,7 @@ from restow.platform.interface import (
     PlatformChange,
     PlatformRefusal,
 )
-from restow.platform.processes.files import DesiredState
+from restow.platform.processes.files import DesiredState, Status
 from restow.platform.processes.identity import identity_of
 from restow.platform.processes.supervisors import LocalConsumer, Supervisors
 from restow.protocol.messages import ConsumerSettings
@@ -28,8 +29,9 @@ CommandOf = Callable[[ConsumerId, Path, ConsumerSettings], Sequence[str]]
 """What to run for a consumer with this volume and these settings."""
 
 CRASHES_TO_REPORT = 2
-"""A single crash is reported only as ConsumerUp when the consumer is back; from the second in a row, each is reported
-as ConsumerFailing."""
+"""From the second crash in a row, each is reported as ConsumerFailing too."""
+
+SUPERVISOR_ENDED = "its supervisor ended, and it ended with that"
 
 
 class LocalProcesses(OneByOne):
@@ -105,9 +107,18 @@ def _changes(
         before = None
     if not after or not after.status:
         return
+    if before and before.status and _has_crashed(before.status, after.status):
+        yield ConsumerCrashed(consumer, after.status.reason or SUPERVISOR_ENDED)
     crash = (after.status.supervisor, after.status.crashes)
     crash_before = (before.status.supervisor, before.status.crashes) if before and before.status else None
     if after.status.crashes >= CRASHES_TO_REPORT and crash != crash_before:
         yield ConsumerFailing(consumer, after.status.reason)
     if after.child and after.child != (before.child if before else None):
         yield ConsumerUp(consumer)
+
+
+def _has_crashed(before: Status, after: Status) -> bool:
+    """Whether the process that ran has ended without being asked to, or with its supervisor."""
+    if before.child is None or after.child == before.child:
+        return False
+    return after.supervisor != before.supervisor or after.ended > before.ended

@@ -75,6 +75,8 @@ class Supervisor:
     """Of the desired state that is in force."""
     crashes: int = 0
     reason: str = ""
+    ended: int = 0
+    """How often the consumer ended without being asked to."""
     restart_at_s: float = 0.0
     """When a crashed consumer is started again, by the monotonic clock."""
     itself: Process = field(default_factory=this_process)
@@ -167,6 +169,7 @@ class Supervisor:
             return
         child, self.child = self.child, None
         kill_others(self.home.path)
+        self.ended += 1
         if time.monotonic() - child.started_s >= STABLE_AFTER_S:
             self.crashes = 0
         quoted = last_lines(Path(desired.volume), child.log_begins, desired.environment.values())
@@ -197,7 +200,8 @@ class Supervisor:
 
     def _write_status(self) -> None:
         """Unless the file has the same content already."""
-        status = Status(self.itself, self.child.known if self.child else None, self.crashes, self.reason)
+        child = self.child.known if self.child else None
+        status = Status(self.itself, child, self.crashes, self.reason, self.ended)
         try:
             if self.home.status() != status:
                 self.home.set_status(status)

@@ -1,0 +1,110 @@
+"""The checkers of what follows a crash. OnlyGranted: a consumer resumes nothing unasked, unless no controller has
+answered for long and the table refuses late writes. HealsAlone: it does resume that. PoisonStays: a partition that has
+killed its readers again and again, always at the same offset, is handed to no other consumer.
+"""
+
+from collections.abc import Callable
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, Final
+
+from restow.controller.transitions import Phase
+from restow.model import ConsumerId, SortedMapping, TopicPartition
+from restow.protocol.messages import StartConsumingCommand, TopicService
+
+if TYPE_CHECKING:
+    from restow.simulator.consumer import ConsumerProcess
+    from restow.simulator.controller import ControllerProcess
+    from restow.simulator.world import World
+
+DEATHS: Final = 3
+"""The machine needs two; a third leaves room for a crash that no controller has seen."""
+WITHIN_S: Final = 500.0
+"""Shorter than the machine's ten minutes, which count listened seconds."""
+SLOW_S: Final = 60.0
+"""Beyond `resume_after_s`: a cycle has to end first, and the brokers may be down."""
+
+
+@dataclass(slots=True)
+class Claimed:
+    """What a process has claimed."""
+
+    partitions: set[TopicPartition]
+    heard_s: float
+    """When it became ready, or last read something of a controller."""
+    waits_from_s: float = 0.0
+    """Until then it hung, or the brokers were down."""
+    services: SortedMapping[str, TopicService] = field(default_factory=SortedMapping)
+
+
+class OnlyGranted:
+    def __init__(self, report: Callable[[int, str], None]) -> None:
+        self._report = report
+        self._claimed: dict[ConsumerProcess, Claimed] = {}
+
+    def ready(self, process: "ConsumerProcess") -> None:
+        saved = process.volume.saved
+        if saved is not None and saved.will_claim and saved.positions:
+            self._claimed[process] = Claimed(set(saved.positions), process.now_s, services=saved.topics)
+
+    def heard(self, process: "ConsumerProcess", partitions: "tuple[TopicPartition, ...]" = ()) -> None:
+        """It has read a valid command for these partitions, or a query."""
+        if (claimed := self._claimed.get(process)) is not None:
+            claimed.heard_s = process.now_s
+            claimed.partitions.difference_update(partitions)
+
+    def may_resume(self, process: "ConsumerProcess", partition: TopicPartition, service: TopicService) -> bool:
+        """Whether it may start the partition without a command."""
+        claimed = self._claimed.get(process)
+        if claimed is None or partition not in claimed.partitions or not service.refuses_late_writes:
+            return False
+        waited_s = process.now_s - claimed.heard_s
+        claimed.partitions.discard(partition)
+        return waited_s >= process.world.scenario.consumer.resume_after_s
+
+    def died(self, process: "ConsumerProcess") -> None:
+        self._claimed.pop(process, None)
+
+    def sample(self, world: "World") -> None:
+        """Whether a claim waits for far too long. The controller answers it, or the consumer resumes it."""
+        limit_s = world.scenario.consumer.resume_after_s + SLOW_S
+        for process, claimed in self._claimed.items():
+            claimed.waits_from_s = max(claimed.waits_from_s, process.frozen_until_s, world.kafka.down_until_s)
+            if process.should_end:
+                continue
+            waits = sorted(p for p in claimed.partitions if claimed.services[p.topic].refuses_late_writes)
+            if waits and world.agenda.now_s - max(claimed.heard_s, claimed.waits_from_s) > limit_s:
+                self._report(4, f"consumer {process.number} neither gets nor resumes {waits[0]}, which it claims")
+                claimed.partitions.clear()
+
+
+@dataclass(frozen=True, slots=True)
+class Death:
+    time_s: float
+    consumer: ConsumerId
+    offset: int
+    """The partition's next offset then."""
+
+
+class PoisonStays:
+    def __init__(self, report: Callable[[int, str], None]) -> None:
+        self._report = report
+        self._deaths: dict[TopicPartition, list[Death]] = {}
+
+    def died(self, process: "ConsumerProcess", partition: TopicPartition, offset: int) -> None:
+        self._deaths.setdefault(partition, []).append(Death(process.now_s, process.number, offset))
+
+    def started(self, controller: "ControllerProcess", consumer: ConsumerId, command: StartConsumingCommand) -> None:
+        for partition in command.partitions:
+            last = self._deaths.get(partition, [])[-DEATHS:]
+            if len(last) == DEATHS and self._is_known(controller, last):
+                owner = last[-1].consumer
+                view = controller.state.consumers.get(owner)
+                is_there = view is not None and view.phase not in (Phase.LEAVING, Phase.LOST)
+                if consumer != owner and is_there and owner in controller.world.platform.pods:
+                    self._report(4, f"{partition} has killed {DEATHS} processes, and consumer {consumer} gets it")
+
+    def _is_known(self, controller: "ControllerProcess", deaths: list[Death]) -> bool:
+        """Whether all deaths were at one offset, within minutes, and under this controller."""
+        took_over_s = controller.took_over_s
+        is_recent = controller.now_s - deaths[0].time_s < WITHIN_S and deaths[0].time_s > took_over_s + SLOW_S
+        return is_recent and len({death.offset for death in deaths}) == 1

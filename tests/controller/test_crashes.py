@@ -1,0 +1,249 @@
+"""A consumer crashes: others take over, claims are answered, and poison stays where it is."""
+
+from collections.abc import Mapping
+from typing import Any
+
+import pytest
+from tests.support.controller_driver import (
+    A0,
+    A1,
+    A2,
+    A3,
+    B0,
+    PLAIN,
+    TO_A,
+    TO_B,
+    Driver,
+    FakeConsumer,
+    create,
+    delete,
+    rules,
+)
+
+from restow.controller.poison import SUSPECTS
+from restow.controller.transitions import Cause
+from restow.model import SortedMapping, TopicPartition
+from restow.protocol.messages import StateQueryResponse, TopicService
+
+
+def group(
+    holding: Mapping[int, tuple[TopicPartition, ...]],
+    speed: float = 40.0,
+    consume: Mapping[str, TopicService] | None = None,
+    **controller: Any,
+) -> Driver:
+    """Consumers that know claims, in Sentinel; every partition has this speed, of a capacity of 100."""
+    driver = Driver(rules(consume or {"a": TO_A, "b": TO_B}, **controller)).takes_over(holding)
+    driver.measures(None, **{str(p).replace("-", "_"): speed for held in holding.values() for p in held})
+    for consumer in holding:
+        driver.reports(consumer, will_claim=True)
+    assert driver.is_calm
+    return driver
+
+
+@pytest.fixture
+def roomy() -> Driver:
+    """Consumers 1 and 2 have two partitions each, consumer 3 has one; all of them at 20 of 100."""
+    return group({1: (A0, A1), 2: (A2, A3), 3: (B0,)}, speed=20.0, least_consumers=3)
+
+
+def progress(driver: Driver, consumer: int, offset: int, **changes: Any) -> None:
+    driver.reports(
+        consumer,
+        will_claim=True,
+        next_offsets=SortedMapping(dict.fromkeys(driver.fakes[consumer].held, offset)),
+        **changes,
+    )
+
+
+# Takeover.
+
+
+def test_consumers_with_room_get_the_partitions_at_once(roomy: Driver) -> None:
+    sent = roomy.crashes(1)
+    assert sent == (roomy.granting(2, 1, a_1="recover"), roomy.granting(3, 1, a_0="recover"))
+    assert roomy.phases == {1: "crashed", 2: "ready", 3: "ready"}
+    assert roomy.words[0] == "consumer 1: crashed: killed; others take over 2 partitions of 2"
+    assert Cause.CRASHED in roomy.causes
+
+
+def test_one_that_is_back_is_a_consumer_with_room_like_any_other(roomy: Driver) -> None:
+    roomy.crashes(1)
+    roomy.answers()
+    assert roomy.claims(1, A0, A1) == (roomy.stop(1, 1, A0, A1),)
+    assert roomy.answers(1) == ()
+    assert roomy.waits(30) == ()
+    assert roomy.held == {1: (), 2: (A1, A2, A3), 3: (A0, B0)}
+    assert roomy.is_calm
+
+
+def test_a_claim_that_crosses_the_takeover_is_denied(roomy: Driver) -> None:
+    roomy.crashes(1)
+    assert roomy.claims(1, A0, A1) == (roomy.stop(1, 1, A0, A1),)
+    roomy.settles()
+    assert roomy.held == {1: (), 2: (A1, A2, A3), 3: (A0, B0)}
+
+
+def test_without_room_the_partitions_wait_for_the_restart_and_are_granted() -> None:
+    full = group({1: (A0, A1), 2: (A2, A3)})
+    assert full.crashes(1) == ()
+    assert full.phases == {1: "restarted", 2: "ready"}
+    assert full.claims(1, A0, A1) == (full.granting(1, 1, a_0="recover", a_1="recover"),)
+    full.settles()
+    assert full.held == {1: (A0, A1), 2: (A2, A3)}
+    assert full.is_calm
+
+
+def test_a_restart_that_takes_no_longer_than_a_takeover_is_waited_for(roomy: Driver) -> None:
+    for _ in range(5):
+        roomy.crashes(1)
+        roomy.ticks(0.5)
+        roomy.claims(1, A0, A1)
+        roomy.ticks(0.5)
+        roomy.settles()
+        for consumer in (1, 2, 3):
+            progress(roomy, consumer, roomy.offset)
+    assert roomy.crashes(3) == ()
+    assert roomy.phases[3] == "restarted"
+
+
+def test_what_no_table_protects_waits_for_the_claim() -> None:
+    mixed = group({1: (A0, B0), 2: (A1,)}, speed=10.0, consume={"a": TO_A, "b": PLAIN}, least_consumers=2)
+    assert mixed.crashes(1) == (mixed.granting(2, 1, a_0="recover"),)
+    mixed.answers()
+    assert mixed.waits(10) == ()
+    sent = mixed.claims(1, A0, B0)
+    assert sent == (mixed.granting(1, 1, b_0="recover"), mixed.stop(1, 2, A0))
+    mixed.settles()
+    assert mixed.held == {1: (B0,), 2: (A0, A1)}
+
+
+def test_a_consumer_that_does_not_know_claims_is_waited_for() -> None:
+    older = Driver(rules(least_consumers=2)).takes_over({1: (A0,), 2: (A1,)})
+    older.measures(a_0=10, a_1=10)
+    assert older.crashes(1) == ()
+    assert older.phases == {1: "restarted", 2: "ready"}
+    assert older.is_ready(1, A0, clean=False) == ()
+    assert older.held == {1: (A0,), 2: (A1,)}
+
+
+def test_one_that_does_not_come_back_is_given_up(roomy: Driver) -> None:
+    roomy.crashes(1)
+    roomy.answers()
+    requests = roomy.waits(180)
+    assert delete(1) in requests
+    assert roomy.phases[1] == "lost"
+
+
+def test_a_crash_of_the_process_before_the_one_that_is_ready_changes_nothing(roomy: Driver) -> None:
+    roomy.is_ready(1, A0, A1, clean=False)
+    fake = roomy.fakes[1]
+    assert roomy.crashes(1) == ()
+    roomy.fakes[1] = fake
+    assert roomy.phases[1] == "ready"
+
+
+def test_one_that_still_reports_has_not_crashed(roomy: Driver) -> None:
+    fake = roomy.fakes[1]
+    roomy.crashes(1)
+    roomy.answers()
+    roomy.fakes[1] = fake
+    fake.held.clear()  # its tables refused its writes
+    roomy.waits(19)
+    assert roomy.phases[1] == "crashed"
+    roomy.waits(6)
+    assert roomy.phases[1] == "ready"
+
+
+def test_a_new_controller_answers_claims_that_its_predecessor_left() -> None:
+    driver = Driver(rules(least_consumers=2))
+    driver.starts()
+    driver.lists(1, 2)
+    driver.fakes = {1: _fake(driver), 2: _fake(driver, A1)}
+    driver.answers(2)
+    fake = driver.fakes[1]
+    empty: SortedMapping[Any, Any] = SortedMapping()
+    claim = StateQueryResponse(1, fake.incarnation, 7, 1, empty, empty, 0, claims=(A0, A1), will_claim=True)  # type: ignore[arg-type]
+    sent = driver.hears(claim)
+    assert sent == (driver.granting(1, 1, a_0="recover"), driver.stop(1, 2, A1))
+
+
+def _fake(driver: Driver, *held: TopicPartition) -> Any:
+    return FakeConsumer(driver.next_offset(), dict.fromkeys(held, 10), driver.services_of(held))
+
+
+# Poison.
+
+
+def test_a_partition_whose_consumers_crashed_twice_stays_with_its_own(roomy: Driver) -> None:
+    roomy.crashes(1)
+    roomy.answers()
+    assert roomy.held == {2: (A1, A2, A3), 3: (A0, B0)}
+    sent = roomy.crashes(3)
+    assert sent == (roomy.granting(2, 2, b_0="recover"),), "a-0 has crashed two"
+    assert roomy.flags[SUSPECTS].startswith("a-0: consumers crashed twice within 10 min")
+    roomy.answers()
+    sent = roomy.claims(3, A0, B0)
+    assert sent == (roomy.granting(3, 2, A0, a_0="recover"), roomy.stop(3, 3, B0))
+    roomy.settles()
+    assert roomy.held[3] == (A0,)
+    progress(roomy, 3, 5, suspects=(A0,))
+    assert SUSPECTS in roomy.flags
+    progress(roomy, 3, 900)
+    assert SUSPECTS not in roomy.flags
+
+
+def test_a_partition_that_was_read_beyond_the_crash_is_no_suspect(roomy: Driver) -> None:
+    roomy.crashes(1)
+    roomy.answers()
+    progress(roomy, 3, 50)
+    roomy.crashes(3)
+    assert SUSPECTS not in roomy.flags
+
+
+def test_two_crashes_with_more_than_ten_minutes_between_make_no_suspect(roomy: Driver) -> None:
+    roomy.crashes(1)
+    roomy.answers()
+    for _ in range(130):
+        roomy.waits(5)
+        for consumer in (2, 3):
+            roomy.reports(consumer, will_claim=True)
+    roomy.crashes(3)
+    assert SUSPECTS not in roomy.flags
+
+
+# Spares.
+
+
+def test_a_spare_is_kept_and_takes_over_after_a_crash() -> None:
+    driver = group({1: (A0, A1)}, spares=1)
+    driver.waits(60)
+    assert driver.phases == {1: "ready", 2: "awaited"}
+    driver.is_ready(2)
+    driver.reports(2, will_claim=True)
+    driver.reports(1, will_claim=True)
+    assert driver.is_calm
+    driver.ticks()
+    sent = driver.crashes(1)
+    assert sent == (driver.granting(2, 1, a_0="recover", a_1="recover"),)
+    driver.answers()
+    assert driver.claims(1, A0, A1) == (driver.stop(1, 1, A0, A1),)
+    driver.settles()
+    assert driver.held == {1: (), 2: (A0, A1)}
+    assert driver.waits(90) == ()
+
+
+def test_a_scale_up_takes_the_spare_and_does_not_wait_for_its_successor() -> None:
+    driver = group({1: (A0, A1), 2: ()}, spares=1)
+    assert driver.waits(61) == ()
+    sent = driver.measures(a_0=70, a_1=70)
+    assert create(3) in sent
+    assert any(str(each).startswith("Send") for each in sent), "the move begins at once"
+    driver.settles()
+    assert sorted(len(held) for consumer, held in driver.held.items()) == [1, 1]
+
+
+def test_the_load_comes_before_spares_within_the_limit() -> None:
+    driver = group({1: (A0,), 2: (A1,)}, speed=70.0, spares=2, most_consumers=3)
+    driver.waits(61)
+    assert sorted(driver.phases) == [1, 2, 3]
