@@ -13,6 +13,7 @@ recover.
 
 import argparse
 import json
+import math
 import random
 import secrets
 import sys
@@ -65,6 +66,8 @@ class Figures:
     doubled: int
     out_of_order: int
     recoveries: tuple[Recovery, ...]
+    has_recovered: bool = True
+    """From every strike."""
 
     @property
     def is_well(self) -> bool:
@@ -89,10 +92,11 @@ class Soak:
     def kills(self) -> int:
         return sum(recovery.kills for recovery in self.recoveries)
 
-    def run(self, kills: int, kinds: Sequence[str]) -> None:
+    def run(self, kills: int, kinds: Sequence[str], minutes: float) -> None:
+        until_s = time.monotonic() + 60 * minutes
         self._until_recovered("the start", Hit(0, time.monotonic()))
         order = shuffled(self.chance, kinds)
-        while self.kills < kills:
+        while self.kills < kills and time.monotonic() < until_s:
             self.wait(self.chance.uniform(*PAUSES_S[self.group.pipeline]))
             kind = next(order)
             hit = STRIKES[kind](self)
@@ -182,7 +186,7 @@ def lines(figures: Sequence[Figures]) -> Iterator[str]:
         yield f"{name:<30} {sum(getattr(each, name) for each in figures):>6,}"
 
 
-def soak(seed: int, kills: int, pipeline: str, kinds: Sequence[str], directory: Path) -> Figures:
+def soak(seed: int, kills: int, pipeline: str, kinds: Sequence[str], minutes: float, directory: Path) -> Figures:
     begun_s = time.monotonic()
     with ExitStack() as ending:
         volumes = directory / "volumes"
@@ -198,16 +202,25 @@ def soak(seed: int, kills: int, pipeline: str, kinds: Sequence[str], directory: 
         with SoakGroup(directory, volumes, broker.bootstrap, pipeline) as group:
             running = Soak(group, broker, load, seed)
             running.disk = disk
+            has_recovered = True
             try:
-                running.run(kills, kinds)
+                running.run(kills, kinds, minutes)
             except NotRecovered as error:
+                has_recovered = False
                 say(f"FAILED: {error}\n{group.output[-3000:]}")
                 load.finish()
         audit = group.tables.audit(load.produced)
     took_s = time.monotonic() - begun_s
     counts = (audit.stored, audit.lost, audit.doubled, audit.out_of_order)
     return Figures(
-        seed, pipeline, running.kills, round(took_s), load.produced.total(), *counts, tuple(running.recoveries)
+        seed,
+        pipeline,
+        running.kills,
+        round(took_s),
+        load.produced.total(),
+        *counts,
+        tuple(running.recoveries),
+        has_recovered,
     )
 
 
@@ -215,6 +228,7 @@ def main() -> int:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--seed", type=int, default=secrets.randbelow(10_000), help="left out: another each time")
     parser.add_argument("--kills", type=int, default=100)
+    parser.add_argument("--minutes", type=float, default=math.inf, help="strike no longer than this")
     parser.add_argument("--pipeline", choices=(SPARK, LIGHT), default=SPARK)
     parser.add_argument("--only", default="", help="kinds of strikes, separated by commas (default: all)")
     parser.add_argument("--data", type=Path, help="keep tables, logs and volumes here")
@@ -225,13 +239,13 @@ def main() -> int:
     with tempfile.TemporaryDirectory(prefix="restow-soak-", ignore_cleanup_errors=True) as temporary:
         directory = (args.data or Path(temporary)).absolute()
         directory.mkdir(parents=True, exist_ok=True)
-        figures = soak(args.seed, args.kills, args.pipeline, kinds, directory)
+        figures = soak(args.seed, args.kills, args.pipeline, kinds, args.minutes, directory)
     for line in lines([figures]):
         print(line)
     if args.result:
         with args.result.open("a") as file:
             file.write(f"{json.dumps(asdict(figures))}\n")
-    is_well = figures.is_well and figures.kills >= args.kills
+    is_well = figures.is_well and figures.has_recovered
     if not is_well:
         print(f"repeat it with: make soak SEED={args.seed} KILLS={args.kills}")
     return 0 if is_well else 1
