@@ -40,7 +40,8 @@ capacity_bytes_per_s = {capacity}
 grace_s = {grace_s}
 [controller]
 least_consumers = 2
-most_consumers = 3
+most_consumers = {most}
+spares = {spares}
 look_every_s = 1
 close_after_s = 1
 cool_down_after_opening_s = 0
@@ -58,9 +59,11 @@ KINDS: Final = {
 
 
 @contextmanager
-def running(name: str, setting: Setting, load: SteadyLoad, capacities: float = CAPACITIES) -> "Iterator[RestowGroup]":
+def running(
+    name: str, setting: Setting, load: SteadyLoad, capacities: float = CAPACITIES, spares: int = 0
+) -> "Iterator[RestowGroup]":
     """`capacities` of a consumer: the base load."""
-    group = RestowGroup(name, setting, load, capacities)
+    group = RestowGroup(name, setting, load, capacities, spares)
     try:
         group.start()
         yield group
@@ -71,11 +74,12 @@ def running(name: str, setting: Setting, load: SteadyLoad, capacities: float = C
 class RestowGroup:
     owners_after_kill: int | None = None
 
-    def __init__(self, name: str, setting: Setting, load: SteadyLoad, capacities: float) -> None:
+    def __init__(self, name: str, setting: Setting, load: SteadyLoad, capacities: float, spares: int) -> None:
         self._name, self._setting, self._load = name, setting, load
         self._processes = setting.directory / "processes"
         self._roles: dict[str, subprocess.Popen[bytes]] = {}
         self._pipe = os.pipe()
+        self._owner = "none"
         table = setting.directory / ("table.db" if name == LIGHT else "table")
         self._progress = LightProgress(table) if name == LIGHT else DeltaProgress(table)
         consumer, transform = KINDS[name == LIGHT]
@@ -86,6 +90,8 @@ class RestowGroup:
                 name=name,
                 directory=json.dumps(str(self._processes)),
                 consumer=consumer,
+                most=3 + spares,
+                spares=spares,
                 capacity=load.base_bytes_per_s / capacities,
                 grace_s=GRACE_S,
                 topic=TOPIC,
@@ -105,7 +111,9 @@ class RestowGroup:
             if process.poll() is not None:
                 output = (self._setting.directory / f"{role}.txt").read_text(errors="replace")
                 raise RestowError(f"the {role} has ended: {output[-500:]}")
-        return self._progress.new()
+        new = self._progress.new()
+        self._owner = new[-1].owner if new else self._owner
+        return new
 
     def join(self) -> None:
         self._load.set(GROWN / CAPACITIES)
@@ -114,10 +122,12 @@ class RestowGroup:
         self._load.set(1.0)
 
     def kill(self) -> None:
-        victim = min(self._supervisors.consumers().items())[1].child
-        if victim is None:
-            raise RestowError("the consumer to kill has no process")
-        send(victim, signal.SIGKILL)
+        """The consumer that stored something last, which is no spare."""
+        for consumer, local in self._supervisors.consumers().items():
+            if local.child and self._owner.split()[0] in (str(local.child.pid), f"consumer-{consumer}"):
+                send(local.child, signal.SIGKILL)
+                return
+        raise RestowError("the consumer to kill has no process")
 
     def mend(self) -> None:
         """The group does that itself."""

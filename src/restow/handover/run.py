@@ -50,9 +50,9 @@ class Outcome:
 
 
 def run(
-    names: Sequence[str], kinds: Sequence[str], rounds: int, tell: Tell, keep: Path | None = None
+    names: Sequence[str], kinds: Sequence[str], rounds: int, tell: Tell, keep: Path | None = None, spares: int = 0
 ) -> Iterator[Outcome]:
-    """One outcome after the other. `keep` gets the directories of the contenders."""
+    """One outcome after the other. `keep` gets the directories of the contenders; restow's groups have `spares`."""
     for name in names:
         with temporary(name) as directory, EmbeddedKafka(server=BROKER) as broker:
             place = directory if keep is None else keep / name
@@ -60,7 +60,7 @@ def run(
             setting = Setting(Kafka(broker.bootstrap), SLOW if name == SPARK else FAST, place)
             make_topic(setting)
             try:
-                yield Outcome(name, observe(name, setting, kinds, rounds, partial(_tell_of, tell, name)))
+                yield Outcome(name, observe(name, setting, kinds, rounds, spares, partial(_tell_of, tell, name)))
             except RestowError as error:
                 tell(f"{name} is left out: {error}")
                 yield Outcome(name, None)
@@ -70,8 +70,8 @@ def _tell_of(tell: Tell, name: str, line: str) -> None:
     tell(f"{name}: {line}")
 
 
-def observe(name: str, setting: Setting, kinds: Sequence[str], rounds: int, tell: Tell) -> Observed:
-    with SteadyLoad(setting.kafka, setting.case) as load, _running(name, setting, load) as contender:
+def observe(name: str, setting: Setting, kinds: Sequence[str], rounds: int, spares: int, tell: Tell) -> Observed:
+    with SteadyLoad(setting.kafka, setting.case) as load, _running(name, setting, load, spares) as contender:
         observer = Observer(contender, setting.case.partitions)
         tell("waiting until two members read everything")
         observer.until_calm(2, within_s=START_WITHIN_S)
@@ -87,8 +87,10 @@ def observe(name: str, setting: Setting, kinds: Sequence[str], rounds: int, tell
     return Observed(name, changes, observer.progress, produced_s, copies, setting.case.partitions)
 
 
-def _running(name: str, setting: Setting, load: SteadyLoad) -> AbstractContextManager[Contender]:
-    return group.running(name, setting, load) if name in (LIGHT, SPARK) else members.running(name, setting)
+def _running(name: str, setting: Setting, load: SteadyLoad, spares: int) -> AbstractContextManager[Contender]:
+    return (
+        group.running(name, setting, load, spares=spares) if name in (LIGHT, SPARK) else members.running(name, setting)
+    )
 
 
 class Observer:

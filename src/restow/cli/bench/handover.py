@@ -80,6 +80,9 @@ def add(benches: "Subparsers[argparse.ArgumentParser]") -> None:
     parser.add_argument(
         "--rounds", type=whole_number(1), metavar="N", help=f"how often each change is made (default: {FULL_ROUNDS})"
     )
+    parser.add_argument(
+        "--spares", type=whole_number(0), default=0, metavar="N", help="spares of restow's groups (default: none)"
+    )
     parser.add_argument("--json", action="store_true", help='print {"rows": […]} alone')
     parser.add_argument("--plot", type=Path, metavar="FILE", help="draw the pauses into a .png or .svg file")
     parser.add_argument(
@@ -124,7 +127,7 @@ def _measured(args: argparse.Namespace) -> "list[Outcome]":
     # A join is followed by its leave, so that each round begins with two members.
     kinds = [kind for kind in CHANGES if kind in args.change or (kind != "kill" and {"join", "leave"} & {*args.change})]
     rounds = args.rounds or (QUICK_ROUNDS if args.quick else FULL_ROUNDS)
-    return list(measure(args.only, kinds, rounds, note, args.keep))
+    return list(measure(args.only, kinds, rounds, note, args.keep, args.spares))
 
 
 def _show(found: Sequence[Row]) -> None:
