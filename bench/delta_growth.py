@@ -107,6 +107,7 @@ def _compact(ledger: Ledger, small: list[WrittenFile], settings: TableSettings, 
     added = AddAction(path, size, {}, number, data_change=False, stats=f'{{"numRecords":{ROWS * len(small)}}}')
     removed = [Removal(file.path, file.size_bytes, {}) for file in small]
     ledger.refresh()
+    ledger.removed = set()
     ledger.commit({cycle_id(*COMPACTOR): number}, [added], removed)
 
 

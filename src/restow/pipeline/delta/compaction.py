@@ -92,7 +92,7 @@ def chosen_groups(files: Iterable[File], file_bytes: int) -> Iterator[list[File]
 def compact(ledger: Ledger, file_bytes: int, run: int) -> None:
     """`run` distinguishes compactions that begin in the same millisecond. Raises CommitFailedError if other commits
     changed the chosen files, or kept interfering."""
-    ledger.reload()
+    ledger.load_files()
     groups = (chosen_groups(files, file_bytes) for files in by_partition(files_of(ledger.table)))
     for files in list(chain.from_iterable(groups)):
         stamp = time.time_ns() // 1_000_000
@@ -145,7 +145,7 @@ def _replace(ledger: Ledger, files: Sequence[File], added: Sequence[AddAction], 
 
 def _has_all(ledger: Ledger, paths: Iterable[str]) -> bool:
     """The files were part of the table when it was last loaded; since then only commits that were read count."""
-    have = {file.path for file in files_of(ledger.table)} - ledger.removed
+    have = {file.path for file in files_of(ledger.table)} - (ledger.removed or set())
     return have.issuperset(paths)
 
 

@@ -38,8 +38,9 @@ class Ledger:
         """Of the newest commit that was read."""
         self.load = next(_LOADS)
         """Another number whenever the table's schema and properties may have changed."""
-        self.removed: set[str] = set()
-        """The paths of files that were removed by commits since the last `reload`."""
+        self.removed: set[str] | None = None
+        """The paths of files that were removed by commits since the last `load_files`; None before it. A consumer's
+        ledger would collect those of days."""
         self.own_version: int | None = None
         """Of the last commit that was made here."""
         self.on_commit: Callable[[Entry], None] = lambda _: None
@@ -61,13 +62,18 @@ class Ledger:
             self._follow(self._log)
 
     def reload(self) -> None:
-        """Brings `table` with its list of files to the newest version."""
+        """Brings `table` to the newest version."""
         self.table.update_incremental()
         self.version, self.load = self.table.version(), next(_LOADS)
-        self.removed.clear()
+        self.removed = None if self.removed is None else set()
         self._cache.clear()
         self._copy = None
         self._identity = self._log.identity(self.version) if self._log else None
+
+    def load_files(self) -> None:
+        """Has `table` with its list of files at the newest version, and `removed` follow it."""
+        self.removed = set()
+        self.reload()
 
     def __getitem__(self, app_id: str) -> int | None:
         """Raises CommitFailedError if entries expired since the table was loaded: what was looked up before may be
@@ -101,6 +107,7 @@ class Ledger:
             return
         before = {app_id: self[app_id] for app_id in versions}
         paths = {file.path for file in removed}
+        assert not paths or self.removed is not None, "files are removed only from a list that is followed"
         for _ in range(TRIES):
             load = self.load
             try:
@@ -109,7 +116,9 @@ class Ledger:
                 self.refresh()
                 if self.load != load:  # it changed the table, or there were too many to know
                     raise CommitFailedError("concurrent commits changed the table") from None
-                if any(self[app_id] != version for app_id, version in before.items()) or paths & self.removed:
+                if any(self[app_id] != version for app_id, version in before.items()) or paths & (
+                    self.removed or set()
+                ):
                     raise CommitFailedError("a concurrent commit has the same transactions or files") from None
             else:
                 return
@@ -145,7 +154,8 @@ class Ledger:
     def _apply(self, entry: Entry) -> None:
         self.version += 1
         self._cache |= entry.versions
-        self.removed |= entry.removed
+        if self.removed is not None:
+            self.removed |= entry.removed
         self.on_commit(entry)
 
     def _reopen(self) -> None:
