@@ -107,6 +107,7 @@ def step(state: State, event: Event) -> tuple[State, tuple[Effect, ...]]:
 
 def _proceed(transition: Transition, event: Event) -> None:
     """Does what the present stage requires after an event."""
+    may_have_claims = isinstance(event, Received) or transition.state.stage is Stage.SYNCHRONIZE
     if transition.state.stage is Stage.SYNCHRONIZE and synchronize.is_done(transition.state):
         transition.enter(Stage.SENTINEL, Cause.ALL_KNOWN)
         holds.announce(transition)
@@ -133,5 +134,5 @@ def _proceed(transition: Transition, event: Event) -> None:
             reassign.reassign(transition)
     if transition.state.stage is Stage.MANAGE and manage.is_news(transition.before, transition.state):
         manage.manage(transition)
-    if transition.state.stage is not Stage.SYNCHRONIZE:
+    if may_have_claims and transition.state.stage is not Stage.SYNCHRONIZE:
         claims.settle(transition)

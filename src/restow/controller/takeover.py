@@ -56,8 +56,9 @@ def is_worthwhile(state: State, left: Iterable[TopicPartition], problem: Problem
 
 
 def placed(state: State, problem: Problem) -> Assignment:
-    """The present assignment, and each partition without a consumer where the most room is."""
-    return Assignment({**problem.current, **_placements(state, problem)}, idle=problem.current.consumers)
+    """The present assignment, and each partition without a consumer where the most room is; pins hold."""
+    pinned = {partition: pin.consumer for partition, pin in problem.pins.items()}
+    return Assignment({**problem.current, **_placements(state, problem), **pinned}, idle=problem.current.consumers)
 
 
 def _placements(state: State, problem: Problem) -> Mapping[TopicPartition, ConsumerId]:
@@ -70,7 +71,7 @@ def _placements(state: State, problem: Problem) -> Mapping[TopicPartition, Consu
     }
     if not room:
         return {}
-    unassigned = [each for each in problem.speeds if each not in problem.current]
+    unassigned = [each for each in problem.speeds if each not in problem.current and each not in problem.pins]
     found: dict[TopicPartition, ConsumerId] = {}
     for partition in sorted(unassigned, key=lambda each: (-problem.speeds[each], each)):
         consumer = max(room, key=lambda each: (room[each], -each))
