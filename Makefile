@@ -37,7 +37,7 @@ test: check $(JARS_READY) $(PACKER_READY) kubernetes prometheus registry s3 chro
 	@$(COMPILE)
 	$(PYTEST)
 
-soak: $(DEV_READY) $(JARS_READY) $(PACKER_READY) ## Strike every part of a group again and again, and audit it (KILLS=100, an hour; SEED=7; PIPELINE=light)
+soak: $(DEV_READY) $(JARS_READY) $(PACKER_READY) ## Strike every part of a group again and again, and audit it (KILLS=100; SEED=7; PIPELINE=light)
 	$(BIN)/python -m tests.soak.soak $(if $(SEED),--seed $(SEED)) $(if $(KILLS),--kills $(KILLS)) $(if $(PIPELINE),--pipeline $(PIPELINE))
 
 lint: $(DEV_READY) ## Lint and types (mypy strict)
