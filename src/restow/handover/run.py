@@ -34,7 +34,7 @@ SLOW: Final = Case(partitions=24, records_per_s=10.0)
 CALM_S: Final = 5.0
 """A group in which all partitions are read and none has moved for so long is calm: longer than the time between two
 moves in any protocol."""
-WITHIN_S: Final = 120.0
+WITHIN_S: Final = 300.0
 START_WITHIN_S: Final = 300.0
 """The first controller after an update compiles the packer, and the first consumers start."""
 LOOK_S: Final = 0.1
@@ -134,7 +134,7 @@ class Observer:
         """Waits until every record was processed, or nothing more comes. Returns how often each was."""
         wanted, ends = dict.fromkeys(range(self._partitions), each), {one.partition: one.next for one in self.progress}
         since_s = time.time()
-        while ends != wanted and time.time() < since_s + WITHIN_S / 4:
+        while ends != wanted and time.time() < since_s + WITHIN_S / 5:
             for new in self._look():
                 ends[new.partition], since_s = max(ends.get(new.partition, 0), new.next), time.time()
         return dict(self._contender.copies())
