@@ -30,7 +30,7 @@ from restow.metrics.measurements import MonitorCounts
 from restow.metrics.page import PageNow
 from restow.metrics.series import GroupSize, most_series
 from restow.model import ConsumerId, SortedMapping, TopicPartition
-from restow.picture.picture import ConsumerStatus, Lag, PartitionStatus, Picture, RaisedFlag
+from restow.picture.picture import ConsumerStatus, Lag, LeftOutRecords, PartitionStatus, Picture, RaisedFlag
 from restow.protocol.measurement import Measurement, PartitionSpeed
 from restow.protocol.messages import Gap
 
@@ -256,8 +256,9 @@ def large_group(consumers: int, topics: int, partitions: int) -> Picture:
     }
     flags = SortedMapping({f"refused {name}": RaisedFlag("…", "") for name in names})
     costs = SortedMapping({name: TopicCost(1.0, 1.0) for name in names})
+    left_out = SortedMapping({name: LeftOutRecords(1, 1) for name in names})
     return Picture(
-        replace(overview, flags=flags, costs=costs),
+        replace(overview, flags=flags, costs=costs, left_out=left_out),
         SortedMapping({ConsumerId(number): status for number in range(1, consumers + 1)}),
         SortedMapping(found),
     )

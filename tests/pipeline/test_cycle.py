@@ -9,7 +9,7 @@ from typing import TypeVar
 import pytest
 from pyspark.errors import PySparkException
 
-from restow.consumer.checkpoint import TableWrite
+from restow.consumer.checkpoint import Suspect, TableWrite
 from restow.consumer.events import RefusedPartitions
 from restow.consumer.pipeline import ShouldEnd
 from restow.consumer.planning import Range
@@ -19,7 +19,8 @@ from restow.pipeline import cycle as cycles
 from restow.pipeline.cycle import CycleResult, CycleRunner
 from restow.pipeline.sinks import NullSink, Span
 from restow.pipeline.spark.counting import ReadCount
-from restow.pipeline.spark.engine import Engine, JobFailed, Outcome, StoreResult
+from restow.pipeline.spark.engine import Engine, Outcome, StoreResult
+from restow.pipeline.spark.failures import JobFailed
 from restow.pipeline.spark.worker import Patience
 from restow.pipeline.targets import Target, TargetCycle, target_of
 from restow.protocol.messages import Failure, TopicService
@@ -42,6 +43,30 @@ class Table(NullSink):
 
     def close(self) -> None:
         self.is_closed = True
+
+
+@dataclass
+class Letters:
+    """A dead-letter table."""
+
+    name: str
+    held: dict[TopicPartition, frozenset[int]] = field(default_factory=dict)
+    fences: list[Mapping[TopicPartition, int]] = field(default_factory=list)
+
+    def fence(self, claims: Mapping[TopicPartition, int]) -> None:
+        self.fences.append(claims)
+
+    def rejected(self, positions: Mapping[TopicPartition, int]) -> Mapping[TopicPartition, frozenset[int]]:
+        return {p: offsets for p, offsets in self.held.items() if p in positions}
+
+    def store(self, rows: object, claims: Mapping[TopicPartition, int]) -> tuple[TopicPartition, ...]:  # noqa: ARG002
+        return ()
+
+    def maintain(self) -> None:
+        pass
+
+    def close(self) -> None:
+        pass
 
 
 class ScriptedEngine(Engine):
@@ -110,6 +135,12 @@ class MemoryPlans:
     def forget_plan(self) -> None:
         self.now = ()
 
+    def read_suspects(self) -> tuple[Suspect, ...]:
+        return ()
+
+    def write_suspects(self, suspects: tuple[Suspect, ...]) -> None:
+        pass
+
 
 @dataclass
 class Bench:
@@ -118,11 +149,17 @@ class Bench:
     engine: ScriptedEngine = field(default_factory=ScriptedEngine)
     plans: MemoryPlans = field(default_factory=MemoryPlans)
     tables: dict[str, Table] = field(default_factory=dict)
+    letters: dict[str, Letters] = field(default_factory=dict)
     now_s: float = 0.0
 
     def __post_init__(self) -> None:
         self.runner = CycleRunner(
-            self.engine, self.open, self.plans, most_patience_s=10.0, redact=lambda text: text.replace("hunter2", "***")
+            self.engine,
+            self.open,
+            lambda uri: self.letters.setdefault(uri, Letters(f"the dead-letter table {uri}")),
+            self.plans,
+            most_patience_s=10.0,
+            redact=lambda text: text.replace("hunter2", "***"),
         )
 
     def open(self, uri: str) -> Table:
@@ -209,7 +246,10 @@ def test_a_failing_table_waits_longer_each_time_and_is_logged_once(
     ]
 
 
-SHOP = {"orders": TopicService(table="lake/orders", transform="shop:orders"), "clicks": TOPICS["clicks"]}
+SHOP = {
+    "orders": TopicService(table="lake/orders", transform="shop:orders", on_bad_record="stop"),
+    "clicks": TOPICS["clicks"],
+}
 
 
 def test_a_transform_that_fails_on_a_record_is_a_failure_until_its_topic_is_stored(

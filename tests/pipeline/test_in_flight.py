@@ -8,7 +8,7 @@ import pytest
 from tests.support.delta.lake import COLUMNS, P0, P1, lake, on_disk, write
 from tests.support.small_disk import SmallDisk
 
-from restow.consumer.checkpoint import TableWrite
+from restow.consumer.checkpoint import Suspect, TableWrite
 from restow.consumer.planning import Range
 from restow.consumer.volume import Volume
 from restow.model import ConsumerId, SortedMapping
@@ -31,6 +31,12 @@ class MemoryPlans:
 
     def forget_plan(self) -> None:
         self.now = ()
+
+    def read_suspects(self) -> tuple[Suspect, ...]:
+        return ()
+
+    def write_suspects(self, suspects: tuple[Suspect, ...]) -> None:
+        pass
 
 
 @pytest.fixture

@@ -14,6 +14,7 @@ status.py      `restow status`: the group on one screen
 top.py         `restow top`: the same, live
 explain.py     `restow explain`: why a partition or a consumer is as it is
 page.py        `restow page`: the group in a browser
+rejected.py    `restow rejected`: records that could not be stored
 manifests.py   `restow manifests`: Kubernetes objects as YAML
 pause.py       `restow pause` and `restow resume`: the group stays as it is
 recommend.py   `restow recommend`: decisions without acts

@@ -116,17 +116,19 @@ def platform_of(settings: Settings, volume: Path) -> "PlatformIdentity | None":
 
 
 def pipeline_of(settings: Settings, args: argparse.Namespace, plans: "Plans") -> "Pipeline":
+    from restow.cli.support.local_modules import local_modules
     from restow.cli.support.transforms_path import add_transforms_path
 
     add_transforms_path(args.config)
+    code = local_modules(settings, args.config, os.environ).digest
     if settings.consumer.pipeline == "light":
         from restow.pipeline.light.pipeline import LightPipeline
 
-        return LightPipeline(settings)
+        return LightPipeline(settings, code)
     from restow.pipeline.pipeline import spark_pipeline
 
     consumer = number_in(args.name, settings.group.name)
-    return spark_pipeline(settings, args.name, consumer, os.environ, plans)
+    return spark_pipeline(settings, args.name, consumer, os.environ, plans, code)
 
 
 def scratch_of(name: str, volume: Path) -> Path:

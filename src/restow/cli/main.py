@@ -31,6 +31,7 @@ from restow.cli import (
     plan,
     recommend,
     record,
+    rejected,
     reload,
     replay,
     restart,
@@ -57,7 +58,7 @@ EPILOG = """\
 COMMANDS: Final[Mapping[str, tuple[ModuleType, ...]]] = {
     "begin": (demo, advise, init, check, consume),
     "run a group": (up, down, monitor, controller, consumer, reload, manifests),
-    "look at a group": (status, top, explain, plan, page, replay, record),
+    "look at a group": (status, top, explain, plan, page, rejected, replay, record),
     "change a running group": (pause, recommend, topics, consumers, restart, move),
     "try and measure": (simulate, backtest, study, bench, broker),
 }

@@ -39,6 +39,28 @@ class TableWrite:
 
 
 @dataclass(frozen=True, slots=True)
+class Suspect:
+    """A range that was being stored when the process ended, and may have ended it."""
+
+    table: str
+    """Its address as in `[consume.NAME]`."""
+    first: Offsets
+    """The first offset, by partition."""
+    next: Offsets
+    """The offset after the last one, of the same partitions."""
+    crashes: int
+    """How often the process ended there in a row."""
+    last_s: float
+    """When it did so last, in seconds of UTC."""
+
+
+@dataclass(frozen=True, slots=True)
+class Suspects:
+    consumer: ConsumerId
+    ranges: tuple[Suspect, ...]
+
+
+@dataclass(frozen=True, slots=True)
 class WritePlan:
     """All writes of a cycle. It is on the volume while the cycle runs, so that the process after a crash knows which
     writes may be half done."""

@@ -10,7 +10,7 @@ offset, even if that was `latest` once.
 from collections.abc import Callable, Iterable
 from typing import Protocol
 
-from restow.consumer.checkpoint import TableWrite
+from restow.consumer.checkpoint import Suspect, TableWrite
 from restow.consumer.effects import ChangeAssignment, RunCycle
 from restow.consumer.events import AssignmentChanged, CycleEnded
 from restow.protocol.messages import BrokenTransforms, TopicService
@@ -32,6 +32,12 @@ class Plans(Protocol):
 
     def forget_plan(self) -> None:
         """Removes the plan: its cycle is over. Raises RestowError."""
+
+    def read_suspects(self) -> tuple[Suspect, ...]:
+        """Returns the ranges that earlier processes of this consumer crashed on."""
+
+    def write_suspects(self, suspects: tuple[Suspect, ...]) -> None:
+        """Returns when they are on disk. Raises RestowError."""
 
 
 class Pipeline(Protocol):

@@ -19,7 +19,7 @@ from types import TracebackType
 from typing import Any, Final, Self, TypeVar
 
 from restow.backoff import Backoff, Retries
-from restow.consumer.checkpoint import Checkpoint, TableWrite, WritePlan
+from restow.consumer.checkpoint import Checkpoint, Suspect, Suspects, TableWrite, WritePlan
 from restow.durable import remove, try_lock, write_atomically
 from restow.errors import InvalidInput, RestowError
 from restow.model import ConsumerId
@@ -32,12 +32,13 @@ VERSION: Final = 1
 STATE: Final = "state.json"
 SET_ASIDE: Final = ".set-aside"
 PLAN: Final = "plan.json"
+SUSPECTS: Final = "suspects.json"
 LOCK: Final = "lock"
 RETRY: Final = Backoff(first_s=0.5, longest_s=30.0)
 READABLE_FILE: Final = 0o644
 """The files hold no secrets, and an operator may want to read them."""
 
-T = TypeVar("T", Checkpoint, WritePlan)
+T = TypeVar("T", Checkpoint, WritePlan, Suspects)
 
 
 class VolumeFails(RestowError):
@@ -95,6 +96,14 @@ class Volume:
             (self._directory / PLAN).unlink(missing_ok=True)
         except OSError as error:
             raise RestowError(f"{self._directory / PLAN} can't be removed: {error.strerror}") from None
+
+    def read_suspects(self) -> tuple[Suspect, ...]:
+        """Returns the ranges that earlier processes of this consumer crashed on."""
+        found = self._read(SUSPECTS, self._parse_suspects, "ranges that crashed the process are read as any others")
+        return found.ranges if found else ()
+
+    def write_suspects(self, suspects: tuple[Suspect, ...]) -> None:
+        self._write(SUSPECTS, {"suspects": to_plain(Suspects(self._consumer, suspects))})
 
     def _read(self, name: str, parse: Callable[[Any], T], consequence: str) -> T | None:
         file = self._directory / name
@@ -157,6 +166,14 @@ class Volume:
             if list(stage.first) != list(stage.next):
                 raise InvalidInput("its first and next offsets are not of the same partitions")
         return plan
+
+    def _parse_suspects(self, plain: Any) -> Suspects:
+        found = from_plain(Suspects, self._content_of(plain, "list of suspects").get("suspects"), "suspects")
+        self._check_consumer(found.consumer)
+        for each in found.ranges:
+            if list(each.first) != list(each.next):
+                raise InvalidInput("its first and next offsets are not of the same partitions")
+        return found
 
     def _content_of(self, plain: Any, what: str) -> dict[str, Any]:
         if not isinstance(plain, dict) or plain.get("version") != VERSION:

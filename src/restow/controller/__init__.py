@@ -28,6 +28,7 @@ takeover.py         whether a takeover is worth it, and who gets what
 spares.py           warm consumers without partitions
 claims.py           what a consumer held when it crashed: granted, or given to others
 poison.py           partitions that crash their consumers are handed to no other
+left_out.py         bad records that consumers leave out of tables
 platform_events.py  reports of the platform: up, failing, gone, refused
 services.py         records of the service topic: topics, consumers' settings, what people want
 holds.py            pause and recommend only

@@ -15,6 +15,7 @@ from restow.controller import (
     failures,
     foreign,
     gains,
+    left_out,
     pins,
     poison,
     starts,
@@ -113,6 +114,7 @@ def _reported(transition: Transition, view: View, message: ConsumerReport) -> No
     view = _still_alive(transition, view, message.consumer)
     _learn_after_crash(transition, view, message)
     failures.learn(transition, message)
+    left_out.learn(transition, message)
     stuck.learn(transition, message)
     _learn_capacity(transition, message)
     definitions = _of_held_topics(message.definitions, held)

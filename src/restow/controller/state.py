@@ -209,6 +209,16 @@ class View:
 
 
 @dataclass(frozen=True, slots=True)
+class LeftOut:
+    """Bad records of a topic that are not in its table."""
+
+    rejected: int = 0
+    skipped: int = 0
+    last_s: float = 0.0
+    """When a consumer last reported some."""
+
+
+@dataclass(frozen=True, slots=True)
 class Pause:
     """Exponential backoff: no new attempt before `until_s`."""
 
@@ -377,6 +387,8 @@ class State:
     """Refused partitions, each with its pause."""
     failing: SortedMapping[TopicPartition, str] = field(default_factory=SortedMapping)
     """Partitions that their consumers hold but can't store, each with the reason that the last one reported."""
+    left_out: SortedMapping[str, LeftOut] = field(default_factory=SortedMapping)
+    """The bad records of each topic that consumers have left out of its table since this controller began."""
     creation: Pause = Pause()
     """No consumer is created before its end: the last new one did not become ready."""
     roll_halted: bool = False

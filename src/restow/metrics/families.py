@@ -166,6 +166,12 @@ REFUSED: Final = Family(
     "Partitions of the topic that a consumer refused and that wait for the next attempt.",
     ("topic",),
 )
+TOPIC_LEFT_OUT: Final = Family(
+    "restow_topic_bad_records",
+    "gauge",
+    "Bad records of the topic that consumers left out of its table since this controller began.",
+    ("topic",),
+)
 MARGIN: Final = Family(
     "restow_topic_retention_margin_seconds",
     "gauge",
@@ -194,7 +200,7 @@ CONTROLLER: Final = (
     *(IN_CHARGE, STAGE, ROUND, SPEEDS_AGE, PICTURE_AGE, DECISIONS, MOVES, PAUSE, FLAGS, FLAG, PAUSED, RECOMMENDING),
     *(LEARNED, COST, STUCK),
     *(CONSUMERS, WANTED, CAPACITY, LOAD, THROUGHPUT, HELD, CONSUMER_LAG, CONSUMER_LAG_S, RESTARTS, SILENT),
-    *(TOPIC_SPEED, TOPIC_PARTITIONS, UNREAD, REFUSED, MARGIN, PARTITION_SPEED, LAG, LAG_SECONDS),
+    *(TOPIC_SPEED, TOPIC_PARTITIONS, UNREAD, REFUSED, TOPIC_LEFT_OUT, MARGIN, PARTITION_SPEED, LAG, LAG_SECONDS),
 )
 
 # A consumer.

@@ -32,6 +32,7 @@ from restow.metrics.families import (
     STAGE,
     STUCK,
     THROUGHPUT,
+    TOPIC_LEFT_OUT,
     TOPIC_PARTITIONS,
     TOPIC_SPEED,
     UNREAD,
@@ -41,7 +42,7 @@ from restow.metrics.values import Sample, Since
 from restow.model import ConsumerId, TopicPartition
 from restow.picture.picture import ConsumerStatus, Overview, PartitionStatus, Picture
 
-OF_TOPICS: Final = ("failing ", "refused ")
+OF_TOPICS: Final = ("failing ", "refused ", "rejected ")
 """Flags whose names end in a topic."""
 
 
@@ -94,6 +95,8 @@ def _of_overview(overview: Overview) -> Iterator[Sample]:
     costs = {topic: each.cost for topic, each in overview.costs.items()} | dict(overview.fixed_costs)
     for topic, cost in costs.items():
         yield Sample(COST, (topic,), cost)
+    for topic, left_out in overview.left_out.items():
+        yield Sample(TOPIC_LEFT_OUT, (topic,), float(left_out.rejected + left_out.skipped))
     for name in overview.flags:
         yield Sample(FLAG, flag_labels(name), 1.0)
 

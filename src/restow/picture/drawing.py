@@ -19,6 +19,7 @@ from restow.picture.chronicle import Chronicle
 from restow.picture.picture import (
     ConsumerStatus,
     Lag,
+    LeftOutRecords,
     Limits,
     Overview,
     PartitionStatus,
@@ -107,6 +108,7 @@ def _overview(state: State, chronicle: Chronicle, moment: Moment, flags: SortedM
         costs=_costs(state),
         fixed_costs=_fixed_costs(state),
         answers=tuple(ServiceAnswer(each.offset, each.taken, each.words) for each in state.desired.answers),
+        left_out=SortedMapping({t: LeftOutRecords(n.rejected, n.skipped) for t, n in state.left_out.items()}),
         closing_waits=closing.waits_for(state),
     )
 

@@ -100,6 +100,16 @@ class ServiceAnswer:
 
 
 @dataclass(frozen=True, slots=True)
+class LeftOutRecords:
+    """Bad records of a topic that are not in its table."""
+
+    rejected: int = 0
+    """How many are in its dead-letter table. Those that were retried since count too."""
+    skipped: int = 0
+    """How many were skipped."""
+
+
+@dataclass(frozen=True, slots=True)
 class Limits:
     """The settings by which load is judged."""
 
@@ -260,6 +270,8 @@ class Overview:
     """The same where the definition of a topic fixes it."""
     answers: tuple[ServiceAnswer, ...] = field(default=(), metadata=OPTIONAL)
     """What became of the last records of the service topic, in their order: 20 at most."""
+    left_out: SortedMapping[str, LeftOutRecords] = field(default_factory=SortedMapping, metadata=OPTIONAL)
+    """The bad records of each topic that consumers have left out of its table since this controller began."""
     closing_waits: str | None = field(default=None, metadata=OPTIONAL)
     """Why no consumer is closed at present, whatever the load is; null if the load of the last minutes decides."""
 

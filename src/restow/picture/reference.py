@@ -12,6 +12,7 @@ from restow.picture.picture import (
     ConsumerStatus,
     Decision,
     Lag,
+    LeftOutRecords,
     Limits,
     Overview,
     PartitionStatus,
@@ -25,7 +26,7 @@ from restow.protocol.codec import form_of
 from restow.protocol.pages import Docs, docs_of, table
 
 PARTS: Final[tuple[type, ...]] = (
-    *(Overview, ConsumerStatus, PartitionStatus, Lag, Decision, RaisedFlag, Limits),
+    *(Overview, ConsumerStatus, PartitionStatus, Lag, Decision, RaisedFlag, Limits, LeftOutRecords),
     *(Paused, Recommending, Pin, ServiceAnswer),
 )
 

@@ -11,6 +11,13 @@ in_flight.py      the plan of the running cycle, and cycles with unknown outcome
 transforms.py     imports a user's transform by its name
 user_errors.py    an error in a user's code in one line, with its place
 locating.py       finds the record on which a transform fails
+searching.py      finds all bad records of a range that failed
+bad_records.py    which records a cycle leaves out, and how many a minute
+dead_letters.py   searches for bad records in the background, and has cycles reject them
+suspects.py       finds a record that kills the process, by its crashes
+crash_memory.py   remembers on the volume which ranges crashed the process
+rejected_records.py  reads dead-letter tables
+retrying.py       `restow rejected retry`
 secrets.py        removes secrets from error messages
 run_once.py       `restow consume --once`
 check.py          `restow check`

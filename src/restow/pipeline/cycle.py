@@ -22,15 +22,17 @@ from restow.consumer.pipeline import Plans, ShouldEnd
 from restow.consumer.planning import Range
 from restow.errors import RestowError
 from restow.model import TopicPartition
+from restow.pipeline.crash_memory import CrashMemory
+from restow.pipeline.dead_letters import BadRecords
 from restow.pipeline.formats.errors import NewSchema
 from restow.pipeline.in_flight import InFlight
 from restow.pipeline.outputs import Outputs
-from restow.pipeline.sinks import OpenSink, OpenSinks, Sink
+from restow.pipeline.sinks import OpenDeadLetters, OpenSink, OpenSinks, Sink
 from restow.pipeline.spark.engine import Engine, StoreResult
 from restow.pipeline.spark.worker import Patience
 from restow.pipeline.start_offsets import gap_refusal
 from restow.pipeline.targets import Target, TargetCycle, by_target, target_of
-from restow.protocol.messages import BrokenTransforms, Failure, Gap, TopicService
+from restow.protocol.messages import BrokenTransforms, Failure, Gap, Rejected, TopicService
 
 log = logging.getLogger(__name__)
 
@@ -71,6 +73,7 @@ class CycleResult:
     """Of every table."""
     dropped: list[RefusedPartitions] = field(default_factory=list)
     gaps: list[Gap] = field(default_factory=list)
+    rejected: list[Rejected] = field(default_factory=list)
 
     @property
     def bytes(self) -> int:
@@ -79,7 +82,13 @@ class CycleResult:
 
 class CycleRunner:
     def __init__(
-        self, engine: Engine, open_sink: OpenSink, plans: Plans, most_patience_s: float, redact: Callable[[str], str]
+        self,
+        engine: Engine,
+        open_sink: OpenSink,
+        open_letters: OpenDeadLetters,
+        plans: Plans,
+        most_patience_s: float,
+        redact: Callable[[str], str],
     ) -> None:
         """`most_patience_s`: how long a waiting command or shutdown lets a Spark job run at most, before the job is
         cancelled. `redact` removes secrets from a text."""
@@ -90,6 +99,8 @@ class CycleRunner:
         self._outputs = Outputs()
         self._retries = Retries(RETRY)
         self._failures: dict[Target, str] = {}
+        self._bad = BadRecords(engine, open_letters, redact)
+        self._crashes = CrashMemory(plans)
         self._news = News()
         self._record_bytes: dict[str, float] = {}
         self.missed_records = 0
@@ -97,7 +108,8 @@ class CycleRunner:
     def warm_up(self, should_end: ShouldEnd) -> None:
         self._engine.start(should_end)
         if not should_end():
-            self._engine.aside(self._in_flight.recover, should_end)
+            lost = self._engine.aside(self._in_flight.recover, should_end)
+            self._crashes.begin(lost, time.time())
 
     def broken_transforms(self, targets: Iterable[Target], should_end: ShouldEnd) -> BrokenTransforms:
         return self._engine.broken_transforms(targets, should_end)
@@ -108,6 +120,7 @@ class CycleRunner:
     def close(self) -> None:
         self._engine.close()
         self._sinks.keep(())
+        self._bad.keep(())
 
     def open(self, target: Target) -> list[tuple[Target, Sink, str]]:
         """The targets of a definition: the one itself, unless its transform returns several tables. Each with its sink
@@ -123,10 +136,16 @@ class CycleRunner:
         partitions = {partition for found in positions.values() for partition in found}
         return {p: min(found[p] for found in positions.values() if p in found) for p in sorted(partitions)}
 
+    def open_rejects(self, target: Target, offsets: Mapping[TopicPartition, int]) -> None:
+        """The target's partitions were opened at these offsets: what of theirs is rejected already is left out. Raises
+        RestowError."""
+        self._bad.opened(target, self._sinks.of(target.table), offsets)
+
     def keep(self, targets: Iterable[Target]) -> None:
         """Closes the sinks of all others and forgets their failures."""
         kept = {each for target in targets for each in self._outputs.of(target)}
         self._sinks.keep(target.table for target in kept)
+        self._bad.keep(kept)
         self._retries.keep(kept)
         self._failures = {target: reason for target, reason in self._failures.items() if target in kept}
 
@@ -143,7 +162,8 @@ class CycleRunner:
         return self._record_bytes.get(topic, FIRST_GUESS_BYTES)
 
     def may_store(self, target: Target) -> bool:
-        return not self._is_waiting(target) and not self._in_flight.is_uncertain(target)
+        is_free = not self._is_waiting(target) and not self._in_flight.is_uncertain(target)
+        return is_free and not self._bad.is_searching(target)
 
     def readable(
         self, at: Mapping[TopicPartition, int], topics: Mapping[str, TopicService]
@@ -168,7 +188,8 @@ class CycleRunner:
         should_end: ShouldEnd,
         expected_s: ExpectedS = unknown,
     ) -> None:
-        cycles = self._target_cycles(_without_refused_gaps(ranges, topics, result), topics, result.at)
+        ranges = self._crashes.carefully(_without_refused_gaps(ranges, topics, result), topics, self._outputs.of)
+        cycles = self._target_cycles(ranges, topics, result.at)
         if cycles:
             self._in_flight.begin(cycles)
         patience = self._patience(expected_s(sum(cycle.bytes for cycle in cycles)))
@@ -179,18 +200,26 @@ class CycleRunner:
         self.settle(result, should_end)
 
     def settle(self, result: CycleResult, should_end: ShouldEnd) -> None:
-        """Asks the sinks about cycles with unknown outcome, except where a target's backoff has not passed."""
+        """Asks the sinks about cycles with unknown outcome, except where a target's backoff has not passed, and looks
+        at searches for bad records."""
+        for cycle, error in self._bad.ended():
+            self._failed(cycle, error, should_end)
         for cycle in self._in_flight.uncertain():
             if self._is_waiting(cycle.target):
                 continue
             result.is_disturbed = True
             try:
-                is_stored = self._engine.aside(partial(self._in_flight.settle, cycle), should_end)
+                is_stored = self._engine.aside(partial(self._settle, cycle), should_end)
             except RestowError as error:
                 self._failed(cycle, error, should_end)
                 continue
             if is_stored:
                 self._has_stored(cycle, result)
+
+    def _settle(self, cycle: TargetCycle) -> bool:
+        """In Spark's thread."""
+        self._bad.settle(cycle)
+        return self._in_flight.settle(cycle)
 
     def end(self) -> None:
         """Called when the group's offsets are committed: the plan is done."""
@@ -205,10 +234,12 @@ class CycleRunner:
         cycles = []
         for defined, partitions in by_target(ranges, topics).items():
             for target in self._outputs.of(defined):
-                taken = self._outputs.lacked(target, {p: ranges[p] for p in partitions}, at)
+                lacked = self._outputs.lacked(target, {p: ranges[p] for p in partitions}, at)
+                taken = self._bad.cut(target, lacked)
                 if taken and (target == defined or self.may_store(target)):
                     sink, size = self._sinks.of(target.table), self._estimated_bytes(taken)
-                    cycles.append(TargetCycle(target, taken, size, sink, sink.staging(), len(at)))
+                    cycle = TargetCycle(target, taken, size, sink, sink.staging(), len(at))
+                    cycles.append(self._bad.leaving_out(cycle, self._crashes.killers(target)))
         return cycles
 
     def _patience(self, expected_s: float | None) -> Patience:
@@ -237,7 +268,8 @@ class CycleRunner:
                     self._in_flight.mark_uncertain(cycle)
                 case RestowError():
                     result.is_disturbed = True
-                    self._failed(cycle, outcome, should_end)
+                    if not self._bad.begin_search(cycle, outcome):
+                        self._failed(cycle, outcome, should_end)
                     self._in_flight.mark_uncertain(cycle)
         if done := [outcome for outcome in outcomes if isinstance(outcome, StoreResult)]:
             self._cancelled_in_a_row = 0
@@ -277,6 +309,8 @@ class CycleRunner:
             log.warning("%s; it is retried with backoff, and other tables continue", self._failures[cycle.target])
 
     def _has_stored(self, cycle: TargetCycle, result: CycleResult) -> None:
+        self._crashes.stored(cycle.target.table, cycle.ranges)
+        result.rejected += self._bad.stored(cycle)
         target, held = cycle.target, {p: t for p, t in cycle.ranges.items() if p in result.at}
         fitting = {p: t for p, t in held.items() if self._outputs.position(target, p, result.at[p]) == t.position}
         stored = {p: taken.next for p, taken in fitting.items()}

@@ -9,7 +9,7 @@ removes its files at once. And where the answer to a commit was lost, the table 
 import logging
 from collections.abc import Iterable, Mapping
 
-from restow.consumer.checkpoint import TableWrite
+from restow.consumer.checkpoint import Suspect, TableWrite
 from restow.consumer.pipeline import Plans
 from restow.errors import RestowError
 from restow.model import SortedMapping, TopicPartition
@@ -31,6 +31,12 @@ class NoPlans:
     def forget_plan(self) -> None:
         pass
 
+    def read_suspects(self) -> tuple[Suspect, ...]:
+        return ()
+
+    def write_suspects(self, suspects: tuple[Suspect, ...]) -> None:
+        pass
+
 
 class InFlight:
     def __init__(self, plans: Plans, sinks: OpenSinks) -> None:
@@ -40,8 +46,10 @@ class InFlight:
         self._has_written_plan = False
         self._volume_fails = False
 
-    def recover(self) -> None:
-        """Settles the cycle that was running when the previous process of this consumer ended."""
+    def recover(self) -> list[TableWrite]:
+        """Settles the cycle that was running when the previous process of this consumer ended. Returns the writes that
+        were not stored."""
+        lost = []
         for write in self._plans.read_plan():
             sink, spans = self._sinks.of(write.table), _spans(write)
             try:
@@ -49,9 +57,12 @@ class InFlight:
             except RestowError as error:
                 log.warning("files of the interrupted cycle of the previous process are left for vacuum: %s", error)
                 continue
+            if not is_stored:
+                lost.append(write)
             outcome = "was stored" if is_stored else "was not stored, and its files are removed"
             log.info("interrupted cycle of the previous process: %s for %s %s", _text(spans), sink.name, outcome)
         self._forget()
+        return lost
 
     def begin(self, cycles: Iterable[TargetCycle]) -> None:
         """Returns when the plan is on disk, or the volume failed. Cycles are correct without a plan."""

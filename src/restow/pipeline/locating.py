@@ -19,8 +19,8 @@ def locate(spans: Spans, fails: Fails) -> dict[TopicPartition, Span]:
     """The smallest part of `spans` on which the transform was seen to fail: the first such record, if it fails on one
     alone. All of `spans` must have been seen to fail."""
     failed = suspect = {partition: span for partition, span in sorted(spans.items()) if span.next > span.first}
-    while _records(suspect) > 1:
-        first, second = _halves(suspect)
+    while records_in(suspect) > 1:
+        first, second = halves(suspect)
         fails_first = fails(first)
         if fails_first is None:
             return failed
@@ -39,13 +39,13 @@ def _named(partition: TopicPartition, span: Span) -> str:
     return f"{partition} at offset {last}" if span.first == last else f"{partition} from offset {span.first} to {last}"
 
 
-def _records(spans: Spans) -> int:
+def records_in(spans: Spans) -> int:
     return sum(span.next - span.first for span in spans.values())
 
 
-def _halves(spans: Spans) -> tuple[dict[TopicPartition, Span], dict[TopicPartition, Span]]:
+def halves(spans: Spans) -> tuple[dict[TopicPartition, Span], dict[TopicPartition, Span]]:
     """By offsets; partitions keep their order."""
-    left = _records(spans) // 2
+    left = records_in(spans) // 2
     first: dict[TopicPartition, Span] = {}
     second: dict[TopicPartition, Span] = {}
     for partition, span in spans.items():

@@ -25,12 +25,13 @@ from restow.errors import RestowError
 from restow.kafka.offsets import GroupOffsets, LogOffsets
 from restow.model import ConsumerId, SortedMapping, TopicPartition
 from restow.pipeline.cycle import CycleResult, CycleRunner
+from restow.pipeline.delta.rejects import RejectTable
 from restow.pipeline.delta.sink import DeltaSink
 from restow.pipeline.delta.staging import Writer
 from restow.pipeline.in_flight import NoPlans
 from restow.pipeline.places import place_of
 from restow.pipeline.secrets import Secrets
-from restow.pipeline.sinks import OpenSink
+from restow.pipeline.sinks import OpenDeadLetters, OpenSink
 from restow.pipeline.spark.engine import Engine
 from restow.pipeline.spark.session import Resources
 from restow.pipeline.spark.writing import write_files
@@ -58,31 +59,44 @@ def spark_pipeline(
     consumer: ConsumerId,
     environment: Mapping[str, str],
     plans: Plans | None = None,
+    code: str | None = None,
 ) -> "SparkPipeline":
-    """A pipeline that writes Delta tables. `environment` has what the platform sets: RESTOW_CORES, RESTOW_MEMORY_MB."""
+    """A pipeline that writes Delta tables. `environment` has what the platform sets: RESTOW_CORES, RESTOW_MEMORY_MB;
+    `code` is the digest of the transforms' modules."""
     cores, memory_mb = environment.get("RESTOW_CORES"), environment.get("RESTOW_MEMORY_MB")
     resources = Resources(name, float(cores) if cores else None, int(memory_mb) if memory_mb else None)
     # The consumer's incarnation is unknown until Spark is warm; in names of directories the start time serves as well.
     writer = Writer(settings.group.name, consumer, incarnation=time.time_ns() // 1_000_000)
-    engine = Engine(settings, resources)
+    engine = Engine(settings, resources, code)
     engine.begin()
 
     def open_sink(table: str) -> DeltaSink:
         uri, former = place_of(table, settings)
         return DeltaSink(uri, writer, settings.table, write_files, former)
 
-    return SparkPipeline(settings, engine, open_sink, plans)
+    def open_letters(table: str) -> RejectTable:
+        return RejectTable(place_of(table, settings).uri, writer, settings.table, write_files)
+
+    return SparkPipeline(settings, engine, open_sink, open_letters, plans)
 
 
 class SparkPipeline:
-    def __init__(self, settings: Settings, engine: Engine, open_sink: OpenSink, plans: Plans | None = None) -> None:
+    def __init__(
+        self,
+        settings: Settings,
+        engine: Engine,
+        open_sink: OpenSink,
+        open_letters: OpenDeadLetters,
+        plans: Plans | None = None,
+    ) -> None:
         self._limits = settings.consumer
         self._group = GroupOffsets(settings.kafka, settings.group.name)
         self._log_offsets = LogOffsets(settings.kafka)
         self._opener = Opener(settings.kafka, self._group, self._log_offsets)
         self._secrets = Secrets(settings, os.environ)
         most_patience_s = SHARE_OF_GRACE * self._limits.grace_s
-        self._runner = CycleRunner(engine, open_sink, plans or NoPlans(), most_patience_s, self._secrets.redact)
+        redact = self._secrets.redact
+        self._runner = CycleRunner(engine, open_sink, open_letters, plans or NoPlans(), most_patience_s, redact)
         self._news = News()
         self._pace = Pace.at_first(self._limits.cycle_s, self._limits.longest_cycle_s, self._limits.cycle_bytes)
         self._warmth = Warmth()
@@ -174,6 +188,7 @@ class SparkPipeline:
             took_s=took_s,
             dropped=tuple(result.dropped),
             gaps=tuple(result.gaps),
+            rejected=tuple(result.rejected),
             failures=self._runner.failures(topics),
             rows=result.rows,
             steps_s=_steps_s(result, took_s, offsets_s),
@@ -188,6 +203,7 @@ class SparkPipeline:
         positions, refused = dict[Target, dict[TopicPartition, int]](), dict[TopicPartition, str]()
         for target, sink, schema in self._runner.open(target_of(service)):
             opened = self._opener.open(wanted, service, sink, schema)
+            self._runner.open_rejects(target, opened.offsets)
             positions[target], refused = opened.offsets, refused | opened.refused
         offsets = {p: at for p, at in self._runner.opened(positions).items() if p not in refused}
         return offsets, [RefusedPartitions((p,), "gap", reason) for p, reason in sorted(refused.items())]

@@ -6,9 +6,9 @@ is the group's committed offset. For a sink that can't refuse late batches, set 
 controller moves no partition before its previous consumer is known to be gone.
 """
 
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Collection, Iterable, Mapping
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Final, NamedTuple, Protocol
+from typing import TYPE_CHECKING, Final, Generic, NamedTuple, Protocol, TypeVar
 
 from restow.model import TopicPartition
 
@@ -45,6 +45,9 @@ class Batch:
     staging: str = ""
     """What `Sink.staging` returned for this batch."""
     rules: TableRules = NO_RULES
+    reject: Callable[[], Collection[TopicPartition]] | None = None
+    """Stores the batch's bad records in the dead-letter table. The sink calls it when the rows are written, and before
+    it commits them. Returns partitions that another consumer took over: then nothing is committed."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -79,6 +82,14 @@ class Sink(Protocol):
     def store(self, batch: Batch) -> Stored:
         """All or nothing."""
 
+    def claim(self, offsets: Mapping[TopicPartition, int]) -> tuple[dict[TopicPartition, int], list[TopicPartition]]:
+        """Claims partitions at these positions, so that records of theirs may be rejected. Returns the claims, and the
+        partitions that another consumer stored or claimed: if there are any, none was claimed."""
+
+    def take_over(self, partitions: Iterable[TopicPartition]) -> dict[TopicPartition, int]:
+        """Replaces open claims on these partitions, which are of a process that crashed or was replaced. Returns the
+        new ones."""
+
     def settle(self, staging: str, spans: Mapping[TopicPartition, Span]) -> bool:
         """Returns whether a batch with unknown outcome was stored. If not, the sink refuses it from now on and removes
         its files."""
@@ -91,6 +102,29 @@ class Sink(Protocol):
 
 OpenSink = Callable[[str], Sink]
 """By the `table` of `[consume.NAME]`."""
+
+
+class DeadLetters(Protocol):
+    """The dead-letter table of a sink. Every method may raise RestowError."""
+
+    @property
+    def name(self) -> str: ...
+
+    def fence(self, claims: Mapping[TopicPartition, int]) -> None:
+        """Refuses what is rejected under older claims of these partitions from now on."""
+
+    def rejected(self, positions: Mapping[TopicPartition, int]) -> Mapping[TopicPartition, frozenset[int]]:
+        """The offsets that are rejected at or beyond these positions."""
+
+    def store(self, rows: "DataFrame", claims: Mapping[TopicPartition, int]) -> tuple[TopicPartition, ...]:
+        """Returns the partitions that another consumer has claimed since: if there are any, nothing was stored."""
+
+    def maintain(self) -> None: ...
+
+    def close(self) -> None: ...
+
+
+OpenDeadLetters = Callable[[str], DeadLetters]
 
 
 class NullSink:
@@ -112,6 +146,12 @@ class NullSink:
             batch.rows.write.format("noop").mode("overwrite").save()
         return Stored()
 
+    def claim(self, offsets: Mapping[TopicPartition, int]) -> tuple[dict[TopicPartition, int], list[TopicPartition]]:  # noqa: ARG002
+        return {}, []
+
+    def take_over(self, partitions: Iterable[TopicPartition]) -> dict[TopicPartition, int]:  # noqa: ARG002
+        return {}
+
     def settle(self, staging: str, spans: Mapping[TopicPartition, Span]) -> bool:  # noqa: ARG002
         return False
 
@@ -122,20 +162,37 @@ class NullSink:
         pass
 
 
-class OpenSinks:
-    """The sinks in use, one for each table."""
+class Closes(Protocol):
+    def close(self) -> None: ...
 
-    def __init__(self, open_sink: OpenSink) -> None:
-        self._open_sink = open_sink
-        self._open: dict[str, Sink] = {"": NullSink()}
 
-    def of(self, table: str) -> Sink:
-        """The NullSink if there is no table."""
+T = TypeVar("T", bound=Closes)
+
+
+class OpenTables(Generic[T]):
+    """The tables in use, by their names."""
+
+    def __init__(self, open_table: Callable[[str], T]) -> None:
+        self._open_table = open_table
+        self._open: dict[str, T] = {}
+
+    def of(self, table: str) -> T:
         if table not in self._open:
-            self._open[table] = self._open_sink(table)
+            self._open[table] = self._open_table(table)
         return self._open[table]
 
     def keep(self, tables: Iterable[str]) -> None:
         """Closes all others."""
-        for table in sorted(set(self._open) - {"", *tables}):
+        for table in sorted(set(self._open).difference(tables)):
             self._open.pop(table).close()
+
+
+class OpenSinks(OpenTables[Sink]):
+    """The sinks in use; the NullSink where there is no table."""
+
+    def __init__(self, open_sink: OpenSink) -> None:
+        super().__init__(open_sink)
+        self._null = NullSink()
+
+    def of(self, table: str) -> Sink:
+        return super().of(table) if table else self._null

@@ -2,13 +2,14 @@
 
 import json
 from collections.abc import Iterable, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Final, NamedTuple
 
 from restow.consumer.planning import Range
 from restow.model import TopicPartition
-from restow.pipeline.sinks import Sink, Span, TableRules
-from restow.protocol.definitions import partition_column
+from restow.pipeline.searching import BadOffsets
+from restow.pipeline.sinks import DeadLetters, Sink, Span, TableRules
+from restow.protocol.definitions import partition_column, rejected_table
 from restow.protocol.messages import TopicService
 
 
@@ -23,6 +24,18 @@ class Parsing(NamedTuple):
 
 
 UNPARSED: Final = Parsing()
+
+
+class OnBadRecord(NamedTuple):
+    """What becomes of bad records; the fields of TopicService."""
+
+    action: str = "stop"
+    most_per_min: int = 0
+    letters: str = ""
+    """The dead-letter table; empty if there is none."""
+
+
+STOP: Final = OnBadRecord()
 
 
 class Target(NamedTuple):
@@ -42,13 +55,25 @@ class Target(NamedTuple):
     may_add_columns: bool = True
     is_output: bool = False
     """The table is one of several that the transform returns."""
+    on_bad: OnBadRecord = STOP
 
     def output(self, table: str) -> "Target":
-        return self._replace(table=table, is_output=True)
+        letters = rejected_table(table, None) or ""
+        return self._replace(table=table, is_output=True, on_bad=self.on_bad._replace(letters=letters))
 
     @property
     def rules(self) -> TableRules:
         return TableRules(tuple(map(partition_column, self.partition_by)), self.may_add_columns)
+
+    @property
+    def may_leave_out(self) -> bool:
+        """Whether bad records are left out. Without lineage rows may be of many records."""
+        return self.on_bad.action != "stop" and self.lineage and bool(self.maker or self.parsing.format)
+
+    @property
+    def rejects(self) -> bool:
+        """Whether the records that are left out go to a dead-letter table; else they are only counted."""
+        return self.on_bad.action == "reject" and bool(self.table)
 
     @property
     def maker(self) -> str:
@@ -70,6 +95,17 @@ class TargetCycle:
     staging: str = ""
     held: int = 1
     """How many partitions the consumer holds, in all targets."""
+    bad: BadOffsets = field(default_factory=dict)
+    """Offsets that this cycle leaves out, and rejects or skips."""
+    rejected: Mapping[TopicPartition, frozenset[int]] = field(default_factory=dict)
+    """Offsets that it leaves out because they are in the dead-letter table already."""
+    letters: DeadLetters | None = None
+    """Where bad records go; None if they are skipped."""
+
+    @property
+    def left_out(self) -> dict[TopicPartition, set[int]]:
+        partitions = {*self.bad, *self.rejected}
+        return {p: {*self.bad.get(p, ()), *self.rejected.get(p, ())} for p in sorted(partitions)}
 
     @property
     def spans(self) -> dict[TopicPartition, Span]:
@@ -81,6 +117,7 @@ def target_of(service: TopicService) -> Target:
     parsing = UNPARSED
     if service.format is not None:
         parsing = Parsing(*(getattr(service, name) or "" for name in Parsing._fields))
+    on_bad = OnBadRecord(service.on_bad_record, service.most_rejected_per_min, service.dead_letters or "")
     return Target(
         service.table or "",
         service.transform or "",
@@ -90,6 +127,7 @@ def target_of(service: TopicService) -> Target:
         options,
         service.partition_by,
         service.evolve == "add columns",
+        on_bad=on_bad,
     )
 
 

@@ -273,7 +273,7 @@ def test_a_failing_transform_stores_nothing_and_is_retried(
 ) -> None:
     caplog.set_level(logging.INFO, "restow")
     monkeypatch.syspath_prepend(str(TRANSFORMS))
-    service = TopicService(table=str(bench.table), transform="transforms_for_tests:failing")
+    service = TopicService(table=str(bench.table), transform="transforms_for_tests:failing", on_bad_record="stop")
     pipeline = bench.pipeline()
     bench.opened(pipeline, {0: 0}, service)
     bench.write({0: 10})

@@ -1,6 +1,8 @@
 import sqlite3
 from collections.abc import Iterator
 from concurrent.futures import ThreadPoolExecutor
+from contextlib import closing
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
@@ -125,3 +127,15 @@ def test_consumers_racing_for_the_same_offsets_store_each_once(file: Path) -> No
         taken = list(pool.map(race, [str(file)] * 2))
     assert sum(taken) == 60
     assert [row[2] for row in rows_in(file)] == list(range(60))
+
+
+def test_bad_records_are_rejected_in_the_same_transaction_and_only_by_the_owner(table: LightTable, file: Path) -> None:
+    table.begin({A0: 5})
+    bad = Record(*A0, 6, 1006, b"k", b"x")
+    rows = replace(span(A0, 5, 7), rejected=((bad, "ValueError: x"),))
+    assert table.write({A0: rows}) == {}
+    assert table.write({A0: rows}) == {A0: 8}, "a late writer rejects nothing"
+    with closing(sqlite3.connect(file)) as database:
+        assert database.execute('SELECT "offset", value, error FROM rejected').fetchall() == [
+            (6, b"x", "ValueError: x")
+        ]

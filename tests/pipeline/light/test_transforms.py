@@ -6,8 +6,9 @@ from pathlib import Path
 import pytest
 
 from restow.kafka.reading import Record
-from restow.model import SortedMapping
-from restow.pipeline.light.transforms import check_service, rows_of
+from restow.model import SortedMapping, TopicPartition
+from restow.pipeline.light.transforms import check_service, rows_of, split
+from restow.pipeline.searching import TooManyBad
 from restow.pipeline.transforms import TransformError
 from restow.protocol.messages import TopicService
 
@@ -82,3 +83,15 @@ def test_what_needs_spark_is_refused(service: TopicService, name: str) -> None:
     with pytest.raises(TransformError) as refused:
         check_service(service)
     assert str(refused.value) == f'{name} needs Spark; leave it out, or write pipeline = "spark" in [consumer]'
+
+
+def test_bad_records_are_split_off_each_with_its_error() -> None:
+    rows, bad = split("light_transforms:lazily", RECORDS, most=4)
+    assert [row.offset for row in rows] == [record.offset for record in RECORDS if record.offset % 10 != 7]
+    assert list(bad) == [47, 57, 67, 77]
+    assert bad[47].startswith("ValueError: b'47' is no price (")
+    with pytest.raises(TooManyBad) as raised:
+        split("light_transforms:lazily", RECORDS, most=3)
+    assert len(raised.value.found[TopicPartition("orders", 3)]) == 4
+    with pytest.raises(TransformError):
+        split("light_transforms:together", RECORDS, most=4)

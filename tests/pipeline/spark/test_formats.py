@@ -22,6 +22,7 @@ from tests.support.spark.live import CYCLE, QUICK, Borrowed, Lake, Reading, open
 from restow.cli.consume import service_of
 from restow.model import SortedMapping, TopicPartition
 from restow.pipeline.check import Verdict, check
+from restow.pipeline.delta.rejects import RejectTable
 from restow.pipeline.delta.sink import DeltaSink
 from restow.pipeline.delta.staging import Writer
 from restow.pipeline.formats.protobuf import compiled
@@ -57,7 +58,7 @@ def json_schema(lake: Lake) -> str:
 
 
 def reader_of(lake: Lake, topic: str, **definition: Any) -> Reading:
-    service = TopicService(table=lake.table(), **definition).for_topic(topic)
+    service = TopicService(table=lake.table(), **{"on_bad_record": "stop", **definition}).for_topic(topic)
     return reading(lake.pipeline(), {topic: service}, {TopicPartition(topic, 0): RECOVER})
 
 
@@ -312,6 +313,7 @@ def test_the_example_has_its_schema_inferred_is_found_right_and_makes_a_table_of
         example,
         Borrowed(example, Resources(cores=1.0)),
         lambda table: DeltaSink(example.located(table), writer, example.table, write_files),
+        lambda table: RejectTable(example.located(table), writer, example.table, write_files),
     )
     lake.pipelines.append(pipeline)
     done = run_once(example, pipeline, [TopicPartition(topic, 0) for topic in topics], services, lambda: False)

@@ -14,7 +14,7 @@ from tests.support.paths import TRANSFORMS, line_in
 from tests.support.spark.live import Lake, of, reading
 from tests.support.transforms.transforms_on_spark import SECONDS
 
-from restow.consumer.checkpoint import TableWrite
+from restow.consumer.checkpoint import Suspect, TableWrite
 from restow.consumer.events import RefusedPartitions
 from restow.consumer.patience import FINISH_WITHIN_S
 from restow.kafka.survey import sampled
@@ -92,6 +92,12 @@ class MemoryPlans:
 
     def forget_plan(self) -> None:
         self.now = ()
+
+    def read_suspects(self) -> tuple[Suspect, ...]:
+        return ()
+
+    def write_suspects(self, suspects: tuple[Suspect, ...]) -> None:
+        pass
 
 
 def test_a_cycle_that_stores_something_has_a_plan_while_it_runs(lake: Lake) -> None:
@@ -223,7 +229,7 @@ def test_a_transform_that_fails_stores_nothing_and_is_logged_once_while_others_c
 ) -> None:
     bad, good = lake.topic("bad", 1), lake.topic("good", 1)
     services = {
-        bad: TopicService(table=lake.table("bad"), transform="transforms_on_spark:never_seven"),
+        bad: TopicService(table=lake.table("bad"), transform="transforms_on_spark:never_seven", on_bad_record="stop"),
         good: TopicService(table=lake.table("good")),
     }
     starts: dict[TopicPartition, StartFrom] = dict.fromkeys([*of(bad, 0), *of(good, 0)], RECOVER)
@@ -260,7 +266,7 @@ def test_each_way_in_which_a_transform_fails_has_its_reason_its_line_and_its_rec
     lake: Lake, capfd: pytest.CaptureFixture[str], transform: str, reason: str, after: str, line: str
 ) -> None:
     topic = lake.topic("reasons", 2)
-    service = TopicService(table=lake.table(), transform=f"transforms_on_spark:{transform}")
+    service = TopicService(table=lake.table(), transform=f"transforms_on_spark:{transform}", on_bad_record="stop")
     reader = reading(lake.pipeline(), {topic: service}, dict.fromkeys(of(topic, 0, 1), RECOVER))
     lake.write(topic, {1: 10})
     [failure] = reader.cycle().failures

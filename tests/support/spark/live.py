@@ -15,6 +15,7 @@ from restow.kafka.admin import Admin
 from restow.kafka.clients import make_producer
 from restow.kafka.topics import wait_until_shown
 from restow.model import SortedMapping, TopicPartition
+from restow.pipeline.delta.rejects import RejectTable
 from restow.pipeline.delta.sink import DeltaSink
 from restow.pipeline.delta.staging import Writer
 from restow.pipeline.pipeline import SparkPipeline
@@ -85,6 +86,7 @@ class Lake:
             whole,
             Borrowed(whole, Resources(cores=1.0)),
             lambda uri: DeltaSink(uri, writer, whole.table, write_files),
+            lambda uri: RejectTable(uri, writer, whole.table, write_files),
             plans,
         )
         self.pipelines.append(pipeline)

@@ -90,3 +90,7 @@ def countries(records: DataFrame, context: Context) -> DataFrame:
     """Joins the countries of a partitioned table."""
     names = context.table(str(context.options["names"])).select("id", functions.col("country").alias("of"))
     return records.join(names, "id", how="left").select("id", "of", "_topic", "_partition", "_offset", "_timestamp")
+
+
+def numbers(records: DataFrame) -> DataFrame:
+    return records.selectExpr("cast(cast(value AS string) AS int) AS number")

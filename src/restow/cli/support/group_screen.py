@@ -45,7 +45,7 @@ def lines_beside_consumers(picture: Picture) -> int:
     reasons = 0 if decision is None else 2 + min(MOST_REASONS, len(decision.reasons))
     waits = len(overview.waiting_for) + bool(overview.waiting_for)
     behind = len(_behind(picture))
-    lines = len(list(holds(overview))) + len(overview.flags)
+    lines = len(list(holds(overview))) + len(overview.flags) + bool(overview.left_out)
     return TABLE_LINES + 3 + lines + behind + bool(behind) + waits + reasons
 
 
@@ -66,6 +66,9 @@ def _blocks(picture: Picture, now: datetime, shown: slice) -> Iterator[Renderabl
         yield Text(f"! {words}; partitions without a consumer are recovered", style="bold cyan")
     for name, flag in overview.flags.items():
         yield Text(f"! {name} for {_since(flag.since, overview.time)}: {flag.words}", style="bold yellow")
+    if overview.left_out:
+        counts = [f"{topic} {each.rejected + each.skipped:,}" for topic, each in overview.left_out.items()]
+        yield Text(f"bad records left out of tables since the controller began: {', '.join(counts)}", style="yellow")
     yield _consumers(picture, shown)
     unread = sum(status.consumer is None for status in picture.partitions.values())
     if unread:

@@ -23,6 +23,7 @@ export const WHAT_TO_DO = {
   "retention margin": "See why they are behind; if that takes longer than they have, raise the topic's retention.ms or retention.bytes first.",
   "too much pinned": "Unpin a partition, or move it to another consumer.",
   failing: "Correct the transform and roll it out, or free the table; `restow check` tries both.",
+  rejected: "`restow rejected list` shows them with their errors; after a correction `restow rejected retry` stores them.",
   refused: "`restow check` shows the error; partitions are tried again by themselves.",
 };
 

@@ -97,6 +97,11 @@ class RejectTable:
         self._sink.register({}, SCHEMA)
         return self._commit(self._write_files(rows, self.uri, staging), claims, staging)
 
+    def append(self, rows: "DataFrame", moves: Sequence[Move]) -> tuple[TopicPartition, ...]:
+        """Adds rows on a retry. Returns the partitions of moves that don't fit: then nothing was added."""
+        staging = self._sink.staging()
+        return self._sink.commit_moves(self._write_files(rows, self.uri, staging), SCHEMA, moves, staging)
+
     def rows(self, columns: str, where: str) -> list[dict[str, Any]]:
         """Rows of this group; none if there is no table. Raises DeltaTableError."""
         quoted = self._writer.group.replace("'", "''")

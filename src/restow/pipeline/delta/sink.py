@@ -141,6 +141,15 @@ class DeltaSink:
         return self._writer.directory(self._last_stamp)
 
     def store(self, batch: Batch) -> Stored:
+        files, schema = self.write(batch)
+        if batch.reject is not None and (lost := batch.reject()):
+            return Stored(tuple(lost))
+        begun_s = time.monotonic()
+        replaced = self.commit(files, schema, batch.spans, batch.staging, batch.rules)
+        return Stored(replaced, 0 if replaced else sum(file.rows for file in files), time.monotonic() - begun_s)
+
+    def write(self, batch: Batch) -> tuple[list[WrittenFile], str]:
+        """Writes the rows, without a commit. Returns the files, and the schema of the rows, empty without records."""
         schema, files = "", list[WrittenFile]()
         if batch.records:
             rows, ledger = batch.rows, self._ledger
@@ -148,9 +157,7 @@ class DeltaSink:
                 rows = self._named(lambda: self._fitting.widened(ledger, batch.rows, batch.rules))
             files = self._write_files(rows, self.uri, batch.staging, batch.rules.partition_columns)
             schema = rows.schema.json()
-        begun_s = time.monotonic()
-        replaced = self.commit(files, schema, batch.spans, batch.staging, batch.rules)
-        return Stored(replaced, 0 if replaced else sum(file.rows for file in files), time.monotonic() - begun_s)
+        return files, schema
 
     def commit(
         self,

@@ -47,6 +47,8 @@ class Writer:
     group: str
     consumer: int
     incarnation: int
+    member: str = ""
+    """What it is called in its directories; empty for a consumer."""
 
     def position_id(self, partition: TopicPartition) -> str:
         """The transaction id whose version is the partition's next offset, whichever consumer stored it."""
@@ -74,7 +76,7 @@ class Writer:
 
     @property
     def _member(self) -> str:
-        return f"consumer-{self.consumer}"
+        return self.member or f"consumer-{self.consumer}"
 
 
 @dataclass(frozen=True, slots=True, order=True)

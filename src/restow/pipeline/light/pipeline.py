@@ -6,6 +6,7 @@ without a table are only counted, and the group's committed offset is their posi
 """
 
 import faulthandler
+import logging
 import math
 import os
 import time
@@ -21,19 +22,25 @@ from restow.errors import RestowError
 from restow.kafka.offsets import GroupOffsets
 from restow.kafka.reading import Record, RecordReader, total_size
 from restow.model import SortedMapping, TopicPartition
+from restow.pipeline.bad_records import Rate, too_many
 from restow.pipeline.light.stores import Stores, Written
 from restow.pipeline.light.table import PartitionRows
-from restow.pipeline.light.transforms import check_service, rows_of, transform_of
+from restow.pipeline.light.transforms import check_service, rows_of, split, transform_of
+from restow.pipeline.searching import TooManyBad
 from restow.pipeline.secrets import Secrets
 from restow.pipeline.transforms import TransformError, broken_of
-from restow.protocol.messages import RECOVER, BrokenTransforms, Failure, StartFrom, TopicService
+from restow.protocol.messages import RECOVER, BrokenTransforms, Failure, Rejected, StartFrom, TopicService
 from restow.settings import Settings
+
+log = logging.getLogger(__name__)
 
 SLICE_S: Final = 0.01
 """How long one poll for data waits; commands are polled in between."""
 GATHER_S: Final = 0.05
 """How long a cycle gathers records at least, unless a command waits: a commit for every record would cost too much."""
 MOST_AT_ONCE: Final = 1000
+MOST_NAMED: Final = 5
+"""Bad records of a partition and cycle that the log names."""
 MOST_BYTES: Final = 32_000_000
 """Of a cycle, whatever `cycle_bytes` allows: its records are in Python's memory."""
 
@@ -50,13 +57,15 @@ class Taken:
 
 
 class LightPipeline:
-    def __init__(self, settings: Settings) -> None:
+    def __init__(self, settings: Settings, code: str | None = None) -> None:
+        """`code` is the digest of the transforms' modules."""
         self._limits = settings.consumer
         self._most_bytes = min(settings.consumer.cycle_bytes, MOST_BYTES)
         self._reader = RecordReader(settings.kafka, settings.group.name, self._most_bytes)
         self._group = GroupOffsets(settings.kafka, settings.group.name)
         self._secrets = Secrets(settings, os.environ)
-        self._stores = Stores(settings)
+        self._stores = Stores(settings, code)
+        self._bad_rate = Rate()
         self._at: dict[TopicPartition, int] = {}
         self._care = Care()
         self._record_bytes = 1000.0
@@ -107,7 +116,7 @@ class LightPipeline:
         most_bytes = SUSPECT_RECORDS * self._record_bytes if is_careful else math.inf
         taken = self._take(should_end, most_bytes)
         read_s = time.monotonic() - begun_s
-        stored, dropped, written = self._store(cycle, taken.records)
+        stored, dropped, written, rejected = self._store(cycle, taken.records)
         stored_s = time.monotonic() - begun_s
         self._at = {p: stored.get(p, at) for p, at in cycle.positions.items() if p not in _partitions_of(dropped)}
         self._group.commit(stored)
@@ -131,6 +140,7 @@ class LightPipeline:
                 for topic, service in cycle.topics.items()
                 if (reason := self._stores.failure(service.table))
             ),
+            rejected=rejected,
             rows=sum(each.rows for each in written),
             steps_s=SortedMapping({**steps_s, "offsets": offsets_s} if stored else {}),
             commits_s=commits_s,
@@ -187,27 +197,62 @@ class LightPipeline:
 
     def _store(
         self, cycle: RunCycle, records: Records
-    ) -> tuple[dict[TopicPartition, int], tuple[RefusedPartitions, ...], list[Written]]:
-        """Returns the next offsets of the stored partitions, the partitions that another consumer took over, and what
-        each table took."""
+    ) -> tuple[dict[TopicPartition, int], tuple[RefusedPartitions, ...], list[Written], tuple[Rejected, ...]]:
+        """Returns the next offsets of the stored partitions, the partitions that another consumer took over, what each
+        table took, and the bad records that were left out."""
         stored: dict[TopicPartition, int] = {}
         dropped: list[RefusedPartitions] = []
         took: list[Written] = []
+        bad: dict[TopicPartition, dict[int, str]] = {}
         for file, partitions in _by_table(records, cycle.topics).items():
-            written = self._write(file, partitions, cycle, records)
+            written = self._write(file, partitions, cycle, records, bad)
             if written is not None:
                 took.append(written)
                 stored |= {p: records[p][-1].offset + 1 for p in partitions if p not in written.refused}
                 dropped += [_replaced(file, p, cycle.positions[p], at) for p, at in written.refused.items()]
-        return stored, tuple(dropped), took
+        left_out = {p: of for p, of in bad.items() if of and p in stored}
+        return stored, tuple(dropped), took, tuple(self._left_out(p, of, cycle) for p, of in left_out.items())
+
+    def _left_out(self, partition: TopicPartition, bad: Mapping[int, str], cycle: RunCycle) -> Rejected:
+        """Counts and logs the bad records of a partition that are left out of its table."""
+        rejects = cycle.topics[partition.topic].on_bad_record == "reject"
+        self._bad_rate.add(partition.topic, len(bad), time.monotonic())
+        what = "rejected into the table rejected of its file" if rejects else "skipped"
+        for offset, reason in sorted(bad.items())[:MOST_NAMED]:
+            log.warning("%s at offset %d is %s: %s", partition, offset, what, self._secrets.redact(reason))
+        return Rejected(partition.topic, len(bad) if rejects else 0, 0 if rejects else len(bad))
+
+    def _rows(self, at: int, records: list[Record], service: TopicService, bad: dict[int, str]) -> PartitionRows:
+        """Adds the bad records to `bad`. Raises TransformError."""
+        next_offset = records[-1].offset + 1
+        if service.on_bad_record == "stop":
+            return PartitionRows(at, next_offset, rows_of(service.transform, records))
+        most = service.most_rejected_per_min
+        try:
+            rows, found = split(
+                service.transform, records, self._bad_rate.left(records[0].topic, most, time.monotonic())
+            )
+        except TooManyBad as error:
+            raise TransformError(too_many(error.found, most, f"the table {service.table}")) from None
+        bad.update(found)
+        is_rejected = found if service.on_bad_record == "reject" else {}
+        rejected = tuple((each, found[each.offset]) for each in records if each.offset in is_rejected)
+        return PartitionRows(at, next_offset, rows, rejected)
 
     def _write(
-        self, file: str | None, partitions: Iterable[TopicPartition], cycle: RunCycle, records: Records
+        self,
+        file: str | None,
+        partitions: Iterable[TopicPartition],
+        cycle: RunCycle,
+        records: Records,
+        bad: dict[TopicPartition, dict[int, str]],
     ) -> Written | None:
-        """Returns None if the table failed and all records are to be read again."""
+        """Returns None if the table failed and all records are to be read again. Adds the bad records to `bad`."""
 
         def batch() -> dict[TopicPartition, PartitionRows]:
-            return {p: _rows(cycle.positions[p], records[p], cycle.topics[p.topic].transform) for p in partitions}
+            bad.update({p: {} for p in partitions})
+            services = {p: cycle.topics[p.topic] for p in partitions}
+            return {p: self._rows(cycle.positions[p], records[p], services[p], bad[p]) for p in partitions}
 
         return Written() if file is None else self._stores.write(file, batch)
 
@@ -237,10 +282,6 @@ def _by_table(
     for partition in sorted(partitions):
         found.setdefault(topics[partition.topic].table, []).append(partition)
     return found
-
-
-def _rows(first: int, records: list[Record], transform: str | None) -> PartitionRows:
-    return PartitionRows(first, records[-1].offset + 1, rows_of(transform, records))
 
 
 def _bytes_by_topic(stored: Iterable[TopicPartition], records: Records) -> SortedMapping[str, int]:

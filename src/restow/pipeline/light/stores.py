@@ -31,7 +31,8 @@ class Written:
 class Stores:
     """Tables are named as in restow.toml."""
 
-    def __init__(self, settings: Settings) -> None:
+    def __init__(self, settings: Settings, code: str | None = None) -> None:
+        self._code = code
         self._settings, self._secrets = settings, Secrets(settings, os.environ)
         self._open: dict[str, LightTable] = {}
         self._retries = Retries(BACKOFF)
@@ -41,7 +42,7 @@ class Stores:
         """Opens the table if it is not open. Raises LightTableError or TableElsewhere."""
         if file not in self._open:
             path, former = place_of(file, self._settings)
-            self._open[file] = LightTable(path, self._settings.group.name, former)
+            self._open[file] = LightTable(path, self._settings.group.name, former, self._code)
         return self._open[file]
 
     def is_waiting(self, file: str | None) -> bool:

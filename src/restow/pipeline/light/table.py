@@ -31,16 +31,24 @@ CREATE TABLE IF NOT EXISTS positions (
     consumer_group TEXT NOT NULL, topic TEXT NOT NULL, partition INTEGER NOT NULL, next_offset INTEGER NOT NULL,
     PRIMARY KEY (consumer_group, topic, partition)
 ) WITHOUT ROWID;
+CREATE TABLE IF NOT EXISTS rejected (
+    consumer_group TEXT NOT NULL, topic TEXT NOT NULL, partition INTEGER NOT NULL, "offset" INTEGER NOT NULL,
+    timestamp INTEGER, key BLOB, value BLOB, error TEXT NOT NULL, code TEXT, at INTEGER NOT NULL
+);
 """
 COLUMNS: Final = {
     "records": ("topic", "partition", "offset", "timestamp", "key", "value"),
     "positions": ("consumer_group", "topic", "partition", "next_offset"),
+    "rejected": (
+        *("consumer_group", "topic", "partition", "offset", "timestamp", "key", "value", "error", "code", "at"),
+    ),
 }
 POSITION: Final = "SELECT next_offset FROM positions WHERE consumer_group = ? AND topic = ? AND partition = ?"
 MOVE: Final = "UPDATE positions SET next_offset = ? WHERE consumer_group = ? AND topic = ? AND partition = ?"
 GROUPS: Final = "SELECT DISTINCT consumer_group FROM positions"
 BEGIN: Final = "INSERT OR IGNORE INTO positions (next_offset, consumer_group, topic, partition) VALUES (?, ?, ?, ?)"
 ADD: Final = "INSERT INTO records VALUES (?, ?, ?, ?, ?, ?)"
+REJECT: Final = "INSERT INTO rejected VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?)"
 
 
 class LightTableError(RestowError):
@@ -54,13 +62,15 @@ class PartitionRows:
     first: int
     next: int
     rows: tuple[Record, ...]
+    rejected: tuple[tuple[Record, str], ...] = ()
+    """Bad records, each with the error. They are stored in the same transaction."""
 
 
 class LightTable:
-    def __init__(self, file: str, group: str, former: Path | None = None) -> None:
-        """`former` is where older versions had the file, if that is another place. Raises LightTableError, or
-        TableElsewhere."""
-        self._file, self._group = file, group
+    def __init__(self, file: str, group: str, former: Path | None = None, code: str | None = None) -> None:
+        """`former` is where older versions had the file, if that is another place; `code` is the digest of the
+        transforms' modules. Raises LightTableError, or TableElsewhere."""
+        self._file, self._group, self._code = file, group, code
         _refuse_store(file)
         _look_elsewhere(file, group, former)
         self._database = self._opened()
@@ -92,6 +102,7 @@ class LightTable:
                 taken = [partition for partition in at if at[partition] == batch[partition].first]
                 for partition in taken:
                     self._database.executemany(ADD, batch[partition].rows)
+                    self._database.executemany(REJECT, self._letters(batch[partition].rejected))
                 self._database.executemany(MOVE, [(batch[p].next, self._group, *p) for p in taken])
         except sqlite3.Error as error:
             raise self._failed(error) from None
@@ -99,6 +110,10 @@ class LightTable:
 
     def close(self) -> None:
         self._database.close()
+
+    def _letters(self, rejected: Iterable[tuple[Record, str]]) -> list[tuple[object, ...]]:
+        now_ms = time.time_ns() // 1_000_000
+        return [(self._group, *record, error, self._code, now_ms) for record, error in rejected]
 
     def _position(self, partition: TopicPartition) -> int | None:
         row = self._database.execute(POSITION, (self._group, *partition)).fetchone()

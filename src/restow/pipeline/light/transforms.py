@@ -14,6 +14,7 @@ from typing import Final
 from restow.kafka.reading import Record
 from restow.model import TopicPartition
 from restow.pipeline.locating import Spans, locate, named
+from restow.pipeline.searching import TooManyBad
 from restow.pipeline.sinks import Span
 from restow.pipeline.transforms import TransformError, imported
 from restow.pipeline.user_errors import described
@@ -46,11 +47,41 @@ def rows_of(name: str | None, records: Sequence[Record]) -> tuple[Record, ...]:
     except Exception as error:  # noqa: BLE001  user code may raise anything
         where, first = _located(transform, records, error)
         raise TransformError(f"the transform {name} fails on {where}: {described(first)}") from None
+    return _checked(name, rows)
+
+
+def _checked(name: str | None, rows: tuple[object, ...]) -> tuple[Record, ...]:
     made = tuple(row for row in rows if isinstance(row, Record))
     if len(made) < len(rows):
         kind = next(type(row).__name__ for row in rows if not isinstance(row, Record))
         raise TransformError(f"the transform {name} returned a value of type {kind}; it must return records")
     return made
+
+
+def split(name: str | None, records: Sequence[Record], most: int) -> tuple[tuple[Record, ...], dict[int, str]]:
+    """The rows, and the bad records, each by its offset with the error: those on which the transform fails alone.
+    Raises TooManyBad if there are more than `most`, and TransformError if the transform fails on the others too."""
+    transform = transform_of(name)
+    try:
+        rows: tuple[object, ...] = tuple(transform(records))
+    except MemoryError:
+        return rows_of(name, records), {}
+    except Exception:  # noqa: BLE001  user code may raise anything
+        bad = _bad(transform, records, most)
+        return rows_of(name, [record for record in records if record.offset not in bad]), bad
+    return _checked(name, rows), {}
+
+
+def _bad(transform: Transform, records: Sequence[Record], most: int) -> dict[int, str]:
+    found: dict[int, str] = {}
+    for record in records:
+        try:
+            tuple(transform([record]))
+        except Exception as error:  # noqa: BLE001  user code may raise anything
+            found[record.offset] = described(error)
+        if len(found) > most:
+            raise TooManyBad({TopicPartition(record.topic, record.partition): found})
+    return found
 
 
 def _located(transform: Transform, records: Sequence[Record], error: Exception) -> tuple[str, Exception]:

@@ -13,6 +13,8 @@ lineage.py        carries each record's topic, partition, offset and timestamp i
 parse_once.py     keeps Spark from parsing records once more for a filter
 counting.py       counts records and bytes that are read
 partitions.py     adds the columns of partition_by, like the day of a timestamp
+bad_records.py    leaves bad records out, and makes the rows of dead letters
+trials.py         runs the jobs of a search for bad records
 writing.py        writes Parquet files
 failures.py       reduces a Spark error to one line
 jvm.py            starts the JVM and finds Java classes

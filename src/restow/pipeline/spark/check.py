@@ -14,7 +14,8 @@ from restow.pipeline.delta.staging import Writer
 from restow.pipeline.delta.stores import is_remote
 from restow.pipeline.places import place_of
 from restow.pipeline.sinks import Batch, NullSink, Stored
-from restow.pipeline.spark.engine import Engine, JobFailed
+from restow.pipeline.spark.engine import Engine
+from restow.pipeline.spark.failures import JobFailed
 from restow.pipeline.spark.session import Resources
 from restow.pipeline.spark.worker import no_patience
 from restow.pipeline.spark.writing import write_files

@@ -9,10 +9,10 @@ import os
 import signal
 import threading
 import time
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from concurrent.futures import Future
 from contextlib import suppress
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from functools import partial
 from typing import Final, NamedTuple, TypeVar
 
@@ -27,11 +27,14 @@ from restow.pipeline.formats.frames import BadRecord, Parser, bad_record
 from restow.pipeline.formats.framing import unknown_id
 from restow.pipeline.formats.schemas import Schemas
 from restow.pipeline.locating import locate, named
+from restow.pipeline.searching import BadOffsets
 from restow.pipeline.secrets import Secrets
-from restow.pipeline.sinks import Batch, NullSink, Span
+from restow.pipeline.sinks import Batch, DeadLetters, NullSink, Span
+from restow.pipeline.spark.bad_records import letters as dead_letters
+from restow.pipeline.spark.bad_records import unparsed, without
 from restow.pipeline.spark.context import Context, StaticTables
 from restow.pipeline.spark.counting import ReadCount, ReadCounter
-from restow.pipeline.spark.failures import call_sites, is_python, summary
+from restow.pipeline.spark.failures import JobFailed, call_sites, summary
 from restow.pipeline.spark.garbage import GarbageWatch
 from restow.pipeline.spark.jvm import garbage_collectors, java_class, signal_jvm
 from restow.pipeline.spark.parse_once import WORTH_FROM_RECORDS, parsed_once
@@ -39,6 +42,7 @@ from restow.pipeline.spark.partitions import with_partition_columns
 from restow.pipeline.spark.reading import RangeReader
 from restow.pipeline.spark.session import Resources, heap_bytes, parallelism, start_session
 from restow.pipeline.spark.transforms import all_transformed, transformed
+from restow.pipeline.spark.trials import TrialRuns
 from restow.pipeline.spark.warm_up import warm_up_cycle
 from restow.pipeline.spark.worker import Patience, Worker, no_patience
 from restow.pipeline.targets import Target, TargetCycle
@@ -67,19 +71,6 @@ class SparkEnded(RestowError):
     """The session is gone: out of memory, or removed by its cluster. Only a new process starts a new session."""
 
 
-class JobFailed(RestowError):
-    """A Spark job failed: reading, inside the transform, or writing."""
-
-    def __init__(self, cycle: TargetCycle, error: Exception) -> None:
-        reason = summary(error)
-        transform, rows = cycle.target.transform, "the rows of the query in sql" if cycle.target.sql else "the records"
-        what = f"the rows of the transform {transform}" if transform else rows
-        super().__init__(f"{what} can't be written to {cycle.sink.name}: {reason}")
-        self.reason = reason
-        self.is_users = is_python(error)
-        """Whether the user's Python code raised it."""
-
-
 class Located(NamedTuple):
     """What a transform fails on, and the error that it raises there."""
 
@@ -105,11 +96,14 @@ Outcome = StoreResult | RestowError | None
 
 
 class Engine:
-    def __init__(self, settings: Settings, resources: Resources) -> None:
-        self._settings, self._resources = settings, resources
+    def __init__(self, settings: Settings, resources: Resources, code: str | None = None) -> None:
+        """`code` is the digest of the transforms' modules, for dead letters."""
+        self._settings, self._resources, self._code = settings, resources, code
         self._secrets = Secrets(settings, os.environ)
         self._schemas, self._tables = Schemas(settings), StaticTables(settings)
         self._worker = Worker(SIDE_BY_SIDE)
+        self._searcher = Worker()
+        self._is_closed = threading.Event()
         self._thread = threading.local()
         self._describing = threading.Lock()
         """Rows are described by one thread at a time: the reader has one set of options, and transforms are user code
@@ -138,11 +132,13 @@ class Engine:
         signal_jvm(signal.SIGQUIT)
 
     def close(self) -> None:
+        self._is_closed.set()
         if self._session is not None and not self._worker.is_busy:
             self._worker.run(self._session.stop)
         elif self._worker.is_busy:
             signal_jvm(signal.SIGKILL)  # it may hang, and would outlive this process
         self._worker.close()
+        self._searcher.close()
 
     def schemas_of(self, target: Target) -> dict[str, str]:
         """The schema of the rows of each table, as JSON. Raises TransformError."""
@@ -233,9 +229,22 @@ class Engine:
         # An error of Spark itself on many records may be one of reading them.
         return Located(found, last.reason) if is_one_record or last.is_users else None
 
+    def search(self, cycle: TargetCycle, most: int, should_stop: Callable[[], bool]) -> "Future[BadOffsets]":
+        """Begins to look for the records on which a failed cycle fails, in a thread of its own. The result raises
+        TooManyBad if there are more than `most`, and SearchEnded if `should_stop` came first or errors came up that no
+        record causes."""
+        ranges = {partition: taken for partition, taken in cycle.ranges.items() if taken.records}
+        suspect = replace(cycle, ranges=ranges, sink=NullSink(), staging="", letters=None)
+        runs = TrialRuns(self, suspect, lambda: should_stop() or self._is_closed.is_set())
+        return self._searcher.submit(lambda: runs.search(most))
+
     def aside(self, work: Callable[[], T], should_end: ShouldEnd) -> T:
         """Runs other work in Spark's thread, between two jobs, while this thread polls for commands."""
         return self._worker.run_patiently(work, should_end, no_patience, lambda: None)
+
+    def in_session(self, work: "Callable[[SparkSession, Callable[[DataFrame, Target], DataFrame]], T]") -> T:
+        """Runs work in Spark's thread. It gets the session, and what makes a target's rows of records."""
+        return self._worker.run(lambda: work(self._running(), self._rows))
 
     # In the worker's thread.
 
@@ -266,11 +275,11 @@ class Engine:
             return None
         return self._store_parsed(cycle)
 
-    def _store_parsed(self, cycle: TargetCycle) -> StoreResult:
+    def _store_parsed(self, cycle: TargetCycle, *, one_by_one: bool = False) -> StoreResult:
         """Raises NewSchema if records have a schema id that wasn't known. Without files it runs again at once."""
         while True:
             try:
-                return self._store(cycle)
+                return self._store(cycle, one_by_one=one_by_one)
             except Exception as error:
                 number = unknown_id(error) if cycle.target.parsing.registry else None
                 if number is None or self._is_cancelled.is_set():
@@ -280,7 +289,37 @@ class Engine:
             if cycle.staging:  # which has files of the job that failed
                 raise NewSchema(cycle.target.parsing.subject, number)
 
-    def _store(self, cycle: TargetCycle) -> StoreResult:
+    def try_records(self, cycle: TargetCycle, *, one_by_one: bool = False) -> None:
+        """Runs a cycle without a table, in this thread. Raises RestowError if it fails."""
+        try:
+            self._store_parsed(cycle, one_by_one=one_by_one)
+        except RestowError:
+            raise
+        except Exception as error:  # noqa: BLE001  raised by Spark, or by the user's transform inside it
+            self._check_alive(error)
+            raise bad_record(error) or JobFailed(cycle, error) from None
+
+    def unparsed(self, cycle: TargetCycle, most: int) -> BadOffsets:
+        """The records of a cycle that don't parse; of many, so many."""
+        with self._describing:
+            self._activate_session()
+            parser = self._schemas.parser(cycle.target.parsing)
+            records = without(self._reader().frame(cycle.ranges, self._tasks(cycle), cycle.held), cycle.left_out)
+        return unparsed(records, parser, most)
+
+    def _reject(self, cycle: TargetCycle, letters: DeadLetters) -> Collection[TopicPartition]:
+        """Stores the cycle's bad records in the dead-letter table. Returns the partitions that another consumer
+        claimed or stored."""
+        claims, lost = cycle.sink.claim({p: cycle.ranges[p].position for p in cycle.bad})
+        if lost:
+            return lost
+        ranges = {p: Range(min(bad), min(bad), max(bad) + 1) for p, bad in cycle.bad.items()}
+        with self._describing:
+            records = self._reader().frame(ranges, self._tasks(cycle), cycle.held)
+            rows = dead_letters(records, cycle.bad, self._settings.group.name, self._code)
+        return letters.store(rows, claims)
+
+    def _store(self, cycle: TargetCycle, *, one_by_one: bool = False) -> StoreResult:
         ranges = {partition: taken for partition, taken in cycle.ranges.items() if taken.records}
         if not ranges:
             with self._describing:
@@ -290,12 +329,14 @@ class Engine:
         counter = ReadCounter({partition.topic for partition in ranges})
         count = sum(taken.records for taken in ranges.values())
         with self._describing:
-            records = counter.observe(self._reader().frame(ranges, self._tasks(cycle), cycle.held))
+            frame = self._reader().frame(ranges, self._tasks(cycle), cycle.held, one_by_one=one_by_one)
+            records = without(counter.observe(frame), cycle.left_out)
             rows = self._rows(records, cycle.target)
             if count >= WORTH_FROM_RECORDS:
                 rows = parsed_once(rows)
+        reject = partial(self._reject, cycle, cycle.letters) if cycle.letters is not None and cycle.bad else None
         begun_s = time.monotonic()
-        stored = cycle.sink.store(Batch(rows, cycle.spans, count, cycle.staging, cycle.target.rules))
+        stored = cycle.sink.store(Batch(rows, cycle.spans, count, cycle.staging, cycle.target.rules, reject))
         write_s = time.monotonic() - begun_s - stored.commit_s
         counts = {} if stored.replaced else counter.counts()
         return StoreResult(stored.replaced, counts, stored.rows, write_s, stored.commit_s)

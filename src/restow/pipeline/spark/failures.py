@@ -9,11 +9,39 @@ from py4j.protocol import Py4JError, Py4JJavaError
 from pyspark.errors import PySparkException
 from pyspark.errors import utils as errors
 
+from restow.errors import RestowError
+from restow.pipeline.targets import TargetCycle
 from restow.pipeline.user_errors import Place, bounded, described, described_traceback, users_place, with_place
 
 JAVA_CAUSE: Final = re.compile(r"^Caused by: (?:[\w.$]+\.)?(\w+(?:: .*)?)$", re.MULTILINE)
 CALLED_FROM: Final = re.compile(r"was called from\n(.+\.py):(\d+)\s*$", re.MULTILINE)
 """In errors of expressions, while `call_sites` runs: the line of Python that made the expression."""
+
+JAVA_FRAME: Final = re.compile(r"^\s+at .*$", re.MULTILINE)
+TASK: Final = re.compile(r"Task (\d+) in stage")
+NOT_OF_DATA: Final = re.compile(
+    r"org\.apache\.kafka\.|OutOfMemoryError|MemoryError|TimeoutException|java\.(io|nio|net)\."
+    r"|Python worker (exited|failed)|ExecutorLost|FetchFailed|failOnDataLoss|data loss|No space left"
+    r"|Job \S+ cancelled|SparkContext was shut down"
+)
+"""In the error of a job: brokers, memory, a disk, a lost executor or a cancelled job are to blame, and no record."""
+
+
+class JobFailed(RestowError):
+    """A Spark job failed: reading, inside the transform, or writing."""
+
+    def __init__(self, cycle: TargetCycle, error: Exception) -> None:
+        reason = summary(error)
+        transform, rows = cycle.target.transform, "the rows of the query in sql" if cycle.target.sql else "the records"
+        what = f"the rows of the transform {transform}" if transform else rows
+        super().__init__(f"{what} can't be written to {cycle.sink.name}: {reason}")
+        self.reason = reason
+        self.is_users = is_python(error)
+        """Whether the user's Python code raised it."""
+        text = whole_text(error)
+        self.is_of_data = is_of_data(text)
+        """Whether a record may be to blame."""
+        self.task = failed_task(text)
 
 
 def summary(error: BaseException) -> str:
@@ -54,3 +82,27 @@ def _reduced(text: str, place: Place | None) -> str:
         place = Place(found[1], int(found[2]))
     causes = JAVA_CAUSE.findall(text)
     return with_place(causes[-1] if causes else text.partition("\n")[0].rstrip(";"), place)
+
+
+def is_of_data(text: str) -> bool:
+    """Whether a record may be to blame for an error, given its whole text."""
+    return NOT_OF_DATA.search(JAVA_FRAME.sub("", text)) is None
+
+
+def failed_task(text: str) -> int | None:
+    """The number of the task whose error this is; None if it isn't known."""
+    found = TASK.search(text)
+    return None if found is None else int(found[1])
+
+
+def whole_text(error: BaseException) -> str:
+    """The error with Java's stack trace. PySpark leaves it out of many."""
+    origin = getattr(error, "_origin", None)
+    if origin is None:
+        return str(error)
+    from pyspark import SparkContext  # noqa: PLC0415  the class has the running JVM
+
+    try:
+        return f"{error}\n{SparkContext._jvm.org.apache.spark.util.Utils.exceptionString(origin)}"  # type: ignore[union-attr]
+    except Exception:  # noqa: BLE001  a dead JVM raises whatever its socket raises
+        return str(error)

@@ -59,9 +59,11 @@ class RangeReader:
         }
         self._reader = session.read.format("kafka").options(**options)
 
-    def frame(self, ranges: Mapping[TopicPartition, Range], most_tasks: int, held: int) -> DataFrame:
+    def frame(
+        self, ranges: Mapping[TopicPartition, Range], most_tasks: int, held: int, *, one_by_one: bool = False
+    ) -> DataFrame:
         """The records of these ranges, ordered by offset within each partition, in at most `most_tasks` tasks. `held`
-        partitions, these among them, share the heap."""
+        partitions, these among them, share the heap. `one_by_one`: in a task for each offset instead."""
         options = {
             "assign": _by_topic(ranges),
             "startingOffsets": _offsets({partition: taken.first for partition, taken in ranges.items()}),
@@ -70,7 +72,12 @@ class RangeReader:
         if self._heap_bytes is not None and self._may_limit:
             # A client keeps the size with which it was made.
             options[FETCH] = str(fetch_bytes(held, self._heap_bytes))
-        return self._reader.options(**options).load().coalesce(most_tasks).selectExpr(*COLUMNS)
+        if one_by_one:
+            options["minPartitions"] = str(sum(taken.records for taken in ranges.values()))
+            return self._reader.options(**options).load().selectExpr(*COLUMNS)
+        return (
+            self._reader.options(**{**options, "minPartitions": "1"}).load().coalesce(most_tasks).selectExpr(*COLUMNS)
+        )
 
     def empty(self) -> DataFrame:
         """The same columns without rows, to find the schema of a transform's rows."""

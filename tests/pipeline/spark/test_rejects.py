@@ -1,0 +1,127 @@
+"""Bad records with a real broker and a real Spark: found, rejected, skipped or too many, and each in one table."""
+
+from dataclasses import replace
+from typing import Any
+
+import pytest
+from tests.support.spark.live import Lake, Reading, reading
+from tests.support.spark.project import rows_of
+
+from restow.consumer.events import CycleEnded
+from restow.model import TopicPartition
+from restow.pipeline.delta.errors import DeltaTableError
+from restow.pipeline.delta.sink import DeltaSink
+from restow.protocol.messages import RECOVER, Rejected, TopicService
+
+NEVER_SEVEN = "transforms_on_spark:never_seven"
+
+
+def reader_of(lake: Lake, consumer: int = 1, **services: TopicService) -> Reading:
+    by_topic = {f"{lake.prefix}-{name}": service for name, service in services.items()}
+    return reading(lake.pipeline(consumer), by_topic, {TopicPartition(topic, 0): RECOVER for topic in by_topic})
+
+
+def numbers(lake: Lake, table: str = "table") -> list[tuple[int, int]]:
+    """Offset and number of all rows."""
+    return sorted(rows_of(lake.table(table), "_offset, number"))
+
+
+def letters(lake: Lake, columns: str = '"offset"', table: str = "table_rejected") -> list[tuple[Any, ...]]:
+    return sorted(rows_of(lake.table(table), columns))
+
+
+def rejected(cycles: list[CycleEnded]) -> list[Rejected]:
+    return [each for cycle in cycles for each in cycle.rejected]
+
+
+def test_bad_records_become_dead_letters_while_all_others_and_other_tables_go_on(lake: Lake) -> None:
+    topic, other = lake.topic("orders", 1), lake.topic("clicks", 1)
+    service = TopicService(table=lake.table(), transform=NEVER_SEVEN)
+    values = [str(number % 25) for number in range(60)]
+    lake.produce(topic, values)
+    reader = reader_of(lake, orders=service, clicks=TopicService(table=lake.table("clicks")))
+    lake.produce(other, ["1"])
+    cycles = [reader.cycle()]
+    assert reader.at[TopicPartition(other, 0)] == 1, "it does not wait for the search"
+    cycles += reader.until(1, 60)
+    bad = [7, 32, 57]
+    assert numbers(lake) == [(offset, offset % 25) for offset in range(60) if offset not in bad]
+    assert letters(lake, '"offset", topic, "partition", decode(value), state, consumer_group') == [
+        (offset, topic, 0, "7", "rejected", lake.prefix) for offset in bad
+    ]
+    [(error,)] = set(letters(lake, "error"))
+    assert error.startswith("ValueError: a seven (")
+    assert rejected(cycles) == [Rejected(topic, rejected=3)]
+    assert all(cycle.failures == () for cycle in cycles)
+    assert any(f"{topic}-0 at offset 7 is rejected into" in line for line in lake.logged)
+
+
+def test_what_was_rejected_before_a_crash_is_left_out_whatever_the_code_makes_of_it_now(
+    lake: Lake, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    topic = lake.topic("orders", 1)
+    lake.produce(topic, ["6", "7", "8"])
+    service = TopicService(table=lake.table(), transform=NEVER_SEVEN)
+    crashed = reader_of(lake, orders=service)
+    is_rejected: list[bool] = []
+
+    def commit(self: DeltaSink, *_: object) -> None:
+        is_rejected.append(self.uri == lake.table())
+        raise DeltaTableError("killed between the commits")
+
+    with monkeypatch.context() as patch:
+        patch.setattr(DeltaSink, "commit", commit)
+        while not lake_has_letters(lake):
+            crashed.cycle()
+    assert letters(lake) == [(1,)]
+    accepting = replace(service, transform="transforms_on_spark:numbers")
+    reader_of(lake, 2, orders=accepting).until(3)
+    assert (numbers(lake), letters(lake)) == ([(0, 6), (2, 8)], [(1,)])
+    lake.produce(topic, ["7"])
+    reader_of(lake, 2, orders=accepting).until(4)
+    assert (numbers(lake), letters(lake)) == ([(0, 6), (2, 8), (3, 7)], [(1,)]), "the claim is closed"
+    [ended] = [line for line in lake.logged if "rejected before a crash" in line]
+    assert "1 record rejected before a crash" in ended
+
+
+def lake_has_letters(lake: Lake) -> bool:
+    try:
+        return bool(letters(lake))
+    except Exception:  # noqa: BLE001  there is no table yet
+        return False
+
+
+def test_more_bad_records_than_allowed_stop_the_topic_and_nothing_is_rejected(lake: Lake) -> None:
+    topic = lake.topic("orders", 1)
+    lake.produce(topic, ["7"] * 10)
+    service = TopicService(table=lake.table(), transform=NEVER_SEVEN, most_rejected_per_min=3)
+    reader = reader_of(lake, orders=service)
+    failures = next(cycle.failures for cycle in iter(reader.cycle, None) if cycle.failures)
+    [failure] = failures
+    assert failure.reason.startswith(f"more than 3 records in a minute can't be stored in the table {lake.table()}")
+    assert tuple(reader.at.values()) == (0,)
+    assert not lake_has_letters(lake)
+
+
+def test_records_that_do_not_parse_and_records_that_the_query_fails_on_are_skipped_or_rejected(lake: Lake) -> None:
+    topic = lake.topic("orders", 1)
+    (lake.directory / "schema.ddl").write_text("id string, n int")
+    lines = ['{"id": "a", "n": 1}', "nothing", '{"id": "b", "n": 0}', None, '{"id": "c", "n": 2}']
+    lake.produce(topic, lines)
+    service = TopicService(
+        table=lake.table(),
+        format="json",
+        schema=str(lake.directory / "schema.ddl"),
+        sql="select id, 10 div n as number from records",
+    )
+    cycles = reader_of(lake, orders=service).until(5)
+    assert numbers(lake) == [(0, 10), (3, None), (4, 5)], "a tombstone has no fields, and is no bad record"
+    reasons = dict(letters(lake, '"offset", error'))
+    assert reasons[1] == "it doesn't parse: it is no JSON object that fits the schema"
+    assert "DIVIDE_BY_ZERO" in reasons[2]
+    assert rejected(cycles) == [Rejected(topic, rejected=2)]
+    skipping = replace(service, table=lake.table("skipping"), on_bad_record="skip")
+    cycles = reader_of(lake, 2, orders=skipping).until(5)
+    assert numbers(lake, "skipping") == [(0, 10), (3, None), (4, 5)]
+    assert rejected(cycles) == [Rejected(topic, skipped=2)]
+    assert not (lake.directory / "skipping_rejected").exists()
