@@ -2,8 +2,9 @@
 refusals."""
 
 import logging
-from collections.abc import Callable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from concurrent.futures import Future
+from dataclasses import dataclass, field, replace
 from typing import TypeVar
 
 import pytest
@@ -16,7 +17,9 @@ from restow.consumer.planning import Range
 from restow.errors import RestowError
 from restow.model import TopicPartition
 from restow.pipeline import cycle as cycles
+from restow.pipeline import dead_letters
 from restow.pipeline.cycle import CycleResult, CycleRunner
+from restow.pipeline.searching import BadOffsets, TooManyBad
 from restow.pipeline.sinks import NullSink, Span
 from restow.pipeline.spark.counting import ReadCount
 from restow.pipeline.spark.engine import Engine, Outcome, StoreResult
@@ -24,6 +27,8 @@ from restow.pipeline.spark.failures import JobFailed
 from restow.pipeline.spark.worker import Patience
 from restow.pipeline.targets import Target, TargetCycle, target_of
 from restow.protocol.messages import Failure, TopicService
+from restow.pipeline.targets import TargetCycle, target_of
+from restow.protocol.messages import Failure, Rejected, TopicService
 
 T = TypeVar("T")
 
@@ -37,6 +42,11 @@ class Table(NullSink):
     name: str
     settles_as_stored: bool = False
     is_closed: bool = False
+    claims: dict[TopicPartition, int] = field(default_factory=dict)
+    """Open ones."""
+
+    def take_over(self, partitions: Iterable[TopicPartition]) -> dict[TopicPartition, int]:
+        return {p: claim for p, claim in self.claims.items() if p in set(partitions)}
 
     def settle(self, staging: str, spans: Mapping[TopicPartition, Span]) -> bool:  # noqa: ARG002
         return self.settles_as_stored
@@ -82,6 +92,13 @@ class ScriptedEngine(Engine):
         """How long each lot might have gone on, a second after it began."""
         self.bad: dict[TopicPartition, int] = {}
         """Records on which the transform fails."""
+        self.searches: list[Future[BadOffsets]] = []
+        self.cycles: list[TargetCycle] = []
+        """All that ran."""
+
+    def search(self, cycle: TargetCycle, most: int, should_stop: Callable[[], bool]) -> "Future[BadOffsets]":  # noqa: ARG002
+        self.searches.append(Future())
+        return self.searches[-1]
 
     def run_all(
         self,
@@ -96,8 +113,10 @@ class ScriptedEngine(Engine):
     def _outcome_of(self, cycle: TargetCycle) -> Outcome:
         table = "" if cycle.sink.name == NullSink.name else cycle.target.table
         self.jobs.append(table)
+        self.cycles.append(cycle)
         for partition, taken in cycle.ranges.items():
-            if (offset := self.bad.get(partition)) in range(taken.first, taken.next):
+            left_out = cycle.left_out.get(partition, ())
+            if (offset := self.bad.get(partition)) in range(taken.first, taken.next) and offset not in left_out:
                 return JobFailed(cycle, in_python(f"ValueError: hunter2 on {offset}"))
         counts = {p.topic: ReadCount(taken.records, 10 * taken.records) for p, taken in cycle.ranges.items()}
         return self.outcomes.get(table, StoreResult((), counts))
@@ -181,6 +200,7 @@ def bench(monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture) -> 
     caplog.set_level(logging.INFO, "restow")
     bench = Bench()
     monkeypatch.setattr(cycles, "time", bench)
+    monkeypatch.setattr(dead_letters, "time", bench)
     return bench
 
 
@@ -426,3 +446,66 @@ def test_while_one_of_several_tables_fails_the_other_goes_on_and_the_position_st
     assert several.store(until=7).at == {ORDERS: 7}
     assert several.written() == [("lake/heads", 6, 7), ("lake/lines", 0, 7)]
     assert bench.runner.failures(several.topics) == ()
+
+
+REJECTING = {"orders": TopicService(table="lake/orders", transform="shop:orders"), "clicks": TOPICS["clicks"]}
+TARGET = target_of(REJECTING["orders"])
+
+
+def test_bad_records_are_searched_while_other_tables_go_on_and_then_rejected(bench: Bench) -> None:
+    bench.engine.bad = {ORDERS: 3}
+    assert bench.store(topics=REJECTING).stored == {CLICKS: 3}
+    assert not bench.runner.may_store(TARGET)
+    assert bench.store({CLICKS: Range(3, 3, 9)}, REJECTING).stored == {CLICKS: 9}
+    assert bench.runner.failures(REJECTING) == (), "a search is no failure"
+    bench.engine.searches[0].set_result({ORDERS: {3: "hunter2 is bad"}})
+    bench.store({}, REJECTING)
+    assert bench.runner.may_store(TARGET)
+    result = bench.store({ORDERS: Range(0, 0, 90)}, REJECTING)
+    assert (result.stored, result.rejected) == ({ORDERS: 5}, [Rejected("orders", rejected=1)])
+    cycle = bench.engine.cycles[-1]
+    assert (cycle.bad, cycle.letters) == ({ORDERS: {3: "hunter2 is bad"}}, bench.letters["lake/orders_rejected"])
+    assert bench.store({ORDERS: Range(5, 5, 90)}, REJECTING).stored == {ORDERS: 90}, "what was not searched comes next"
+    assert bench.engine.cycles[-1].bad == {}
+
+
+def test_too_many_bad_records_are_a_failure_and_looked_for_again_after_a_minute(bench: Bench) -> None:
+    bench.engine.bad = {ORDERS: 3}
+    bench.store(topics=REJECTING)
+    bench.engine.searches[0].set_exception(TooManyBad({ORDERS: {3: "hunter2 is bad"}}))
+    bench.store({}, REJECTING)
+    [failure] = bench.runner.failures(REJECTING)
+    assert failure.reason.startswith("more than 100 records in a minute can't be stored in the table lake/orders")
+    assert failure.reason.endswith("The first: orders-0 at offset 3: *** is bad")
+    for now_s, may_store in ((59.0, False), (61.0, True)):
+        bench.now_s = now_s
+        assert bench.runner.may_store(TARGET) == may_store
+    bench.store(topics=REJECTING)
+    assert len(bench.engine.searches) == 2
+
+
+def test_a_search_that_finds_nothing_leaves_the_target_failing(bench: Bench) -> None:
+    bench.engine.bad = {ORDERS: 3}
+    bench.store(topics=REJECTING)
+    bench.engine.searches[0].set_exception(RestowError("no record fails alone"))
+    bench.store({}, REJECTING)
+    assert [failure.topic for failure in bench.runner.failures(REJECTING)] == ["orders"]
+
+
+def test_records_that_were_rejected_before_a_crash_are_left_out_and_not_counted_again(bench: Bench) -> None:
+    bench.letters["lake/orders_rejected"] = Letters("", {ORDERS: frozenset({3})})
+    bench.open("lake/orders").claims = {ORDERS: 77}
+    bench.runner.open_rejects(TARGET, {ORDERS: 0})
+    assert bench.letters["lake/orders_rejected"].fences == [{ORDERS: 77}]
+    bench.engine.bad = {ORDERS: 3}
+    result = bench.store({ORDERS: RANGES[ORDERS]}, REJECTING)
+    assert (result.stored, result.rejected) == ({ORDERS: 5}, [])
+
+
+@pytest.mark.parametrize("service", [{"on_bad_record": "stop"}, {"lineage": False}])
+def test_where_records_can_not_be_left_out_nothing_is_searched(bench: Bench, service: Mapping[str, object]) -> None:
+    topics = {"orders": replace(REJECTING["orders"], **service)}
+    bench.engine.bad = {ORDERS: 3}
+    bench.store({ORDERS: RANGES[ORDERS]}, topics)
+    assert bench.engine.searches == []
+    assert [failure.topic for failure in bench.runner.failures(topics)] == ["orders"]

@@ -4,14 +4,19 @@ from dataclasses import replace
 from typing import Any
 
 import pytest
-from tests.support.spark.live import Lake, Reading, reading
+from tests.support.spark.live import QUICK, Borrowed, Lake, Reading, reading
 from tests.support.spark.project import rows_of
 
 from restow.consumer.events import CycleEnded
 from restow.model import TopicPartition
 from restow.pipeline.delta.errors import DeltaTableError
+from restow.pipeline.delta.rejects import STORED
 from restow.pipeline.delta.sink import DeltaSink
+from restow.pipeline.rejected_records import Filter, rejected_in
+from restow.pipeline.retrying import Retried, Retrier
+from restow.pipeline.spark.session import Resources
 from restow.protocol.messages import RECOVER, Rejected, TopicService
+from restow.settings import Group, Settings
 
 NEVER_SEVEN = "transforms_on_spark:never_seven"
 
@@ -125,3 +130,38 @@ def test_records_that_do_not_parse_and_records_that_the_query_fails_on_are_skipp
     assert numbers(lake, "skipping") == [(0, 10), (3, None), (4, 5)]
     assert rejected(cycles) == [Rejected(topic, skipped=2)]
     assert not (lake.directory / "skipping_rejected").exists()
+
+
+def test_a_retry_stores_each_record_once_whenever_it_is_killed(lake: Lake, monkeypatch: pytest.MonkeyPatch) -> None:
+    topic = lake.topic("orders", 1)
+    lake.produce(topic, ["6", "7", "8", "7"])
+    service = TopicService(table=lake.table(), transform=NEVER_SEVEN)
+    reader_of(lake, orders=service).until(4)
+    assert letters(lake) == [(1,), (3,)]
+    settings = Settings(lake.kafka, group=Group(lake.prefix), spark=QUICK)
+    engine = Borrowed(settings, Resources(cores=1.0))
+
+    def retry(transform: str, offset: int | None = None) -> Retried:
+        retrier = Retrier(settings, engine, replace(service, transform=transform))
+        return retrier.retry(Filter((topic,), offset=offset), lambda: False)
+
+    still = retry(NEVER_SEVEN)
+    assert (still.stored, sorted(still.failed)) == (0, [(topic, 0, 1), (topic, 0, 3)])
+    note = Retrier._note
+
+    def killed(self: Retrier, state: str, *arguments: Any) -> None:
+        if state == STORED:
+            raise KeyboardInterrupt
+        note(self, state, *arguments)
+
+    with monkeypatch.context() as patch:
+        patch.setattr(Retrier, "_note", killed)
+        with pytest.raises(KeyboardInterrupt):
+            retry("transforms_on_spark:numbers", offset=1)
+    assert numbers(lake) == [(0, 6), (1, 7), (2, 8)], "it was killed after the table's commit"
+    assert retry("transforms_on_spark:numbers") == Retried(1, {})
+    assert numbers(lake) == [(0, 6), (1, 7), (2, 8), (3, 7)]
+    assert retry("transforms_on_spark:numbers") == Retried(0, {})
+    assert rejected_in(settings, service, Filter()) == []
+    assert sorted(state for (state,) in letters(lake, "state")) == ["rejected"] * 2 + ["retrying"] * 2 + ["stored"] * 2
+    engine.close()
