@@ -5,7 +5,7 @@ import logging
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from concurrent.futures import Future
 from dataclasses import dataclass, field, replace
-from typing import TypeVar
+from typing import Any, TypeVar
 
 import pytest
 from pyspark.errors import PySparkException
@@ -503,7 +503,7 @@ def test_records_that_were_rejected_before_a_crash_are_left_out_and_not_counted_
 
 
 @pytest.mark.parametrize("service", [{"on_bad_record": "stop"}, {"lineage": False}])
-def test_where_records_can_not_be_left_out_nothing_is_searched(bench: Bench, service: Mapping[str, object]) -> None:
+def test_where_records_can_not_be_left_out_nothing_is_searched(bench: Bench, service: Mapping[str, Any]) -> None:
     topics = {"orders": replace(REJECTING["orders"], **service)}
     bench.engine.bad = {ORDERS: 3}
     bench.store({ORDERS: RANGES[ORDERS]}, topics)
