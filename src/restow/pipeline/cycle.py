@@ -157,6 +157,10 @@ class CycleRunner:
         }
         return tuple(Failure(topic, "; ".join(found)) for topic, found in sorted(reasons.items()) if found)
 
+    @property
+    def is_searching(self) -> bool:
+        return self._bad.has_searches
+
     def record_bytes(self, topic: str) -> float:
         """The mean size of a record in the last cycle that read the topic."""
         return self._record_bytes.get(topic, FIRST_GUESS_BYTES)

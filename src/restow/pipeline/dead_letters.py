@@ -97,6 +97,10 @@ class BadRecords:
         letters = self._letters.of(cycle.target.on_bad.letters) if bad and cycle.target.rejects else None
         return replace(cycle, bad=bad, rejected=rejected, letters=letters)
 
+    @property
+    def has_searches(self) -> bool:
+        return bool(self._searching)
+
     def is_searching(self, target: Target) -> bool:
         return target in self._searching or self._too_many.is_waiting(target, time.monotonic())
 

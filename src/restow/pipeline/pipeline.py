@@ -114,6 +114,11 @@ class SparkPipeline:
         """How many records retention deleted before they were read, in all partitions."""
         return self._runner.missed_records
 
+    @property
+    def is_searching(self) -> bool:
+        """Whether bad records are being looked for, so that their topics wait."""
+        return self._runner.is_searching
+
     def warm_up(self, should_end: ShouldEnd) -> None:
         self._runner.warm_up(should_end)
 

@@ -20,6 +20,7 @@ from operator import eq
 from typing import Final, NamedTuple
 
 from pyspark.sql import DataFrame, SparkSession
+from pyspark.sql.functions import current_timestamp
 
 from restow.errors import RestowError
 from restow.model import TopicPartition
@@ -43,9 +44,7 @@ AT_ONCE: Final = 500
 MEMBER: Final = "retry"
 TRIES: Final = 5
 
-ROW: Final = (
-    "state string, consumer_group string, topic string, partition int, offset bigint, at timestamp, retry bigint"
-)
+ROW: Final = "state string, consumer_group string, topic string, partition int, offset bigint, retry bigint"
 
 Key = tuple[str, int, int]
 
@@ -137,8 +136,8 @@ class Retrier:
         """Appends a row for each record. Of two retries with this number, one gets an error."""
 
         def rows(session: SparkSession) -> DataFrame:
-            values = [(state, self._group, *key, None, number) for key in sorted(keys)]
-            return session.createDataFrame(values, ROW).selectExpr("* EXCEPT (at)", "current_timestamp() AS at")
+            values = [(state, self._group, *key, number) for key in sorted(keys)]
+            return session.createDataFrame(values, ROW).withColumn("at", current_timestamp())
 
         app_id = self._id if state == RETRYING else f"{self._id}/stored"
         fits = partial(eq, number - 1 or None) if state == RETRYING else partial(_is_below, number)

@@ -51,7 +51,7 @@ def run_once(
         ended = pipeline.cycle(RunCycle(at, topics), should_end)
         for refused in ended.dropped:
             raise RestowError(refused.reason)
-        failures = 0 if ended.positions != at else failures + 1
+        failures = 0 if ended.positions != at or pipeline.is_searching else failures + 1
         if failures > MOST_FAILURES:
             why = ended.failures[0].reason if ended.failures else "for the reasons above"
             raise RestowError(

@@ -1,8 +1,8 @@
 """Runs the jobs of a search for bad records (searching.py), without a table, in the thread of the search."""
 
-import logging
 import time
 from collections.abc import Callable
+from contextlib import nullcontext
 from dataclasses import replace
 from typing import Final, Protocol
 
@@ -16,8 +16,6 @@ from restow.pipeline.sinks import Span
 from restow.pipeline.spark.failures import JobFailed, call_sites
 from restow.pipeline.targets import TargetCycle
 from restow.pipeline.transforms import TransformRaised
-
-log = logging.getLogger(__name__)
 
 TRIES: Final = 5
 """Of a job that failed for another reason than a record, such as a command that cancelled all jobs."""
@@ -50,15 +48,16 @@ class TrialRuns:
             self._cycle = replace(self._cycle, bad=found)
         spans = {p: Span(taken.first, taken.next) for p, taken in self._cycle.ranges.items()}
         count = sum(map(len, found.values()))
-        with call_sites():
-            if self._cycle.target.maker and self.fails(spans) is not None:
-                _add(found, Search(self, most - count).search(spans))
+        if self._cycle.target.maker and self.fails(spans) is not None:
+            _add(found, Search(self, most - count).search(spans))
         if sum(map(len, found.values())) == known:
             raise SearchEnded("no record was found that fails alone")
         return found
 
     def fails(self, spans: Spans) -> str | None:
-        failed = self._failed(self._on(spans), one_by_one=False)
+        is_one_record = sum(span.next - span.first for span in spans.values()) == 1
+        with call_sites() if is_one_record else nullcontext():  # which slow down all tables
+            failed = self._failed(self._on(spans), one_by_one=False)
         return None if failed is None else failed.reason
 
     def fails_each(self, partition: TopicPartition, span: Span) -> FailedTask | None:
