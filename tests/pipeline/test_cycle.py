@@ -26,8 +26,6 @@ from restow.pipeline.spark.engine import Engine, Outcome, StoreResult
 from restow.pipeline.spark.failures import JobFailed
 from restow.pipeline.spark.worker import Patience
 from restow.pipeline.targets import Target, TargetCycle, target_of
-from restow.protocol.messages import Failure, TopicService
-from restow.pipeline.targets import TargetCycle, target_of
 from restow.protocol.messages import Failure, Rejected, TopicService
 
 T = TypeVar("T")
