@@ -45,6 +45,7 @@ class Searching(NamedTuple):
     most: int
     result: "Future[BadOffsets]"
     stop: Event
+    begun_s: float
 
 
 class BadRecords:
@@ -114,7 +115,7 @@ class BadRecords:
         most, stop = self._rate.left(cycle.target, cycle.target.on_bad.most_per_min, time.monotonic()), Event()
         log.info("%s; looking for the records that cause it, while other tables continue", self._redact(str(error)))
         self._searching[cycle.target] = Searching(
-            cycle, error, most, self._engine.search(cycle, most, stop.is_set), stop
+            cycle, error, most, self._engine.search(cycle, most, stop.is_set), stop, time.monotonic()
         )
         return True
 
@@ -152,6 +153,8 @@ class BadRecords:
             return TooMany(too_many(error.found, target.on_bad.most_per_min, searching.cycle.sink.name))
         except RestowError:
             return searching.error
+        count, took_s = sum(map(len, bad.values())), time.monotonic() - searching.begun_s
+        log.info("%s: found %s within %.0f s", searching.cycle.sink.name, counted(count, "bad record"), took_s)
         spans = {p: Span(taken.first, taken.next) for p, taken in searching.cycle.ranges.items()}
         self._left_out.findings[target] = Findings(spans, bad)
         return None

@@ -4,6 +4,7 @@ engine.py calls it. searching.py decides which jobs look for a record on which a
 """
 
 from collections.abc import Collection, Mapping
+from typing import Any
 
 from pyspark.sql import DataFrame
 from pyspark.sql import functions as sql
@@ -28,8 +29,10 @@ def unparsed(records: DataFrame, parser: Parser, most: int) -> dict[TopicPartiti
     """The records that don't parse, each with the reason; of many some. It runs a job."""
     rows = parsed(records, parser).filter(f"{ERROR} IS NOT NULL").select("_topic", "_partition", "_offset", ERROR)
     found: dict[TopicPartition, dict[int, str]] = {}
-    for topic, partition, offset, reason in rows.limit(most).collect():
-        found.setdefault(TopicPartition(topic, partition), {})[offset] = f"it doesn't parse: {reason}"
+    collected: Any = rows.limit(most)._jdf  # few rows: Python's own collect() opens a socket for them
+    for row in collected.collectAsList():
+        partition = TopicPartition(row.getString(0), row.getInt(1))
+        found.setdefault(partition, {})[row.getLong(2)] = f"it doesn't parse: {row.getString(3)}"
     return found
 
 

@@ -63,7 +63,8 @@ def start_session(settings: Settings, resources: Resources) -> SparkSession:
     session: SparkSession = builder.getOrCreate()
     _write_no_checksums(session)
     # PySpark logs each failed query as pages of JSON, besides raising the error.
-    logging.getLogger("DataFrameQueryContextLogger").setLevel(logging.CRITICAL + 1)
+    for name in ("DataFrameQueryContextLogger", "SQLQueryContextLogger"):
+        logging.getLogger(name).setLevel(logging.CRITICAL + 1)
     return session
 
 
