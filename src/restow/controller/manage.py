@@ -86,9 +86,13 @@ def _stops(
     """The partitions to stop now, and whether more are to be stopped when consumers are ready."""
     stops: dict[ConsumerId, list[TopicPartition]] = {}
     held_back = False
-    outdated = OutdatedTopics(state)
+    outdated, staying = OutdatedTopics(state), set(state.contenders(list(state.consumers)))
     for partition, consumers in holders.items():
-        wanted, contenders = target.get(partition), state.contenders(consumers)
+        wanted = target.get(partition)
+        if not all_ready and len(consumers) == 1 and wanted is not None and wanted != consumers[0]:
+            held_back = held_back or consumers[0] in staying
+            continue  # a move waits: of a large group nearly all partitions, at each answer
+        contenders = state.contenders(consumers)
         if contenders == [wanted] and partition.topic not in outdated[contenders[0]]:
             continue
         moves = wanted is not None and len(contenders) == 1 and contenders[0] != wanted

@@ -40,6 +40,13 @@ def restow_polish(problem: Problem) -> PackingPlan:
     return polish(problem)
 
 
+def restow_as_if_large(problem: Problem) -> PackingPlan:
+    """As a group of thousands of partitions is packed: by functions that a small one does not need."""
+    from restow.packing.ours import AS_IF_LARGE, pack
+
+    return pack(problem, AS_IF_LARGE)
+
+
 def warm_up(on_compile: Callable[[], None] = lambda: None) -> None:
     """Loads restow's compiled code, so that no live decision waits for it. Call it as a process starts. `on_compile` is
     called if the code has to be compiled.
@@ -55,7 +62,9 @@ def warm_up(on_compile: Callable[[], None] = lambda: None) -> None:
 
     with on_compiling(on_compile):
         for current, speed in ((apart, 0.25), (overfull, 0.75)):
-            restow(Problem(Speeds({one: speed, other: speed}), current, Capacities(1.0)))
+            problem = Problem(Speeds({one: speed, other: speed}), current, Capacities(1.0))
+            restow(problem)
+        restow_as_if_large(problem)
 
 
 PACKERS: dict[str, Packer] = {**PUBLISHED, "restow": restow, "restow-polish": restow_polish}

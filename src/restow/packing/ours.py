@@ -82,6 +82,7 @@ class Effort:
 
 
 NORMAL: Final = Effort(1000, rounds_when_feasible=200, small_group=1000, rounds_per_move=1.5, whole=2000, sample=1000)
+AS_IF_LARGE: Final = replace(NORMAL, small_group=0, whole=0)
 POLISHED: Final = Effort(
     10_000, rounds_when_feasible=2000, small_group=10_000, rounds_per_move=15.0, whole=20_000, sample=10_000
 )
