@@ -1,4 +1,7 @@
-"""What follows from a crash that the platform reports: others take over at once, or the partitions wait."""
+"""What follows from a crash that the platform reports: others take over at once, or the partitions wait.
+
+platform_events.py calls it.
+"""
 
 from restow.controller import poison, reassign, takeover
 from restow.controller.state import State, View
@@ -9,12 +12,8 @@ from restow.model import ConsumerId, SortedMapping
 from restow.text import counted
 
 
-def crashed(transition: Transition, consumer: ConsumerId, reason: str) -> None:
-    """A consumer in another phase is being started, restarted or deleted: its timeouts count as before. One whose next
-    process is already ready has been dealt with."""
-    view = transition.view(consumer)
-    if view is None or view.phase is not Phase.READY or view.ready_s == transition.state.listened_s:
-        return
+def ended(transition: Transition, consumer: ConsumerId, view: View, how: str) -> None:
+    """The process of a ready consumer has ended; the platform starts it again."""
     poison.crashed(transition, view)
     after = _after_takeover(transition.state, view)
     if _others_take_over(transition.state, consumer, after):
@@ -26,7 +25,7 @@ def crashed(transition: Transition, consumer: ConsumerId, reason: str) -> None:
         transition.change(consumer, phase=Phase.RESTARTED)
         words = "waiting for its restart"
     transition.change(consumer, crashed_s=transition.state.listened_s)
-    transition.warn(consumer, f"crashed: {reason}; {words}")
+    transition.warn(consumer, f"{how}; {words}")
 
 
 def _after_takeover(state: State, view: View) -> View:

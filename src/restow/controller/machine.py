@@ -9,7 +9,6 @@ from typing import assert_never
 from restow.controller import (
     capacity,
     claims,
-    crashes,
     fastest,
     foreign,
     gains,
@@ -92,7 +91,7 @@ def step(state: State, event: Event) -> tuple[State, tuple[Effect, ...]]:
         case ConsumerUp(consumer):
             platform_events.up(transition, consumer)
         case ConsumerCrashed(consumer, reason):
-            crashes.crashed(transition, consumer, reason)
+            platform_events.crashed(transition, consumer, reason)
         case ConsumerFailing(consumer, reason):
             platform_events.failing(transition, consumer, reason)
         case ConsumerGone(consumer):

@@ -1,8 +1,9 @@
-"""What the platform reports of a consumer: its process is up, is failing, is gone, or a request was refused."""
+"""What the platform reports of a consumer: its process is up, has crashed, is failing, is gone, or a request was
+refused."""
 
 from typing import Final
 
-from restow.controller import starts
+from restow.controller import crashes, starts
 from restow.controller.transition import Transition
 from restow.controller.transitions import Cause, Phase
 from restow.model import ConsumerId
@@ -27,11 +28,18 @@ def failing(transition: Transition, consumer: ConsumerId, reason: str) -> None:
     if view.phase is Phase.AWAITED:
         starts.failing(transition, consumer, reason)
     elif view.phase is Phase.READY:
-        transition.change(consumer, phase=Phase.RESTARTED)
-        transition.warn(consumer, f"failing: {reason}; waiting for its restart")
+        crashes.ended(transition, consumer, view, f"failing: {reason}")
     elif view.phase is Phase.ROLLING and view.since_s < transition.state.listened_s:
         # Reported in the same moment as the restart, it is still about the old process.
         starts.failing(transition, consumer, reason)
+
+
+def crashed(transition: Transition, consumer: ConsumerId, reason: str) -> None:
+    """A consumer in another phase is being started, restarted or deleted: its timeouts count as before. One whose next
+    process is already ready has been dealt with."""
+    view = transition.view(consumer)
+    if view is not None and view.phase is Phase.READY and view.ready_s != transition.state.listened_s:
+        crashes.ended(transition, consumer, view, f"crashed: {reason}")
 
 
 def gone(transition: Transition, consumer: ConsumerId) -> None:

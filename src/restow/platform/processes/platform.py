@@ -31,8 +31,6 @@ CommandOf = Callable[[ConsumerId, Path, ConsumerSettings], Sequence[str]]
 CRASHES_TO_REPORT = 2
 """From the second crash in a row, each is reported as ConsumerFailing too."""
 
-SUPERVISOR_ENDED = "its supervisor ended, and it ended with that"
-
 
 class LocalProcesses(OneByOne):
     def __init__(
@@ -108,7 +106,7 @@ def _changes(
     if not after or not after.status:
         return
     if before and before.status and _has_crashed(before.status, after.status):
-        yield ConsumerCrashed(consumer, after.status.reason or SUPERVISOR_ENDED)
+        yield ConsumerCrashed(consumer, after.status.reason)
     crash = (after.status.supervisor, after.status.crashes)
     crash_before = (before.status.supervisor, before.status.crashes) if before and before.status else None
     if after.status.crashes >= CRASHES_TO_REPORT and crash != crash_before:
@@ -118,7 +116,6 @@ def _changes(
 
 
 def _has_crashed(before: Status, after: Status) -> bool:
-    """Whether the process that ran has ended without being asked to, or with its supervisor."""
-    if before.child is None or after.child == before.child:
-        return False
-    return after.supervisor != before.supervisor or after.ended > before.ended
+    """Whether the process that ran has ended without being asked to. One that ended with its supervisor is failing."""
+    is_another = before.child is not None and after.child != before.child
+    return is_another and after.supervisor == before.supervisor and after.ended > before.ended
