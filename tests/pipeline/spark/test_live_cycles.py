@@ -11,7 +11,7 @@ from typing import Any
 
 import pytest
 from tests.support.paths import TRANSFORMS, line_in
-from tests.support.spark.live import Lake, of, reading
+from tests.support.spark.live import Lake, Reading, of, opened, reading
 from tests.support.transforms.transforms_on_spark import SECONDS
 
 from restow.consumer.checkpoint import Suspect, TableWrite
@@ -21,6 +21,7 @@ from restow.kafka.survey import sampled
 from restow.model import SortedMapping, TopicPartition
 from restow.pipeline.delta.errors import DeltaTableError
 from restow.pipeline.delta.sink import DeltaSink
+from restow.pipeline.spark import reading as reading_module
 from restow.protocol.messages import RECOVER, StartFrom, TopicService
 from restow.settings import Consumer
 from restow.starter.facts import TopicFacts
@@ -185,6 +186,22 @@ def test_a_cycle_for_a_table_is_one_spark_job(lake: Lake) -> None:
         assert reader.cycle().records == 3 * count
         assert jobs_so_far() == jobs + 1
     assert len(lake.rows()) == 3 * (2 * 3 + 2 * 1000)
+
+
+def test_a_consumer_that_gets_many_partitions_makes_smaller_fetches_and_reads_all(
+    lake: Lake, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(reading_module, "fetch_bytes", lambda held, _: 1 << 20 if held < 3 else 64 << 10)
+    topic = lake.topic("many", 4)
+    service, pipeline = TopicService(table=lake.table()), lake.pipeline()
+    lake.write(topic, dict.fromkeys(range(4), 5))
+    first = reading(pipeline, {topic: service}, dict.fromkeys(of(topic, 0, 1), 0))
+    first.until(5, 5)
+    lake.write(topic, dict.fromkeys(range(4), 5))
+    more = opened(pipeline, {topic: service}, dict.fromkeys(of(topic, 2, 3), 0))
+    Reading(pipeline, first.topics, SortedMapping(dict(first.at) | dict(more.started))).until(10, 10, 10, 10)
+    assert lake.logged == []
+    assert sorted(lake.rows("_partition, _offset")) == [(p, offset) for p in range(4) for offset in range(10)]
 
 
 def test_a_cycle_shares_its_limit_fairly_and_reports_saturation(lake: Lake) -> None:

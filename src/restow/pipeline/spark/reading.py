@@ -11,7 +11,7 @@ from typing import Final
 
 from pyspark.sql import DataFrame, SparkSession
 
-from restow.consumer.planning import Range, fetch_bytes
+from restow.consumer.planning import MOST_FETCH_BYTES, Range, fetch_bytes
 from restow.model import TopicPartition
 from restow.pipeline.spark.properties import java_properties
 from restow.settings import Settings
@@ -41,6 +41,7 @@ class RangeReader:
         self._may_choose = self._codegen is None
         in_java = settings.spark.of_reader()
         self._may_limit = FETCH not in in_java
+        self._fetch_bytes, self._group = MOST_FETCH_BYTES, settings.group.name
         translated = java_properties(settings.kafka.properties, [name.removeprefix("kafka.") for name in in_java])
         options: dict[str, str] = {
             "kafka.isolation.level": "read_committed",
@@ -70,14 +71,22 @@ class RangeReader:
             "endingOffsets": _offsets({partition: taken.next for partition, taken in ranges.items()}),
         }
         if self._heap_bytes is not None and self._may_limit:
-            # A client keeps the size with which it was made.
-            options[FETCH] = str(fetch_bytes(held, self._heap_bytes))
+            options |= self._limits(held, self._heap_bytes)
         if one_by_one:
             options["minPartitions"] = str(sum(taken.records for taken in ranges.values()))
             return self._reader.options(**options).load().selectExpr(*COLUMNS)
         return (
             self._reader.options(**{**options, "minPartitions": "1"}).load().coalesce(most_tasks).selectExpr(*COLUMNS)
         )
+
+    def _limits(self, held: int, heap_bytes: int) -> dict[str, str]:
+        """The size of fetches. Executors find their clients by group id and partition, and the connector refuses other
+        properties for a client that it has. So another size has another group id, which no broker sees: the clients
+        don't join the group. It only falls, a few times at most; idle clients are closed after five minutes."""
+        self._fetch_bytes = min(self._fetch_bytes, fetch_bytes(held, heap_bytes))
+        is_usual = self._fetch_bytes == MOST_FETCH_BYTES
+        group = self._group if is_usual else f"{self._group}-{self._fetch_bytes >> 10}k"
+        return {FETCH: str(self._fetch_bytes), "kafka.group.id": group}
 
     def empty(self) -> DataFrame:
         """The same columns without rows, to find the schema of a transform's rows."""
