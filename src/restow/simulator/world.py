@@ -367,8 +367,8 @@ def run(scenario: Scenario, tracer: Tracer | None = None, picture_at_s: float | 
 
 @contextmanager
 def _rarely_collected() -> Iterator[None]:
-    """A large group is millions of values, none of them in a cycle. Python's collector would walk through them again
-    and again, for a third of the time."""
+    """A large group is millions of values, few of them in cycles. Python's collector would walk through them again and
+    again: that took 29 % of the time at 20,000 partitions."""
     before = gc.get_threshold()
     gc.set_threshold(*RARELY)
     try:
