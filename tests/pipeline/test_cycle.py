@@ -19,6 +19,7 @@ from restow.model import TopicPartition
 from restow.pipeline import cycle as cycles
 from restow.pipeline import dead_letters
 from restow.pipeline.cycle import CycleResult, CycleRunner
+from restow.pipeline.delta.errors import SchemasDiffer
 from restow.pipeline.searching import BadOffsets, TooManyBad
 from restow.pipeline.sinks import NullSink, Span
 from restow.pipeline.spark.counting import ReadCount
@@ -507,3 +508,30 @@ def test_where_records_can_not_be_left_out_nothing_is_searched(bench: Bench, ser
     bench.store({ORDERS: RANGES[ORDERS]}, topics)
     assert bench.engine.searches == []
     assert [failure.topic for failure in bench.runner.failures(topics)] == ["orders"]
+
+
+def test_rows_that_do_not_fit_the_table_are_rejected_as_bad_records_are(bench: Bench) -> None:
+    differ = SchemasDiffer("column id is long in the table", "(id long)", "(id string)")
+    bench.engine.outcomes["lake/orders"] = differ
+    assert bench.store({ORDERS: RANGES[ORDERS]}, REJECTING).stored == {}
+    del bench.engine.outcomes["lake/orders"]
+    result = bench.store({ORDERS: RANGES[ORDERS]}, REJECTING)
+    assert (result.stored, result.rejected) == ({ORDERS: 5}, [Rejected("orders", rejected=5)])
+    assert bench.engine.cycles[-1].bad == {ORDERS: dict.fromkeys(range(5), str(differ))}
+    assert bench.engine.searches == [], "all rows have one schema"
+
+    bench.engine.outcomes["lake/orders"] = differ
+    bench.store({ORDERS: Range(5, 5, 500)}, REJECTING)
+    [failure] = bench.runner.failures(REJECTING)
+    assert failure.reason.startswith("more than 100 records in a minute can't be stored in the table lake/orders")
+    assert failure.reason.endswith("The table has (id long), the batch (id string)")
+
+
+def test_rows_that_do_not_fit_the_table_stop_it_where_bad_records_do(bench: Bench) -> None:
+    bench.engine.outcomes["lake/orders"] = SchemasDiffer("column id is long", "(id long)", "(id string)")
+    topics = {"orders": replace(REJECTING["orders"], on_bad_record="stop")}
+    for _ in range(2):
+        bench.now_s += 60.0
+        assert bench.store({ORDERS: RANGES[ORDERS]}, topics).stored == {}
+    [failure] = bench.runner.failures(topics)
+    assert failure.reason == "column id is long. The table has (id long), the batch (id string)"

@@ -17,6 +17,7 @@ from restow.consumer.planning import Range
 from restow.errors import RestowError
 from restow.model import TopicPartition
 from restow.pipeline.bad_records import Findings, LeftOut, Rate, too_many
+from restow.pipeline.delta.errors import SchemasDiffer
 from restow.pipeline.formats.frames import BadRecord
 from restow.pipeline.searching import BadOffsets, TooManyBad
 from restow.pipeline.sinks import OpenDeadLetters, OpenTables, Sink, Span
@@ -107,16 +108,18 @@ class BadRecords:
 
     def begin_search(self, cycle: TargetCycle, error: RestowError) -> bool:
         """Returns False if the error is no record's, or bad records must stop the target."""
-        is_of_data = isinstance(error, BadRecord | TransformRaised) or (
+        is_of_data = isinstance(error, BadRecord | TransformRaised | SchemasDiffer) or (
             isinstance(error, JobFailed) and error.is_of_data
         )
         if not cycle.target.may_leave_out or not is_of_data or not any(r.records for r in cycle.ranges.values()):
             return False
         most, stop = self._rate.left(cycle.target, cycle.target.on_bad.most_per_min, time.monotonic()), Event()
-        log.info("%s; looking for the records that cause it, while other tables continue", self._redact(str(error)))
-        self._searching[cycle.target] = Searching(
-            cycle, error, most, self._engine.search(cycle, most, stop.is_set), stop, time.monotonic()
-        )
+        if isinstance(error, SchemasDiffer):
+            result = _all_bad(cycle, str(error), most)
+        else:
+            log.info("%s; looking for the records that cause it, while other tables continue", self._redact(str(error)))
+            result = self._engine.search(cycle, most, stop.is_set)
+        self._searching[cycle.target] = Searching(cycle, error, most, result, stop, time.monotonic())
         return True
 
     def ended(self) -> list[tuple[TargetCycle, RestowError]]:
@@ -166,3 +169,17 @@ class BadRecords:
             log.warning("%s at offset %d is %s: %s", partition, offset, what, self._redact(reason))
         if len(named) > MOST_NAMED:
             log.warning("%d more records of the cycle are %s", len(named) - MOST_NAMED, what)
+
+
+def _all_bad(cycle: TargetCycle, reason: str, most: int) -> "Future[BadOffsets]":
+    """The result of a search that isn't needed: rows that don't fit the table are those of all records."""
+    found, result = dict[TopicPartition, dict[int, str]](), Future[BadOffsets]()
+    count = sum(taken.records for taken in cycle.ranges.values())
+    for partition, taken in cycle.ranges.items():
+        last = taken.next if count <= most else min(taken.next, taken.first + 1)
+        found[partition] = dict.fromkeys(range(taken.first, last), reason)
+    if count <= most:
+        result.set_result(found)
+    else:
+        result.set_exception(TooManyBad({p: bad for p, bad in found.items() if bad}))
+    return result

@@ -336,9 +336,11 @@ class Engine:
                 rows = parsed_once(rows)
         reject = partial(self._reject, cycle, cycle.letters) if cycle.letters is not None and cycle.bad else None
         begun_s = time.monotonic()
-        stored = cycle.sink.store(Batch(rows, cycle.spans, count, cycle.staging, cycle.target.rules, reject))
+        is_empty = sum(map(len, cycle.left_out.values())) >= count
+        batch = Batch(rows, cycle.spans, 0 if is_empty else count, cycle.staging, cycle.target.rules, reject)
+        stored = cycle.sink.store(batch)
         write_s = time.monotonic() - begun_s - stored.commit_s
-        counts = {} if stored.replaced else counter.counts()
+        counts = {} if stored.replaced or is_empty else counter.counts()
         return StoreResult(stored.replaced, counts, stored.rows, write_s, stored.commit_s)
 
     def _activate_session(self) -> None:
