@@ -94,23 +94,38 @@ def swept(known: dict[str, dict[str, Any]], setting: str) -> list[SweepRow]:
 
 
 def write(file: Path) -> None:
+    """Sections whose rows are not all there are left as they are."""
     known, hours = read(file), json.loads(file.read_text())["hours"]
-    rows, looks = compared(known), swept(known, "look_every_s")
-    COMPARED.parent.mkdir(exist_ok=True)
-    save(comparison_plot.compared(rows), COMPARED)
-    save(comparison_plot.swept("look_every_s", looks), SWEPT)
     over = f"{hours:g} simulated hours of each workload"
-    marks = ("<!-- bench/comparison.py {} begin -->", "<!-- bench/comparison.py {} end -->")
+    COMPARED.parent.mkdir(exist_ok=True)
+    if is_whole(known, "compare"):
+        write_comparison(compared(known), over)
+    if is_whole(known, "preset"):
+        put(POLICY, "presets", sweep_table("preset", swept(known, "preset"), over))
+    if is_whole(known, "look_every_s"):
+        looks = swept(known, "look_every_s")
+        save(comparison_plot.swept("look_every_s", looks), SWEPT)
+        plot = "![restow with look_every_s at several values](images/sweep.png)"
+        put(POLICY, "look_every_s", f"{sweep_table('look_every_s', looks, over)}\n\n{plot}")
 
-    def put(page: Path, name: str, text: str) -> None:
-        write_between_marks(page, text, *(mark.format(name) for mark in marks))
 
-    drawn = "![Cost against latency of each policy, one panel a workload]({})\n\n"
-    put(README, "totals", f"{BESIDE}\n\n{total_table(rows, over)}\n\n{drawn.format(COMPARED)}".rstrip())
-    put(COMPARISON, "comparison", drawn.format("images/comparison.png") + comparison_text(rows, over))
-    put(POLICY, "presets", sweep_table("preset", swept(known, "preset"), over))
-    plot = "![restow with look_every_s at several values](images/sweep.png)"
-    put(POLICY, "look_every_s", f"{sweep_table('look_every_s', looks, over)}\n\n{plot}")
+def is_whole(known: dict[str, dict[str, Any]], kind: str) -> bool:
+    missing = [name for name, _ in tasks(1.0) if name.startswith(f"{kind}/") and name not in known]
+    if missing:
+        sys.stdout.write(f"not written, because rows are missing: {', '.join(missing)}\n")
+    return not missing
+
+
+def write_comparison(rows: Sequence[Row], over: str) -> None:
+    save(comparison_plot.compared(rows), COMPARED)
+    drawn = "![Cost against latency of each policy, one panel a workload]({})"
+    put(README, "totals", "\n\n".join((BESIDE, total_table(rows, over), drawn.format(COMPARED))))
+    put(COMPARISON, "comparison", "\n\n".join((drawn.format("images/comparison.png"), comparison_text(rows, over))))
+
+
+def put(page: Path, name: str, text: str) -> None:
+    marks = (f"<!-- bench/comparison.py {name} begin -->", f"<!-- bench/comparison.py {name} end -->")
+    write_between_marks(page, text, *marks)
 
 
 def total_table(rows: Sequence[Row], over: str) -> str:

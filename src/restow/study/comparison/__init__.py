@@ -7,7 +7,7 @@ members.py     a group of plain members: they start, join, leave and rebalance
 policies.py    the policies, and the settings that each is tuned over
 sizers.py      KEDA, Flink, uForwarder and fixed sizes, run over a load
 packers.py     MWF and BFD, which pack again at every interval
-ours.py        restow: the real controller in the simulator, accounted like the others
+ours.py        restow: the real controller over the same model
 comparing.py   tunes every policy on some seeds and shows it on others
 targets.py     what restow must reach in it
 sweeping.py    one setting of restow at several values
