@@ -48,6 +48,7 @@ MUTANTS: list[Mutant] = [
     mutants.the_speeds_of_the_last_minutes_are_forgotten,
     mutants.no_cool_down_is_kept,
     mutants.a_parked_group_is_never_woken,
+    mutants.claims_are_resumed_unasked,
     mutants.a_schedule_holds_nothing,
     mutants.windows_never_open,
     mutants.a_rise_is_predicted_without_one,

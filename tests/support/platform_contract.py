@@ -80,6 +80,11 @@ class Watched:
         self.until(lambda: len(self.reported) >= len(changes))
         assert self.reported == [*changes]
 
+    def until_crashed_and_up(self) -> None:
+        """Exactly this was reported since this object was made: it was up, crashed, and is up again."""
+        self.until(lambda: self.reported[1:].count(ConsumerUp(ONE)))
+        assert [type(change) for change in self.reported] == [ConsumerUp, ConsumerCrashed, ConsumerUp]
+
     def until(self, condition: Callable[[], object]) -> None:
         def collect() -> object:
             self.reported += self.platform.changes()
@@ -238,8 +243,7 @@ class PlatformContract:
         process = watched.until_works(ONE)
         platform_maker.write(ONE, "kept")
         platform_maker.crash(ONE)
-        watched.until(lambda: watched.reported[1:].count(ConsumerUp(ONE)))
-        assert [type(change) for change in watched.reported] == [ConsumerUp, ConsumerCrashed, ConsumerUp]
+        watched.until_crashed_and_up()
         watched.until_works(ONE, instead_of=process)
         assert platform_maker.read(ONE) == "kept"
 

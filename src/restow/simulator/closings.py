@@ -93,7 +93,8 @@ class ClosedLate:
 
 
 class OpenedAhead:
-    """One consumer at a time is opened ahead of a predicted load, and only while the load rises."""
+    """One consumer at a time is opened ahead of a predicted load, and only while the load rises; in a group with spares
+    none but these."""
 
     def __init__(self, report: Callable[[int, str], None]) -> None:
         self._report = report
@@ -109,12 +110,16 @@ class OpenedAhead:
         target = after.target
         creates = (each.consumer for each in effects if isinstance(each, CreateConsumer))
         new = [consumer for consumer in creates if consumer not in before.consumers]
-        if target is None or not new or any(_needs_idle(state, len(target.consumers)) for state in (before, after)):
+        spares = after.rules.controller.spares
+        planned = 0 if target is None else len(target.consumers) - spares
+        if target is None or not new or any(_needs_idle(state, planned) for state in (before, after)):
             return
         idle = [consumer for consumer in new if not target.by_consumer.get(consumer)]
-        if len(idle) > 1 + after.rules.controller.spares:
+        if len(idle) > max(1, spares):
             self._report(4, f"consumers {idle} are opened ahead at once")
-        elif idle and not any(total < totals[-1][1] for then_s, total in totals if then_s < after.time_s):
+        elif (
+            not spares and idle and not any(total < totals[-1][1] for then_s, total in totals if then_s < after.time_s)
+        ):
             self._report(4, f"consumer {idle[0]} is opened ahead, and the load has not risen")
 
 

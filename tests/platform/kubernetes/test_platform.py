@@ -27,7 +27,7 @@ from tests.support.kubernetes.platforms import ONE, TWO, Eventually, KubernetesM
 from tests.support.platform_contract import Watched
 
 from restow.errors import InvalidInput
-from restow.platform.interface import ConsumerFailing, ConsumerGone, ConsumerUp, Listed, PlatformRefusal
+from restow.platform.interface import ConsumerFailing, ConsumerGone, Listed, PlatformRefusal
 from restow.platform.kubernetes import change_tracker
 
 WELL = behaving("well")
@@ -241,7 +241,7 @@ def test_a_pod_has_its_name_and_no_privileges_and_is_restarted_on_its_volume_whe
     again = watched.until_works(ONE, instead_of=process)
     assert isinstance(again, str)
     assert again.split()[:2] == [name, creation], "the same consumer, on its own volume"
-    watched.until_reported(ConsumerUp(ONE), ConsumerUp(ONE))
+    watched.until_crashed_and_up()
 
 
 # Settings.

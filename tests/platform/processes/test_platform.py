@@ -218,7 +218,7 @@ def test_nothing_that_a_consumer_started_is_left_over(processes: ProcessMaker, w
     assert os.getsid(orphan.pid) == orphan.pid, "it has a session of its own, and another parent"
     if way == "crash":
         processes.crash(ONE)
-        watched.until_reported(ConsumerUp(ONE), ConsumerUp(ONE))
+        watched.until_crashed_and_up()
     else:
         watched.platform.delete(ONE)
         watched.until_reported(ConsumerUp(ONE), ConsumerGone(ONE))
