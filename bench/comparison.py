@@ -20,12 +20,12 @@ from typing import Any, Final
 from bench.large_groups import write_between_marks
 
 from restow.packing import warm_up
-from restow.settings.schema import PRESETS
+from restow.settings.schema import PRESETS, Controller
 from restow.study import comparison_plot
 from restow.study.comparison.comparing import Job, Row, jobs
 from restow.study.comparison.loads import WORKLOADS, Shape
 from restow.study.comparison.policies import LATENCY_S, OURS
-from restow.study.comparison.sweeping import SweepJob, SweepRow, over_all
+from restow.study.comparison.sweeping import SweepJob, SweepRow, over_all, settings_with
 from restow.study.comparison.targets import totals, verdicts
 from restow.study.comparison.times import Times
 from restow.study.plots import save
@@ -44,6 +44,8 @@ BESIDE: Final = (
     "([how, and by workload](docs/comparison.md)):"
 )
 
+MEASURED: Final = ("workload", "consumer_hours", "moves", "latency_p99_s", "overloaded_consumer_s")
+
 Task = tuple[str, Job | SweepJob]
 
 
@@ -59,6 +61,27 @@ def tasks(hours: float) -> Iterator[Task]:
                 yield f"{name}/{value}/{workload}", job_
 
 
+def settings_of(name: str, row: dict[str, Any]) -> Controller | None:
+    """By which restow made this row; None if it is another policy's."""
+    kind, value, _ = name.split("/")
+    if kind != "compare":
+        return settings_with({kind: value}).controller
+    return Controller.of_preset(row["setting"].removeprefix("preset ")) if value == OURS else None
+
+
+def shared(known: dict[str, dict[str, Any]], task: Task) -> dict[str, Any] | None:
+    """The same settings over the same load may have a row already: `lean` in the comparison, the default in both
+    sweeps."""
+    wanted, job = task
+    if not isinstance(job, SweepJob):
+        return None
+    own = settings_with({job.name: job.value}).controller
+    for name, row in known.items():
+        if name != wanted and row["workload"] == job.workload and settings_of(name, row) == own:
+            return {**{key: row[key] for key in MEASURED}, "value": job.value}
+    return None
+
+
 def computed(task: Task) -> tuple[str, dict[str, Any]]:
     name, job = task
     return name, asdict(job.run())
@@ -72,6 +95,10 @@ def get_ready() -> None:
 def run(file: Path, hours: float, only: str, processes: int) -> None:
     known = read(file)
     todo = [task for task in tasks(hours) if task[0].startswith(only) and task[0] not in known]
+    for task in todo:
+        if (row := shared(known, task)) is not None:
+            known[task[0]] = row
+    todo = [task for task in todo if task[0] not in known]
     with get_context("spawn").Pool(processes, initializer=get_ready) as pool:
         for name, row in pool.imap_unordered(computed, todo):
             known[name] = row
