@@ -121,14 +121,16 @@ def swept(known: dict[str, dict[str, Any]], setting: str) -> list[SweepRow]:
 
 
 def write(file: Path) -> None:
-    """Sections whose rows are not all there are left as they are."""
+    """What has not all of its rows yet is left out, and said: a comparison, a preset, the values of a sweep."""
     known, hours = read(file), json.loads(file.read_text())["hours"]
     over = f"{hours:g} simulated hours of each workload"
     COMPARED.parent.mkdir(exist_ok=True)
     if is_whole(known, "compare"):
         write_comparison(compared(known), over)
-    if is_whole(known, "preset"):
-        put(POLICY, "presets", sweep_table("preset", swept(known, "preset"), over))
+    presets = [preset for preset in PRESETS if is_whole(known, f"preset/{preset}")]
+    if presets:
+        rows = [row for row in swept(known, "preset") if row.value in presets]
+        put(POLICY, "presets", sweep_table("preset", rows, over))
     if is_whole(known, "look_every_s"):
         looks = swept(known, "look_every_s")
         save(comparison_plot.swept("look_every_s", looks), SWEPT)
