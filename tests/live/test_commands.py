@@ -106,6 +106,7 @@ def test_a_consumer_is_restarted_once_and_a_partition_stays_where_it_is_moved(
     group.measure(dict.fromkeys(orders, 0.3))
     group.start_controller()
     group.settle(orders, consumers=2)
+    group.eventually(lambda: operator.picture().consumers[ConsumerId(1)].incarnation is not None)
     before, incarnation = group.running()[1], operator.picture().consumers[ConsumerId(1)].incarnation
     operator.is_told("restart", "1")
     group.eventually(lambda: group.running().get(1, before) != before)

@@ -125,7 +125,7 @@ def test_a_read_ends_with_a_record_that_a_partition_may_wait_for_and_not_with_a_
         found = list(channel.read(0.5))
         took_s = time.monotonic() - begun_s
     assert [each.message for each in found] == [report]
-    assert took_s >= 0.5, "others may come in this time"
+    assert took_s > 0.4, "others may come in this time"
 
 
 def test_a_message_reaches_its_consumers_partition(

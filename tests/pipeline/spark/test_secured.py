@@ -71,7 +71,9 @@ def test_a_secured_broker_is_read_and_no_secret_is_printed(project: Project) -> 
     assert json.loads(once.stdout)["records"] == 10
     expected = [(number, copy) for number in range(0, 10, 2) for copy in ("a", "b")]
     assert sorted(rows_of(project.directory / "lake" / "doubled", "number, copy")) == expected
-    project.configure(f'[consume.{TOPIC}]\ntable = "lake/checked"\ntransform = "shop:never_seven"\n')
+    project.configure(
+        f'[consume.{TOPIC}]\ntable = "lake/checked"\ntransform = "shop:never_seven"\non_bad_record = "stop"\n'
+    )
     project.write(10)
     failed = project.restow("consume", "--topics", TOPIC, "--once")
     assert failed.returncode == 1

@@ -53,7 +53,7 @@ def test_a_group_grows_without_its_controller_rolls_crashes_and_shrinks_and_stor
     it_grows_while_its_controller_is_killed(group, orders)
     consumers_have_names_and_claims(group)
     it_rolls_one_consumer_at_a_time(group, orders)
-    a_killed_consumer_resumes_from_its_checkpoint(group, orders)
+    a_killed_consumer_claims_what_its_checkpoint_has(group, orders)
     it_shrinks_and_the_deleted_consumer_ends_cleanly(group, orders)
     group.produce(orders)
     group.audit()
@@ -104,14 +104,14 @@ def it_rolls_one_consumer_at_a_time(group: PodGroup, orders: Partitions) -> None
     assert [group.returns(number)[-1].clean for number in before] == [True, True]
 
 
-def a_killed_consumer_resumes_from_its_checkpoint(group: PodGroup, orders: Partitions) -> None:
+def a_killed_consumer_claims_what_its_checkpoint_has(group: PodGroup, orders: Partitions) -> None:
     first, *_ = group.running()
     pod, held, times = group.pod(first), sorted(group.saved()[first]), len(group.returns(first))
     os.kill(group.running()[first], signal.SIGKILL)
     group.produce(orders)
     group.wait_until(lambda: len(group.returns(first)) > times)
     returned = group.returns(first)[-1]
-    assert (returned.clean, sorted(returned.partitions)) == (False, held)
+    assert (returned.clean, returned.partitions, sorted(returned.claims)) == (False, (), held)
     group.settle(orders, consumers=2)
     group.wait_until(lambda: container(group.pod(first)).restartCount == 1)  # the kubelet reports it a little later
     assert uid_of(group.pod(first)) == uid_of(pod)

@@ -45,8 +45,10 @@ def reach(point: str) -> None:
 def install() -> None:
     write_plan, write_files, take = Volume.write_plan, writing.write_files, DeltaSink.commit
     commit_offsets, send = GroupOffsets.commit, Mailbox.send
+    planned: list[TableWrite] = []
 
     def planning(self: Volume, stages: tuple[TableWrite, ...]) -> None:
+        planned[:] = stages
         write_plan(self, stages)
         reach(PLAN_SAVED)
 
@@ -61,7 +63,7 @@ def install() -> None:
         return replaced
 
     def committing_offsets(self: GroupOffsets, offsets: Mapping[TopicPartition, int], wait: bool = False) -> None:
-        of_a_cycle = bool(offsets) and not wait
+        of_a_cycle = bool(offsets and planned) and not wait  # an opened partition's are committed too
         commit_offsets(self, offsets, wait or of_a_cycle)
         if of_a_cycle:
             reach(OFFSETS_COMMITTED)

@@ -16,6 +16,7 @@ export const WHAT_TO_DO = {
   schedule: "Nothing: it ends by itself; `restow consumers set` sets other limits until then.",
   parked: "Nothing: the group starts again with the next record.",
   "failed starts": "Read the consumer's log; if starts are only slow here, raise [controller] ready_within_s.",
+  "suspected partitions": "Look in that consumer's log for why its processes end; raise memory_mb or correct the transform.",
   "consumers elsewhere": "End them there with `restow down`; or end this controller, if it is the one too many.",
   "older settings": "Nothing, unless it says halted or held: then the last consumer's log says why.",
   "broken code": "Correct the module, then `restow check` and `restow reload`.",
