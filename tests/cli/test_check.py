@@ -245,7 +245,7 @@ def test_a_table_with_other_columns_other_files_or_without_rights_is_wrong(table
 
     assert refusal(table, schema_of(id="string")) == (
         f"the table {table}: column id is long in the table and string in the batch; cast it in the transform, or name "
-        "another table"
+        "another table. The table has (id long, name string), the batch (id string)"
     )
     parquet = tmp_path / "parquet"
     parquet.mkdir()

@@ -535,3 +535,11 @@ def test_rows_that_do_not_fit_the_table_stop_it_where_bad_records_do(bench: Benc
         assert bench.store({ORDERS: RANGES[ORDERS]}, topics).stored == {}
     [failure] = bench.runner.failures(topics)
     assert failure.reason == "column id is long. The table has (id long), the batch (id string)"
+
+
+def test_a_part_of_a_cycle_is_empty_only_if_all_of_its_own_records_are_left_out() -> None:
+    bad = {ORDERS: {3: "bad", 4: "bad"}}
+    cycle = TargetCycle(TARGET, {ORDERS: Range(0, 0, 5)}, 0.0, NullSink(), bad=bad)
+    parts = [replace(cycle, ranges={ORDERS: Range(*part)}) for part in ((0, 0, 5), (0, 0, 1), (2, 3, 5), (4, 4, 5))]
+    assert [part.leaves_all_out for part in parts] == [False, False, True, True]
+    assert not replace(cycle, bad={}).leaves_all_out

@@ -108,6 +108,15 @@ class TargetCycle:
         return {p: {*self.bad.get(p, ()), *self.rejected.get(p, ())} for p in sorted(partitions)}
 
     @property
+    def leaves_all_out(self) -> bool:
+        """Whether no record is left to be stored. A part of a cycle has the offsets that the whole one leaves out."""
+        left_out = self.left_out
+        return bool(left_out) and all(
+            sum(taken.first <= offset < taken.next for offset in left_out.get(p, ())) >= taken.records
+            for p, taken in self.ranges.items()
+        )
+
+    @property
     def spans(self) -> dict[TopicPartition, Span]:
         return {partition: Span(taken.position, taken.next) for partition, taken in self.ranges.items()}
 

@@ -21,7 +21,7 @@ MOST_GROWTH = 2.0
 
 
 def test_commits_stay_fast_and_so_does_opening_with_maintenance() -> None:
-    tables = ("--tables", "a-day,maintained,unmaintained", "--commits", "800", "--unmaintained-commits", "250")
+    tables = ("--tables", "a-day,unmaintained", "--commits", "800", "--unmaintained-commits", "250")
     output = subprocess.run(
         [sys.executable, str(BENCH), *tables],
         check=True,
@@ -31,8 +31,7 @@ def test_commits_stay_fast_and_so_does_opening_with_maintenance() -> None:
         env={**os.environ, **IN_MEMORY},
     ).stdout
     found = {measured["table"]: measured for measured in map(json.loads, output.splitlines())}
-    a_day, maintained, unmaintained = (found[name] for name in ("a-day", "maintained", "unmaintained"))
-    assert max(a_day["growth"], maintained["growth"]) < MOST_GROWTH, output
+    a_day, unmaintained = found["a-day"], found["unmaintained"]
+    assert a_day["growth"] < MOST_GROWTH, output
     assert 2 * a_day["open_cpu_ms"] < unmaintained["open_cpu_ms"], output
-    assert max(a_day["files"], maintained["files"]) < 200, output
-    assert maintained["log_entries"] < 500 < a_day["log_entries"], output
+    assert a_day["files"] < 200, output

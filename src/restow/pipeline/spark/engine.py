@@ -336,7 +336,7 @@ class Engine:
                 rows = parsed_once(rows)
         reject = partial(self._reject, cycle, cycle.letters) if cycle.letters is not None and cycle.bad else None
         begun_s = time.monotonic()
-        is_empty = sum(map(len, cycle.left_out.values())) >= count
+        is_empty = cycle.leaves_all_out
         batch = Batch(rows, cycle.spans, 0 if is_empty else count, cycle.staging, cycle.target.rules, reject)
         stored = cycle.sink.store(batch)
         write_s = time.monotonic() - begun_s - stored.commit_s
