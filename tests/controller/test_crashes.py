@@ -36,7 +36,8 @@ def group(
     driver = Driver(rules(consume or {"a": TO_A, "b": TO_B}, **controller)).takes_over(holding)
     driver.measures(None, **{str(p).replace("-", "_"): speed for held in holding.values() for p in held})
     for consumer in holding:
-        driver.reports(consumer, will_claim=True)
+        driver.fakes[consumer].will_claim = True
+        driver.reports(consumer)
     assert driver.is_calm
     return driver
 
@@ -50,7 +51,6 @@ def roomy() -> Driver:
 def progress(driver: Driver, consumer: int, offset: int, **changes: Any) -> None:
     driver.reports(
         consumer,
-        will_claim=True,
         next_offsets=SortedMapping(dict.fromkeys(driver.fakes[consumer].held, offset)),
         **changes,
     )
@@ -201,13 +201,27 @@ def test_a_partition_that_was_read_beyond_the_crash_is_no_suspect(roomy: Driver)
     assert SUSPECTS not in roomy.flags
 
 
+def test_a_suspect_is_cleared_however_long_it_took(roomy: Driver) -> None:
+    roomy.crashes(1)
+    roomy.answers()
+    roomy.crashes(3)
+    roomy.answers()
+    roomy.claims(3, A0, B0)
+    roomy.settles()
+    for _ in range(125):
+        roomy.waits(5)
+        progress(roomy, 3, 5, suspects=(A0,))
+    roomy.crashes(2)
+    assert "a-0" in roomy.flags[SUSPECTS]
+    progress(roomy, 3, 900)
+    assert SUSPECTS not in roomy.flags or "a-0" not in roomy.flags[SUSPECTS]
+
+
 def test_two_crashes_with_more_than_ten_minutes_between_make_no_suspect(roomy: Driver) -> None:
     roomy.crashes(1)
     roomy.answers()
     for _ in range(130):
         roomy.waits(5)
-        for consumer in (2, 3):
-            roomy.reports(consumer, will_claim=True)
     roomy.crashes(3)
     assert SUSPECTS not in roomy.flags
 
@@ -220,8 +234,6 @@ def test_a_spare_is_kept_and_takes_over_after_a_crash() -> None:
     driver.waits(60)
     assert driver.phases == {1: "ready", 2: "awaited"}
     driver.is_ready(2)
-    driver.reports(2, will_claim=True)
-    driver.reports(1, will_claim=True)
     assert driver.is_calm
     driver.ticks()
     sent = driver.crashes(1)

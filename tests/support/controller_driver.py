@@ -95,6 +95,8 @@ class FakeConsumer:
     incarnation: int
     held: dict[TopicPartition, int] = field(default_factory=dict)
     topics: dict[str, TopicService] = field(default_factory=dict)
+    will_claim: bool = False
+    """Whether the last Start said that claims are answered."""
 
     @property
     def definitions(self) -> SortedMapping[str, str]:
@@ -237,7 +239,7 @@ class Driver:
 
     def claims(self, consumer: int, *partitions: TopicPartition) -> Requests:
         """The consumer is back after a crash, holds nothing, and claims these."""
-        fake = self.fakes[consumer] = FakeConsumer(self.next_offset())
+        fake = self.fakes[consumer] = FakeConsumer(self.next_offset(), will_claim=True)
         self.inbox[consumer] = []
         empty: SortedMapping[str, str] = SortedMapping()
         message = ConsumerReady(ConsumerId(consumer), False, (), empty, KNOWS_CLAIMS, claims=partitions)
@@ -262,6 +264,7 @@ class Driver:
         report = ConsumerReport(
             ConsumerId(consumer), fake.incarnation, lag, fake.definitions, 0.0, 0.0, False, 0.5, 0.5
         )
+        report = replace(report, will_claim=fake.will_claim)
         return self.hears(replace(report, **changes))
 
     def answers(self, *consumers: int) -> Requests:
@@ -293,6 +296,7 @@ class Driver:
                 begun = {p: 0 if at == "recover" else at for p, at in message.partitions.items()}
                 fake.held |= begun
                 fake.topics |= message.topics
+                fake.will_claim = message.answers_claims
                 return self.started(consumer, message.sequence, begun)
             case StopConsumingCommand():
                 ended = {partition: fake.held.pop(partition, None) for partition in message.partitions}

@@ -197,6 +197,8 @@ def _answered(transition: Transition, message: StartConsumingEvent | StopConsumi
             _set_held(transition, consumer, view.held | answered, digests)
             _clear_refusals(transition, answered)
             poison.started(transition, {p: at for p, at in message.partitions.items() if p in answered})
+            if sent.command.answers_claims:  # its checkpoint has it now
+                transition.change(consumer, will_claim=True)
             return
     if isinstance(message, StopConsumingEvent):
         _set_held(transition, consumer, view.held - answered)

@@ -28,9 +28,11 @@ SUSPECTS: Final = "suspected partitions"
 def crashed(transition: Transition, view: View) -> None:
     """The process of a consumer has crashed, with all that it held."""
     state, now_s = transition.state, transition.state.listened_s
-    before = {p: crash for p, crash in state.crashes.items() if now_s - crash.at_s <= WITHIN_S}
-    again = frozenset(partition for partition in view.held if partition in before)
-    crashes = {**before, **dict.fromkeys(view.held, PartitionCrash(now_s))}
+    recent = {p: crash for p, crash in state.crashes.items() if now_s - crash.at_s <= WITHIN_S}
+    again = frozenset(partition for partition in view.held if partition in recent)
+    # The crash of a suspect is kept, however old: `learn` clears suspects by it.
+    kept = {p: crash for p, crash in state.crashes.items() if p in state.suspects}
+    crashes = {**recent, **kept, **dict.fromkeys(view.held, PartitionCrash(now_s))}
     transition.set(crashes=SortedMapping(crashes), suspects=state.suspects | again)
     _flag(transition)
 
