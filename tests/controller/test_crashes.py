@@ -237,7 +237,7 @@ def test_a_spare_is_kept_and_takes_over_after_a_crash() -> None:
     assert driver.is_calm
     driver.ticks()
     sent = driver.crashes(1)
-    assert sent == (driver.granting(2, 1, a_0="recover", a_1="recover"),)
+    assert sent == (driver.start(2, 1, a_0="recover", a_1="recover"),)
     driver.answers()
     assert driver.claims(1, A0, A1) == (driver.stop(1, 1, A0, A1),)
     driver.settles()

@@ -40,7 +40,7 @@ def test_the_names_on_disk_are_those_that_running_supervisors_know(tmp_path: Pat
         *("made", "wanted", "generation", "command", "directory", "volume", "grace_s"),
         *("memory_mb", "cores", "environment", "settings"),
     ]
-    assert [*json.loads((tmp_path / "status.json").read_text())] == ["keeper", "child", "falls", "reason"]
+    assert [*json.loads((tmp_path / "status.json").read_text())] == ["keeper", "child", "falls", "reason", "ended"]
 
 
 @pytest.mark.parametrize("content", ["", '{"made": "x", "wan', "[]", "{}", "null", '{"keeper": 1}', "\ufffd"])
