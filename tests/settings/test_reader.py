@@ -384,7 +384,7 @@ def test_an_invalid_schedule_is_reported_with_what_would_be_right(text: str, tol
 def test_a_preset_sets_defaults_and_keys_that_are_written_win() -> None:
     settings = read(f'{MINIMAL}[controller]\npreset = "lean"\ndrain_to = 0.8\n').controller
     assert settings == Controller.of_preset("lean", drain_to=0.8)
-    assert (settings.close_after_s, settings.drain_to, settings.fill_to) == (60.0, 0.8, 0.92)
+    assert (settings.close_after_s, settings.drain_to, settings.fill_to) == (60.0, 0.8, 0.94)
     assert read(MINIMAL).controller == Controller.of_preset("balanced") == Controller()
 
 
