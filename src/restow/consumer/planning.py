@@ -122,7 +122,12 @@ def _shares(
 
 
 SUSPECT_RECORDS: Final = 1_000
-"""The most that a cycle reads of a partition that consumers crashed on: a crash then tells about few records."""
+"""The most that the first cycle of a process reads of a partition that consumers crashed on; each further one reads up
+to twice as many. A crash begins with few again, from where the table is: so it tells about few records, and a backlog
+without such a record is worked off all the same."""
+
+
+MOST_DOUBLINGS: Final = 20
 
 
 class Care:
@@ -132,6 +137,12 @@ class Care:
     def __init__(self) -> None:
         self._last: TopicPartition | None = None
         self._was_suspects = False
+        self._read: dict[TopicPartition, int] = {}
+        """How many cycles have read each suspect."""
+
+    def most_records(self, suspect: TopicPartition) -> int:
+        """What the next cycle may read of it."""
+        return SUSPECT_RECORDS << min(self._read.get(suspect, 0), MOST_DOUBLINGS)
 
     def suspect(self, suspects: Iterable[TopicPartition], others: bool) -> TopicPartition | None:
         """The suspect that the cycle reads, of those with a backlog; None if it is the turn of the others, which may
@@ -147,6 +158,7 @@ class Care:
         chosen = [each for each in read if each in suspects]
         self._was_suspects = bool(chosen)
         self._last = chosen[0] if chosen else self._last
+        self._read = {each: self._read.get(each, 0) + (each in chosen) for each in suspects}
 
 
 def plan_with_care(
@@ -161,7 +173,7 @@ def plan_with_care(
     if chosen is None:
         return plan_reads(others, limit_bytes)
     at = backlogs[chosen]
-    return plan_reads({chosen: at}, min(limit_bytes, SUSPECT_RECORDS * at.record_bytes))
+    return plan_reads({chosen: at}, min(limit_bytes, care.most_records(chosen) * at.record_bytes))
 
 
 def _fair_share(sizes: list[float], limit: float) -> float:

@@ -55,7 +55,7 @@ BROKEN_TRANSFORM: Final = "broken:transform"
 OLDER: Final = 0.5
 """The share of processes without claims, in runs that have some."""
 SUSPECT_RECORDS: Final = 5
-"""The most that a cycle reads of a partition that consumers crashed on."""
+"""The most that the first cycle of a process reads of a partition that consumers crashed on; it doubles with each."""
 BROKEN_CODE: Final = "broken"
 """No transform of restow.toml can be imported from code whose digest begins with this."""
 
@@ -111,6 +111,8 @@ class ConsumerProcess(SimulatedProcess):
         self._gaps: list[TopicPartition] = []
         self._failures: tuple[Failure, ...] = ()
         self._is_cold = False
+        self._suspects_read: dict[TopicPartition, int] = {}
+        """How many cycles have read each suspect."""
         self._reads_suspects = False
         """Whether the next cycle reads a suspect, and nothing else."""
         self._unread: dict[TopicPartition, int] = {}
@@ -336,8 +338,9 @@ class ConsumerProcess(SimulatedProcess):
         self._reads_suspects = bool(waiting) and (not self._reads_suspects or not rest)
         chosen = [self.rng.choice(waiting)] if self._reads_suspects else rest
         for each in chosen if self._reads_suspects else ():
-            whole = each.following
-            each.following = min(whole, each.first + SUSPECT_RECORDS)
+            whole, cycles = each.following, self._suspects_read.get(each.partition, 0)
+            each.following = min(whole, each.first + (SUSPECT_RECORDS << min(cycles, 20)))
+            self._suspects_read[each.partition] = cycles + 1
             each.left = whole - each.following
         self._unread.update({each.partition: each.following - each.first for each in ranges if each not in chosen})
         return chosen, sum(each.following - each.first for each in chosen)

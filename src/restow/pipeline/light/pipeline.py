@@ -17,7 +17,7 @@ from typing import Final
 from restow.consumer.effects import ChangeAssignment, RunCycle
 from restow.consumer.events import AssignmentChanged, CycleEnded, RefusedPartitions
 from restow.consumer.pipeline import ShouldEnd
-from restow.consumer.planning import SUSPECT_RECORDS, Care
+from restow.consumer.planning import Care
 from restow.errors import RestowError
 from restow.kafka.offsets import GroupOffsets
 from restow.kafka.reading import Record, RecordReader, total_size
@@ -112,8 +112,8 @@ class LightPipeline:
         waiting = {topic for topic, service in cycle.topics.items() if self._stores.is_waiting(service.table)}
         reads = self._with_care({p: at for p, at in cycle.positions.items() if p.topic not in waiting}, cycle.suspects)
         self._reader.read_from(reads)
-        is_careful = any(partition in reads for partition in cycle.suspects)
-        most_bytes = SUSPECT_RECORDS * self._record_bytes if is_careful else math.inf
+        careful = [self._care.most_records(partition) for partition in cycle.suspects if partition in reads]
+        most_bytes = careful[0] * self._record_bytes if careful else math.inf
         taken = self._take(should_end, most_bytes)
         read_s = time.monotonic() - begun_s
         stored, dropped, written, rejected = self._store(cycle, taken.records)
