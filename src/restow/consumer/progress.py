@@ -10,7 +10,7 @@ from typing import Final
 
 from restow.consumer.events import CycleEnded
 from restow.consumer.state import State
-from restow.protocol.messages import ConsumingRefused
+from restow.protocol.messages import ConsumingRefused, TopicService
 from restow.text import counted, listed, sized
 
 EVERY_S: Final = 60.0
@@ -61,9 +61,13 @@ def _holds(state: State) -> str:
         return "holds no partitions"
     # A partition that no cycle has read yet has no known lag.
     lag = sum(lag for partition, lag in state.lag_records.items() if partition in state.positions)
-    tables = sorted({service.table or UNSTORED for service in state.topics.values()})
+    tables = sorted({service.table or _unnamed(service) for service in state.topics.values()})
     held = counted(len(state.positions), "partition")
     return f"lag {counted(lag, 'record')}; holds {held}, stored in {listed(tables, 'table')}"
+
+
+def _unnamed(service: TopicService) -> str:
+    return UNSTORED if service.transform is None else f"tables that {service.transform} returns, if any"
 
 
 def refusals_line(refused: Sequence[ConsumingRefused]) -> str:
