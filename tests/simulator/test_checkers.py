@@ -333,6 +333,7 @@ def test_poison_is_handed_to_no_other_consumer(world: World, controller: Control
     checker = PoisonStays(said)
     world.agenda.run_until(100.0)
     world.platform.pods[ONE] = Pod(ONE, ConsumerSettings(), "")
+    world.poison[P] = (7, 200.0)
     controller.state = replace(controller.state, consumers={ONE: View(Phase.CRASHED, 0.0, 0.0)})
     for _ in range(3):
         checker.started(controller, TWO, start())
@@ -342,6 +343,9 @@ def test_poison_is_handed_to_no_other_consumer(world: World, controller: Control
     assert said == []
     checker.started(controller, TWO, start())
     assert said == [4]
+    world.agenda.run_until(200.0)
+    checker.started(controller, TWO, start())
+    assert said == [4], "the record is harmless by then"
 
 
 def test_the_platform_is_touched_only_after_the_intention_is_committed(controller: ControllerProcess) -> None:

@@ -96,7 +96,8 @@ class PoisonStays:
     def started(self, controller: "ControllerProcess", consumer: ConsumerId, command: StartConsumingCommand) -> None:
         for partition in command.partitions:
             last = self._deaths.get(partition, [])[-DEATHS:]
-            if len(last) == DEATHS and self._is_known(controller, last):
+            _, until_s = controller.world.poison.get(partition, (0, 0.0))
+            if len(last) == DEATHS and controller.now_s < until_s and self._is_known(controller, last):
                 owner = last[-1].consumer
                 view = controller.state.consumers.get(owner)
                 is_there = view is not None and view.phase not in (Phase.LEAVING, Phase.LOST)
