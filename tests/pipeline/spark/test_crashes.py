@@ -60,7 +60,8 @@ def test_a_consumer_killed_at_any_point_loses_and_doubles_nothing(group: SparkGr
     group.produce(5)
     process, _ = group.ready(1)
     assert group.has_ended(process, 1) == -signal.SIGKILL
-    assert (group.is_planned(1), group.committed()) == (True, group.next_offsets())
+    known = {partition: offset for partition, offset in group.committed().items() if offset}
+    assert (group.is_planned(1), known) == (True, group.next_offsets()), "after two crashes it reads small pieces"
     assert group.count() > sum(stored.values())
 
     process, _ = group.ready(1)
