@@ -134,9 +134,12 @@ def _needs_idle(state: State, planned: int) -> bool:
 
 
 def _idle(state: State) -> set[ConsumerId]:
-    """The idle consumers of the plan under way, in a group with spares: one of them is a spare."""
-    if not state.rules.controller.spares or state.target is None:
+    """The idle consumers of the plan, in a group with spares: one of them is a spare. A plan that only opens spares is
+    done at once."""
+    if not state.rules.controller.spares:
         return set()
+    if state.target is None:
+        return {consumer for consumer, view in state.consumers.items() if not view.may_hold}
     return {consumer for consumer, partitions in state.target.by_consumer.items() if not partitions}
 
 

@@ -3,7 +3,8 @@
 What the group is held by is read from the records that people wrote, not from the controller's state. Recovery is
 allowed; it is
 
-- a new consumer, if a partition of a consumed topic has none that may read it;
+- a new consumer, if a partition of a consumed topic has none that may read it, or partitions are refused: new settings
+  or code, which it is the first to run with, may be the remedy;
 - the deletion or restart of a consumer that failed, or whose restart a person asked for;
 - a restart with new settings or code while partitions are refused, which may be the remedy;
 - a Stop for a partition that is no longer consumed, is read by an old definition, is pinned, or that two consumers may
@@ -78,7 +79,8 @@ class Held:
         for effect in effects:
             match effect:
                 case CreateConsumer(consumer):
-                    if consumer not in before.consumers and not _unread(after):
+                    is_canary = bool(before.refused or after.refused)
+                    if consumer not in before.consumers and not is_canary and not _unread(after):
                         self._report(4, f"consumer {consumer} is created while {how}, and every partition is read")
                 case DeleteConsumer(consumer) | RestartConsumer(consumer):
                     view = before.consumers.get(consumer)
