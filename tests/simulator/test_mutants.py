@@ -63,6 +63,7 @@ OTHER_SEEDS: dict[Mutant, range] = {
     mutants.no_cool_down_is_kept: range(14, 24),
     mutants.every_sink_is_believed_to_refuse_late_writes: range(14, 24),
     mutants.a_schedule_holds_nothing: range(20, 30),
+    mutants.bad_settings_are_tried_with_one_consumer_after_the_other: range(30, 40),
 }
 """Ten others. A second controller waits for the first, so that commands of a replaced one are rare, and so are
 standbys that hear nothing for long. The load seldom asks for a change just while decisions are only recommended. Few

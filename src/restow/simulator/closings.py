@@ -130,7 +130,7 @@ def _consumed(state: State, speeds: Speeds) -> float:
 def _needs_idle(state: State, planned: int) -> bool:
     """Whether the group must have so many consumers, or wants one more to try settings or to restart another."""
     is_least = planned + state.set_aside <= state.least_consumers
-    return is_least or roll.wants_canary(state) or restarts.wants_canary(state)
+    return is_least or state.roll_halted or roll.wants_canary(state) or restarts.wants_canary(state)
 
 
 def _idle(state: State) -> set[ConsumerId]:

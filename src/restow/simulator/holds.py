@@ -7,8 +7,8 @@ allowed; it is
   or code, which it is the first to run with, may be the remedy;
 - the deletion or restart of a consumer that failed, or whose restart a person asked for;
 - a restart with new settings or code while partitions are refused, which may be the remedy;
-- a Stop for a partition that is no longer consumed, is read by an old definition, is pinned, or that two consumers may
-  hold; and every Start, which only follows a Stop or a loss.
+- a Stop for a partition that is no longer consumed, is read by an old definition, is pinned, that two consumers may
+  hold, or that a consumer claims after a crash; and every Start, which only follows a Stop or a loss.
 """
 
 from collections.abc import Callable, Sequence
@@ -91,7 +91,12 @@ class Held:
                         self._report(4, f"{effect.action} of the healthy consumer {consumer} while {how}")
                 case Send(consumer, StopConsumingCommand() as command) if not _was_sent(before, consumer, command):
                     for partition in command.partitions:
-                        if not _is_stopping(before, consumer, partition) and _is_for_load(after, consumer, partition):
+                        is_news = not _is_stopping(before, consumer, partition)
+                        if (
+                            is_news
+                            and not _denies(before, after, consumer)
+                            and _is_for_load(after, consumer, partition)
+                        ):
                             self._report(4, f"consumer {consumer} is to stop {partition} for load while {how}")
                 case _:
                     pass
@@ -120,6 +125,12 @@ def _is_for_load(state: State, consumer: ConsumerId, partition: TopicPartition) 
         return False
     others = (each for number, each in state.consumers.items() if number != consumer)
     return partition not in state.desired.pins and not any(partition in each.may_hold for each in others)
+
+
+def _denies(before: State, after: State, consumer: ConsumerId) -> bool:
+    """Whether a Stop denies a claim: the consumer's process has just come back after a crash, and holds nothing."""
+    then, now = before.consumers.get(consumer), after.consumers[consumer]
+    return (then is None or then.incarnation != now.incarnation) and not now.held
 
 
 def _was_sent(state: State, consumer: ConsumerId, command: StopConsumingCommand) -> bool:
