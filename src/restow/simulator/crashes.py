@@ -16,6 +16,7 @@ if TYPE_CHECKING:
     from restow.simulator.controller import ControllerProcess
     from restow.simulator.world import World
 
+REFUSED: Final = "broken:transform"
 DEATHS: Final = 3
 """The machine needs two; a third leaves room for a crash that no controller has seen."""
 WITHIN_S: Final = 500.0
@@ -95,14 +96,15 @@ class PoisonStays:
 
     def started(self, controller: "ControllerProcess", consumer: ConsumerId, command: StartConsumingCommand) -> None:
         for partition in command.partitions:
+            if command.topics[partition.topic].transform == REFUSED:
+                self._deaths.pop(partition, None)  # every consumer refuses it unread: whoever is asked next is open
             last = self._deaths.get(partition, [])[-DEATHS:]
             _, until_s = controller.world.poison.get(partition, (0, 0.0))
             if len(last) == DEATHS and controller.now_s < until_s and self._is_known(controller, last):
                 owner = last[-1].consumer
                 view = controller.state.consumers.get(owner)
                 is_there = view is not None and view.phase not in (Phase.LEAVING, Phase.LOST)
-                is_refused = command.topics[partition.topic].transform == "broken:transform"  # by every consumer, unread
-                if consumer != owner and is_there and not is_refused and owner in controller.world.platform.pods:
+                if consumer != owner and is_there and owner in controller.world.platform.pods:
                     self._report(4, f"{partition} has killed {DEATHS} processes, and consumer {consumer} gets it")
 
     def _is_known(self, controller: "ControllerProcess", deaths: list[Death]) -> bool:
