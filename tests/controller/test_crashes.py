@@ -135,6 +135,13 @@ def test_one_that_does_not_come_back_is_given_up(roomy: Driver) -> None:
     assert roomy.phases[1] == "lost"
 
 
+def test_one_that_is_deleted_by_somebody_else_is_replaced_if_it_is_needed(roomy: Driver) -> None:
+    roomy.crashes(1)
+    roomy.answers()
+    assert create(1) in roomy.goes(1), "the group must have three"
+    assert roomy.held == {2: (A1, A2, A3), 3: (A0, B0)}
+
+
 def test_a_crash_of_the_process_before_the_one_that_is_ready_changes_nothing(roomy: Driver) -> None:
     roomy.is_ready(1, A0, A1, clean=False)
     fake = roomy.fakes[1]

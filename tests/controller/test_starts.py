@@ -236,3 +236,15 @@ def test_the_group_keeps_its_least_number_when_a_restart_and_the_next_start_are_
     two.is_ready(3)
     assert two.waits(20) == ()
     assert two.phases == {1: "ready", 3: "ready"}
+
+
+def test_a_late_consumer_stays_if_too_few_are_left_once_another_is_given_up() -> None:
+    chosen = rules(least_consumers=2, ready_within_s=10.0, silent_after_s=8.0)
+    driver = Driver(chosen).takes_over({1: (A0,), 2: (A1,), 3: (A2, A3)})
+    driver.measures(a_0=60, a_1=60, a_2=50, a_3=10)
+    assert create(1) in driver.goes(1)
+    driver.crashes(2)
+    sent = driver.waits(10, silent=(2,))
+    assert delete(2) in sent, "it does not come back"
+    assert delete(1) not in sent, "only consumer 3 would be left"
+    assert driver.phases == {1: "awaited", 2: "lost", 3: "ready"}

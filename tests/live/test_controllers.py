@@ -48,6 +48,7 @@ def test_the_next_controller_repairs_what_a_killed_one_left(
 def test_a_second_controller_waits_until_the_first_ends_and_a_killed_one_is_succeeded_at_once(
     group: LiveGroup, monkeypatch: pytest.MonkeyPatch
 ) -> None:
+    _no_silence_is_long_enough(group)
     orders = group.topic("orders", 4)
     group.produce(orders)
     group.measure(dict.fromkeys(orders, 0.1))
@@ -140,6 +141,12 @@ def test_a_stopped_and_replaced_controller_sends_nothing_deletes_nothing_and_exi
     again.terminate()
     assert again.wait(90) == 0
     assert second.poll() is None
+
+
+def _no_silence_is_long_enough(group: LiveGroup) -> None:
+    """A controller that gets no CPU for ten seconds is not succeeded."""
+    words = group.config.read_text()
+    group.config.write_text(words.replace("[controller]", "[controller]\ntake_over_after_s = 600"))
 
 
 def _ends(group: LiveGroup) -> list[int]:

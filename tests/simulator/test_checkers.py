@@ -39,7 +39,7 @@ from restow.simulator.checkers import (
     Runaway,
     TakenOnce,
 )
-from restow.simulator.consumer import BROKEN_CODE, ConsumerProcess, Volume
+from restow.simulator.consumer import BROKEN_CODE, BROKEN_TRANSFORM, ConsumerProcess, Volume
 from restow.simulator.controller import ControllerProcess
 from restow.simulator.crashes import OnlyGranted, PoisonStays
 from restow.simulator.granted import RestartedOnce
@@ -346,6 +346,22 @@ def test_poison_is_handed_to_no_other_consumer(world: World, controller: Control
     world.agenda.run_until(200.0)
     checker.started(controller, TWO, start())
     assert said == [4], "the record is harmless by then"
+
+
+def test_poison_that_every_consumer_refuses_unread_may_be_offered_to_any(
+    world: World, controller: ControllerProcess
+) -> None:
+    said = Said()
+    checker = PoisonStays(said)
+    world.agenda.run_until(100.0)
+    world.platform.pods[ONE] = Pod(ONE, ConsumerSettings(), "")
+    world.poison[P] = (7, 200.0)
+    controller.state = replace(controller.state, consumers={ONE: View(Phase.CRASHED, 0.0, 0.0)})
+    for _ in range(3):
+        checker.died(process(world, ONE, 20), P, 7)
+    checker.started(controller, TWO, start(service=replace(TABLE, transform=BROKEN_TRANSFORM)))
+    checker.started(controller, TWO, start())
+    assert said == [], "the deaths before it no longer count"
 
 
 def test_the_platform_is_touched_only_after_the_intention_is_committed(controller: ControllerProcess) -> None:

@@ -8,9 +8,10 @@ from tests.support.controller_driver import A0, A1, A2, A3, ELSEWHERE, SETTINGS,
 from restow.controller.effects import Send
 from restow.controller.events import Event
 from restow.controller.machine import step
-from restow.controller.state import Sent
+from restow.controller.state import Pause, Sent
 from restow.model import ConsumerId, SortedMapping, TopicPartition
 from restow.packing import warm_up
+from restow.platform.interface import CreateConsumer
 from restow.protocol.desired import GroupPause, RecommendOnly
 from restow.protocol.messages import (
     RECOVER,
@@ -104,3 +105,28 @@ def test_a_repeated_stop_is_not_reported(watched: Watched) -> None:
     assert watched.reported == []
     watched.checker.stepped(before, (Send(ConsumerId(1), replace(stop, sequence=5)),), before)
     assert len(watched.reported) == 1
+
+
+def test_a_denied_claim_is_not_reported_and_the_same_stop_of_a_running_consumer_is(watched: Watched) -> None:
+    """The consumer came back after a crash, and others have what it claims."""
+    before = watched.state
+    view = before.consumers[ConsumerId(1)]
+    assert view.incarnation is not None
+    stop = (Send(ConsumerId(1), StopConsumingCommand(5, 3, view.incarnation + 1, (A1,))),)
+    back = replace(view, incarnation=view.incarnation + 1, held=frozenset())
+    after = replace(before, consumers={**before.consumers, ConsumerId(1): back})
+    watched.checker.stepped(before, stop, after)
+    assert watched.reported == []
+    watched.checker.stepped(after, stop, after)
+    [words] = watched.reported
+    assert words.startswith("consumer 1 is to stop a-1 for load while")
+
+
+def test_the_first_consumer_with_new_code_is_not_reported_while_partitions_are_refused(watched: Watched) -> None:
+    before, create = watched.state, (CreateConsumer(ConsumerId(3), SETTINGS),)
+    refusing = replace(before, refused=SortedMapping({A1: Pause()}))
+    watched.checker.stepped(refusing, create, before)
+    assert watched.reported == []
+    watched.checker.stepped(before, create, before)
+    [words] = watched.reported
+    assert words.startswith("consumer 3 is created while")

@@ -44,11 +44,16 @@ def tick(transition: Transition, event: ClockTicked) -> None:
     if event.now_s - transition.state.listed_s >= transition.state.rules.controller.list_every_s:
         transition.set(listed_s=event.now_s)
         transition.do(ListConsumers())
-    for consumer, view in tuple(transition.state.consumers.items()):
+    for consumer, view in sorted(transition.state.consumers.items(), key=_new_ones_last):
         _wait(transition, consumer, view)
         retry_at_s = transition.state.consumers[consumer].retry_platform_at_s
         if retry_at_s is not None and listened_s >= retry_at_s:
             _retry_platform(transition, consumer)
+
+
+def _new_ones_last(item: tuple[ConsumerId, View]) -> bool:
+    """Whether a late new consumer is deleted depends on how many others are left: those are judged first."""
+    return item[1].phase is Phase.AWAITED
 
 
 def _wait(transition: Transition, consumer: ConsumerId, view: View) -> None:

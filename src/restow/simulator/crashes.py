@@ -10,13 +10,13 @@ from typing import TYPE_CHECKING, Final
 from restow.controller.transitions import Phase
 from restow.model import ConsumerId, SortedMapping, TopicPartition
 from restow.protocol.messages import StartConsumingCommand, TopicService
+from restow.simulator.consumer import BROKEN_TRANSFORM
 
 if TYPE_CHECKING:
     from restow.simulator.consumer import ConsumerProcess
     from restow.simulator.controller import ControllerProcess
     from restow.simulator.world import World
 
-REFUSED: Final = "broken:transform"
 DEATHS: Final = 3
 """The machine needs two; a third leaves room for a crash that no controller has seen."""
 WITHIN_S: Final = 500.0
@@ -96,7 +96,7 @@ class PoisonStays:
 
     def started(self, controller: "ControllerProcess", consumer: ConsumerId, command: StartConsumingCommand) -> None:
         for partition in command.partitions:
-            if command.topics[partition.topic].transform == REFUSED:
+            if command.topics[partition.topic].transform == BROKEN_TRANSFORM:
                 self._deaths.pop(partition, None)  # every consumer refuses it unread: whoever is asked next is open
             last = self._deaths.get(partition, [])[-DEATHS:]
             _, until_s = controller.world.poison.get(partition, (0, 0.0))

@@ -9,7 +9,7 @@ from restow.controller import effects as controller_effects
 from restow.controller import events as controller_events
 from restow.controller.holds import PAUSED, RECOMMEND
 from restow.controller.schedules import SCHEDULE
-from restow.controller.transitions import PHASES, TRANSITIONS
+from restow.controller.transitions import PHASES, TRANSITIONS, Phase
 from restow.packing import warm_up
 from restow.protocol.messages import Refusal
 from restow.simulator.coverage import Coverage
@@ -23,8 +23,11 @@ from restow.simulator.world import run
 
 LEAST_FAULTS = 20
 HOURS = 0.5
-MOST_RARE_PHASES = 3
-"""A consumer that crashes is taken over from, and seldom restarted in another way: some moves are rare since."""
+RARE: frozenset[tuple[Phase | None, Phase | None]] = frozenset(
+    [(Phase.CRASHED, None), (Phase.CRASHED, Phase.LOST), (Phase.READY, Phase.LOST), (Phase.AWAITED, None)]
+)
+"""Each occurs in at most one seed of fifty, and has tests of its own in tests/controller: a crashed consumer is seldom
+deleted by somebody else, or does not come back, before others have its partitions; nobody else deletes a new one."""
 
 
 def run_all(seeds: Iterable[int]) -> Coverage:
@@ -46,8 +49,7 @@ def assert_everything_occurred(occurred: Coverage) -> None:
     assert occurred.consumer_events == set(get_args(consumer_events.Event))
     assert occurred.consumer_effects == set(get_args(consumer_effects.Effect))
     assert occurred.transitions == TRANSITIONS
-    assert occurred.phases <= PHASES
-    assert len(PHASES - occurred.phases) <= MOST_RARE_PHASES, PHASES - occurred.phases
+    assert PHASES - RARE <= occurred.phases <= PHASES
     assert set(occurred.faults) == {each.name for each in (*Fault, *Order, *Crisis)}
     assert occurred.claims == {"granted", "denied", "resumed"}
     assert occurred.suspects == {"flag", "cleared"}

@@ -5,6 +5,7 @@ import os
 import signal
 import subprocess
 from collections.abc import Mapping
+from contextlib import suppress
 from pathlib import Path
 from typing import Any
 
@@ -76,8 +77,11 @@ class SparkGroup(Group):
 
     def java_of(self, process: "subprocess.Popen[bytes]") -> list[int]:
         """The consumer's child processes: Spark's JVM, once it has started."""
-        files = Path(f"/proc/{process.pid}/task").glob("*/children")
-        return [int(word) for file in files for word in file.read_text().split()]
+        found: list[int] = []
+        for file in Path(f"/proc/{process.pid}/task").glob("*/children"):
+            with suppress(FileNotFoundError, ProcessLookupError):  # the thread has ended meanwhile
+                found += (int(word) for word in file.read_text().split())
+        return found
 
     def plan_of(self, number: int) -> str:
         """The plan of the running cycle; empty if none runs."""
