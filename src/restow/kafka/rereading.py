@@ -39,8 +39,12 @@ class Rereader:
         return records
 
     def commit(self) -> None:
-        """Commits the group's offsets, after what was taken is stored."""
-        self._client.commit(asynchronous=False)
+        """Commits the group's offsets, after what was taken is stored. Raises KafkaException."""
+        try:
+            self._client.commit(asynchronous=False)
+        except KafkaException as error:
+            if error.args[0].code() != KafkaError._NO_OFFSET:  # nothing was taken since the last commit
+                raise
 
     def close(self) -> None:
         self._client.close()
