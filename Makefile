@@ -2,6 +2,8 @@
 .DEFAULT_GOAL := help
 SHELL := /bin/bash
 .SHELLFLAGS := -euo pipefail -c
+# While mypy reads the sources on one core, the other archives classes and compiles the packer.
+MAKEFLAGS += --jobs=2
 
 PYTHON ?= python3
 VENV := .venv
@@ -17,7 +19,7 @@ PYTEST := $(BIN)/python -m pytest --numprocesses 3 --no-loadscope-reorder
 COMPILE := $(BIN)/python -m compileall -q src
 SOURCES := src tests bench scripts examples
 
-.PHONY: help demo quick test soak lint check kubernetes prometheus registry s3 chromium format docs bench screenshots lock clean
+.PHONY: help demo quick test soak lint check servers kubernetes prometheus registry s3 chromium format docs bench screenshots lock clean
 
 help: ## List the targets
 	@awk -F ':.*## ' '/^[a-z0-9-]+:.*## / {printf "  make %-11s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
@@ -33,7 +35,7 @@ quick: lint $(PACKER_READY) ## Lint, types and every test that needs no broker, 
 	@$(PYTEST) -q -m 'not kafka and not spark and not kubernetes and not slow'
 	@echo "make quick took $$(($$(date +%s) - $(BEGUN))) s"
 
-test: check $(JARS_READY) $(PACKER_READY) kubernetes prometheus registry s3 chromium ## Set up and pass every test
+test: check $(JARS_READY) $(PACKER_READY) servers ## Set up and pass every test
 	@$(COMPILE)
 	$(PYTEST)
 
@@ -50,20 +52,34 @@ check: lint ## Lint, types (the page's too, where node is at hand) and the impor
 	$(BIN)/python -m pytest -q tests/test_imports.py
 
 # Looked for each time, which takes a moment: what could not be had yesterday may be in reach today.
-kubernetes: $(DEV_READY) ## Build and install the Kubernetes that tests run on, once (five minutes)
-	$(BIN)/python -m tests.support.kubernetes.cluster.tools
+KUBERNETES := $(BIN)/python -m tests.support.kubernetes.cluster.tools
+PROMETHEUS := $(BIN)/python -m tests.support.prometheus
+REGISTRY := $(BIN)/python -m tests.support.registry
+S3 := $(BIN)/python -m tests.support.s3.store
+CHROMIUM := scripts/need-chromium
 
-chromium: ## Install the browser in which tests look at the page, where that is possible
-	scripts/need-chromium
+# One after the other: some of them install packages, as Java's script does, and share a Go toolchain.
+servers: $(DEV_READY) $(JARS_READY)
+	$(KUBERNETES)
+	$(PROMETHEUS)
+	$(REGISTRY)
+	$(S3)
+	$(CHROMIUM)
+
+kubernetes: $(DEV_READY) ## Build and install the Kubernetes that tests run on, once (five minutes)
+	$(KUBERNETES)
 
 prometheus: $(DEV_READY) ## Fetch the Prometheus that tests scrape with, once
-	$(BIN)/python -m tests.support.prometheus
+	$(PROMETHEUS)
 
 registry: $(DEV_READY) $(JARS_READY) ## Fetch the schema registry that tests use, once
-	$(BIN)/python -m tests.support.registry
+	$(REGISTRY)
 
 s3: $(DEV_READY) ## Build the S3 server that tests use, once (two minutes)
-	$(BIN)/python -m tests.support.s3.store
+	$(S3)
+
+chromium: ## Install the browser in which tests look at the page, where that is possible
+	$(CHROMIUM)
 
 format: $(DEV_READY) ## Rewrite the code in the house's format
 	$(BIN)/ruff check --fix $(SOURCES)
@@ -85,7 +101,8 @@ bench: $(JARS_READY) $(PACKER_READY) ## Measure decisions, a large group's simul
 	$(BIN)/python bench/cycle.py
 	$(BIN)/python -m bench.page
 
-screenshots: $(DEV_READY) $(JARS_READY) $(PACKER_READY) chromium ## Run the demo and photograph its page for the README (five minutes)
+screenshots: $(DEV_READY) $(JARS_READY) $(PACKER_READY) ## Run the demo and photograph its page for the README (five minutes)
+	$(CHROMIUM)
 	$(BIN)/python -m scripts.screenshots
 
 lock: $(DEV_READY) ## Resolve pyproject.toml anew into requirements/*.txt
