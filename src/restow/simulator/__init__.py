@@ -17,6 +17,7 @@ machines.py     how fast consumers' machines are, where capacities are learned
 faults.py       what goes wrong
 people.py       what people ask of the group: pins and restarts
 orders.py       what people do: pauses, recommend only, limits
+drawing.py      schedules acts of random kinds, for orders.py and crises.py
 crises.py       what goes wrong around a crash: no controller, poison, a claim that crosses a takeover
 checkers.py     what must never happen, one checker per property
 rolls.py        the checker of rolls

@@ -1,17 +1,17 @@
 """What goes wrong around a crash: no controller is there, one dies in the middle, a record kills every reader.
 
-It draws from a source of its own, and in some runs nothing, so that faults strike elsewhere as they always did.
+It has a random generator of its own, and does nothing in some runs, so that the times of all other faults don't depend
+on it.
 """
 
 import random
 from collections.abc import Callable
 from enum import StrEnum
-from functools import partial
 from typing import TYPE_CHECKING, Final
 
 from restow.controller.transitions import Phase
 from restow.simulator.consumer import ConsumerProcess
-from restow.simulator.faults import FIRST_S
+from restow.simulator.drawing import schedule_some
 from restow.simulator.scenario import Level
 
 if TYPE_CHECKING:
@@ -36,12 +36,7 @@ class Crises:
         self._end_s = world.scenario.duration_s - world.scenario.quiet_s
 
     def plan(self) -> None:
-        faults = self.world.scenario.faults
-        if faults is Level.NONE or self.rng.random() >= ACTIVE:
-            return
-        for _ in range(max(1, int((self._end_s - FIRST_S) / EVERY_S[faults]))):
-            time_s = self.rng.uniform(FIRST_S, self._end_s - 1)
-            self.world.agenda.at(time_s, partial(self._strike, self.rng.choice(list(Crisis))))
+        schedule_some(self.world, self.rng, ACTIVE, EVERY_S, list(Crisis), self._strike)
 
     def _strike(self, crisis: Crisis) -> None:
         act: Callable[[], bool] = getattr(self, f"_{crisis.name.lower()}")

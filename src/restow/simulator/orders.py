@@ -1,7 +1,7 @@
-"""What people order in a run: pauses, recommend only, other limits, and a wall clock that jumps.
+"""What people do in a run: pauses, recommend only, other limits; and a wall clock that jumps.
 
-It draws from a source of its own, and in half of the runs nothing, so that faults strike elsewhere as they always did.
-In some runs the last pause, or recommend only, lasts to the end: the group must recover all the same.
+It has a random generator of its own, and does nothing in half of the runs, so that the times of all other faults don't
+depend on it. In some runs the last pause, or recommend only, lasts to the end: the group must recover all the same.
 """
 
 import random
@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Final
 
 from restow.protocol.desired import GroupPause, RecommendOnly
 from restow.protocol.messages import ServiceUpdate
-from restow.simulator.faults import FIRST_S
+from restow.simulator.drawing import schedule_some
 from restow.simulator.monitor import time_text
 from restow.simulator.scenario import Level
 
@@ -45,15 +45,9 @@ class Orders:
         self._end_s = world.scenario.duration_s - world.scenario.quiet_s
 
     def plan(self) -> None:
-        faults = self.world.scenario.faults
-        if faults is Level.NONE or self.rng.random() >= ACTIVE:
-            return
-        count = max(1, int((self._end_s - FIRST_S) / EVERY_S[faults]))
         often = [order for order in Order if order is not Order.HELD_TO_THE_END]
-        for _ in range(count):
-            time_s = self.rng.uniform(FIRST_S, self._end_s - 1)
-            self.world.agenda.at(time_s, partial(self._give, self.rng.choice(often)))
-        if self.rng.random() < TO_THE_END:
+        is_active = schedule_some(self.world, self.rng, ACTIVE, EVERY_S, often, self._give)
+        if is_active and self.rng.random() < TO_THE_END:
             self.world.agenda.at(self._end_s - 0.5, partial(self._give, Order.HELD_TO_THE_END))
 
     def _give(self, order: Order) -> None:
@@ -93,7 +87,8 @@ class Orders:
         self.world.agenda.at(self._until_s(), lambda: self._write(RecommendOnly(False)))
 
     def _limits(self) -> None:
-        """Beside whatever else the consumers' settings are. Too few consumers would not catch up: no limit stays."""
+        """Changes the limits for a while, and leaves the other settings of consumers alone. No limit stays: too few
+        consumers would not catch up."""
         pods = len(self.world.platform.pods)
         if self.rng.random() < 0.5:
             self._limit(least_consumers=pods + 1)

@@ -5,6 +5,7 @@ monitor.py   cost of one measurement
 platform.py  time until many consumers are accepted, ready and gone
 consumer.py  throughput of a consumer at full load, beside its peers
 handover.py  pauses of partitions when a group changes, beside Kafka's protocols
+outputs.py   the options that consumer.py and handover.py share
 """
 
 import argparse

@@ -7,15 +7,14 @@ from typing import TYPE_CHECKING, Final
 
 from rich.table import Column
 
+from restow.cli.bench.outputs import add_contenders, add_outputs, begin, not_measured
 from restow.cli.controller import local_processes
 from restow.cli.support.config import settings_from
 from restow.cli.support.options import Subparsers, list_of, number, one_of
 from restow.cli.support.output import note, print_json, right, show, table
-from restow.cli.support.stopping import interrupt_on_stop_signals
-from restow.errors import InvalidInput, RestowError
+from restow.errors import InvalidInput
 from restow.platform.interface import Platform
 from restow.settings import Settings
-from restow.study.plot_file import check_plot_file
 from restow.study.throughput import (
     CASES,
     CONTENDERS,
@@ -45,16 +44,16 @@ Measures the throughput of one consumer at full load, and in the same run that o
   streaming        Spark Structured Streaming into Delta, with defaults and 100,000 records a trigger
   streaming-tuned  the same with snapshotPartitions=1, few shuffle partitions, max.poll.records 5,000 and 200,000
                    records a trigger
-  loop             a loop as one writes it by hand: confluent-kafka, Polars, delta-rs
+  loop             a hand-written loop: confluent-kafka, Polars, delta-rs
   bare             confluent-kafka, which reads and does nothing with the records
 
 Each reads JSON records from embedded brokers, parses them, drops one of ten and commits the others to a Delta table
-(the bare client doesn't). The topics are filled before, so that nobody waits for records. A contender runs on the
-machine's last core, brokers on the others; with two cores both share them if there are no more. Its speed is taken from
-the commits in its tables, after a warm-up of a minute: from one commit to a later one. CPU time and memory (PSS) are
-those of all of its processes. At its end restow gets a Stop for all partitions, and the time to its answer is shown.
-Its rows are checked afterwards: none missing, none doubled. The exit code is 1 if that check fails, or if restow can't
-be measured.
+(the bare client doesn't). The topics are filled beforehand, so that no contender waits for records. A contender runs on
+the machine's last core, the brokers on the others; in a case of two cores, a machine that has no more shares them
+between both. Its speed is taken from the commits in its tables, after a warm-up of a minute: from one commit to a later
+one. CPU time and memory (PSS) are those of all of its processes. At the end restow gets a Stop for all partitions, and
+the time until it answers is shown. Its rows are checked afterwards: none missing, none doubled. The exit code is 1 if
+that check fails, or if restow can't be measured.
 """
 
 EPILOG = """\
@@ -72,7 +71,7 @@ cases (--only):
 
 Structured Streaming takes part in base, in sizes and in two others. The loop and the bare client have no JVM to warm
 up, and read the topics again when they reach the end. All cases take about an hour, --quick a few minutes; both need
-10 GB of disk at most. A peer that can't be had is left out with a line that says so: Polars is installed with
+10 GB of disk at most. A peer that is not available is left out with a line that says so: Polars is installed with
 `pip install 'restow[bench]'`, and Delta's jars are fetched on first use.
 
 examples:
@@ -94,13 +93,7 @@ def add(benches: "Subparsers[argparse.ArgumentParser]") -> None:
         metavar="CASE,…",
         help=f"any of {', '.join(CASES)} (default: all)",
     )
-    parser.add_argument(
-        "--contender",
-        type=list_of(one_of(CONTENDERS, "contender")),
-        default=CONTENDERS,
-        metavar="NAME,…",
-        help="who takes part (default: all)",
-    )
+    add_contenders(parser, "--contender", CONTENDERS, "NAME,…")
     parser.add_argument(
         "--seconds",
         type=number(above=0.0),
@@ -111,20 +104,14 @@ def add(benches: "Subparsers[argparse.ArgumentParser]") -> None:
         "--warm-up",
         type=number(above=0.0),
         metavar="S",
-        help="how long a contender runs before; a young JVM is slow (default: as --seconds)",
+        help="how long a contender runs before its speed is taken: a young JVM is slow (default: as --seconds)",
     )
-    parser.add_argument("--json", action="store_true", help='print {"rows": […], "capacity_bytes_per_s": N} alone')
-    parser.add_argument("--plot", type=Path, metavar="FILE", help="draw the speeds into a .png or .svg file")
-    parser.add_argument(
-        "--join", type=list_of(Path), metavar="FILE,…", help="join earlier outputs of --json instead of measuring"
-    )
+    add_outputs(parser, '{"rows": […], "capacity_bytes_per_s": N}', "the speeds")
     parser.set_defaults(run=run)
 
 
 def run(args: argparse.Namespace) -> int:
-    if args.plot:
-        check_plot_file(args.plot)
-    interrupt_on_stop_signals()
+    begin(args)
     outcomes = [] if args.join else _measured(args)
     rows, found = joined(args.join) if args.join else _result(outcomes)
     if args.plot:
@@ -176,7 +163,7 @@ def _platform(config: Path, directory: Path) -> tuple[Settings, Platform]:
 def _result(outcomes: "Sequence[Outcome]") -> tuple[list[Row], int | None]:
     rows = [outcome.measured.row for outcome in outcomes if outcome.measured]
     if not rows:
-        raise RestowError("no contender could be measured; the lines above say why")
+        raise not_measured()
     return rows, next((outcome.capacity.bytes_per_s for outcome in outcomes if outcome.capacity), None)
 
 

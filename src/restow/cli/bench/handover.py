@@ -7,12 +7,10 @@ from typing import TYPE_CHECKING, Final
 
 from rich.table import Column
 
+from restow.cli.bench.outputs import add_contenders, add_outputs, begin, not_measured
 from restow.cli.support.options import Subparsers, list_of, one_of, whole_number
 from restow.cli.support.output import note, print_json, right, show, table
-from restow.cli.support.stopping import interrupt_on_stop_signals
-from restow.errors import RestowError
 from restow.study.handover import CHANGES, CONTENDERS, LIGHT, SPARK, Row, joined, result, rows
-from restow.study.plot_file import check_plot_file
 
 if TYPE_CHECKING:
     from restow.handover.run import Outcome
@@ -30,8 +28,8 @@ Changes a group of two members under a steady load, and measures what that costs
   kip-848       the same with the consumer protocol of KIP-848 (group.protocol=consumer)
   static        range with static members: one that is killed comes back after half a second
 
-  join          a third member joins. With restow the load rises by 85 %, and the rest is its own doing
-  leave         it leaves again. With restow the load falls
+  join          a third member joins. With restow the load rises by 85 %, and the controller opens a consumer
+  leave         it leaves again. With restow the load falls, and the controller closes one
   kill          one of two members is killed with SIGKILL
 
 Kafka's clients are tuned for quick failover: a session timeout of 6 s (the default is 45 s), heartbeats every 2 s, a
@@ -40,12 +38,12 @@ commit every second and whenever partitions are revoked.
 
 EPILOG = """\
 A member makes progress when it has processed records (Kafka's clients) or stored them in a table (restow). The pause of
-a moved partition is the time from the last progress of its old owner to the first of the new one, minus the usual
-distance of its progress in the seconds before. A partition that did not move has paused if its longest distance exceeds
-the usual one by half a second and by the usual one itself. A change is in effect when the last moved partition is read
-by its new owner; the median of all rounds is shown, from the start of the new member's process, or from the step of the
-load with restow. Afterwards every record is looked for: some may be doubled, none may be lost. The exit code is 1 if
-restow lost or doubled one, or can't be measured.
+a moved partition is the time from the last progress of its old owner to the first progress of its new one, minus the
+usual time between two pieces of its progress in the seconds before. A partition that did not move counts as paused if
+it made no progress for twice as long as usual, and for at least half a second longer than usual. A change is in effect
+when the last moved partition is read by its new owner; the median of all rounds is shown, counted from the start of the
+new member's process; with restow, from the step of the load. Afterwards every record is looked for: Kafka's clients may
+double some, none may be lost. The exit code is 1 if restow lost or doubled one, or can't be measured.
 
 The load is 32 partitions with 50 records/s each, and 24 with 10 records/s for Spark. A round takes about a minute for
 each contender. Run it on an idle machine.
@@ -63,13 +61,7 @@ def add(benches: "Subparsers[argparse.ArgumentParser]") -> None:
         "handover", help="pauses of partitions when a group changes", description=DESCRIPTION, epilog=EPILOG
     )
     parser.add_argument("--quick", action="store_true", help="one round")
-    parser.add_argument(
-        "--only",
-        type=list_of(one_of(CONTENDERS, "contender")),
-        default=CONTENDERS,
-        metavar="CONTENDER,…",
-        help="who takes part (default: all)",
-    )
+    add_contenders(parser, "--only", CONTENDERS, "CONTENDER,…")
     parser.add_argument(
         "--change",
         type=list_of(one_of(CHANGES, "change")),
@@ -83,25 +75,19 @@ def add(benches: "Subparsers[argparse.ArgumentParser]") -> None:
     parser.add_argument(
         "--spares", type=whole_number(0), default=0, metavar="N", help="spares of restow's groups (default: none)"
     )
-    parser.add_argument("--json", action="store_true", help='print {"rows": […]} alone')
-    parser.add_argument("--plot", type=Path, metavar="FILE", help="draw the pauses into a .png or .svg file")
-    parser.add_argument(
-        "--join", type=list_of(Path), metavar="FILE,…", help="join earlier outputs of --json instead of measuring"
-    )
+    add_outputs(parser, '{"rows": […]}', "the pauses")
     parser.add_argument("--keep", type=Path, metavar="DIR", help="keep logs, settings and tables in this directory")
     parser.set_defaults(run=run)
 
 
 def run(args: argparse.Namespace) -> int:
-    if args.plot:
-        check_plot_file(args.plot)
-    interrupt_on_stop_signals()
+    begin(args)
     outcomes = [] if args.join else _measured(args)
     found = (
         joined(args.join) if args.join else [row for each in outcomes if each.observed for row in rows(each.observed)]
     )
     if not found:
-        raise RestowError("no contender could be measured; the lines above say why")
+        raise not_measured()
     if args.plot:
         from restow.study.handover_plot import picture
         from restow.study.plots import save
