@@ -61,7 +61,7 @@ def test_without_a_setting_the_log_s_own_are_tried(log: Path, capsys: pytest.Cap
 @pytest.mark.parametrize(
     ("options", "answer"),
     [
-        (["--set", "worth"], "'worth' is no setting; write NAME=VALUE, like worth=3"),
+        (["--set", "worth"], "'worth' is not a setting; write NAME=VALUE, like worth=3"),
         (["--set", "worth=-1"], "worth"),
         (["--set", "colour=red"], "there is no setting 'colour' that scaling depends on"),
     ],

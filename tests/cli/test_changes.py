@@ -82,7 +82,8 @@ def test_before_the_first_controller_it_makes_the_topics_and_says_when_it_counts
     assert json.loads(group.runs("consumers", "list", "--json"))["consumers"] == {}
     said = group.runs("recommend", "on", "--reason", "first week")
     assert said == (
-        f"group {prefix}: only recommend decisions: recorded; no controller has run yet, and it counts when one does\n"
+        f"group {prefix}: only recommend decisions: recorded; "
+        "no controller has run yet, and it takes effect when one does\n"
     )
     written = group.has(":recommend")
     assert isinstance(written, RecommendOnly)

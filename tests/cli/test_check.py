@@ -113,10 +113,10 @@ def test_what_is_wrong_with_transforms_and_tables_is_said_for_each(
     words = dict(line.removeprefix("wrong    ").split(": ", 1) for line in lines if line.startswith("wrong"))
     assert words == {
         '[consume."^c.*"] table': (
-            f"the table {there}/notes.txt/c.db can't be written: {there}/notes.txt is no directory; correct the "
+            f"the table {there}/notes.txt/c.db can't be written: {there}/notes.txt is not a directory; correct the "
             "rights, or name another place"
         ),
-        "[consume.a] transform": "the transform checked_shop:list is no function; it must take and give records",
+        "[consume.a] transform": "the transform checked_shop:list is not a function; it must take and give records",
         "[consume.a] table": (
             f"the table {there}/notes.txt can't be used: file is not a database; name another file, "
             "or correct its rights"
@@ -251,11 +251,11 @@ def test_a_table_with_other_columns_other_files_or_without_rights_is_wrong(table
     parquet.mkdir()
     (parquet / "part-1.parquet").write_bytes(b"")
     assert refusal(parquet) == (
-        f"{parquet} is no Delta table, but has other files, such as part-1.parquet; name another place"
+        f"{parquet} is not a Delta table, but has other files, such as part-1.parquet; name another place"
     )
     assert (
         refusal(parquet / "part-1.parquet")
-        == f"{parquet}/part-1.parquet is a file, and no Delta table; name another place"
+        == f"{parquet}/part-1.parquet is a file, not a Delta table; name another place"
     )
     assert refusal("/proc/lake/orders") == (
         "the table /proc/lake/orders can't be written: /proc: No such file or directory; correct the rights, or name "

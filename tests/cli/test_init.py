@@ -73,8 +73,8 @@ def test_another_directory_is_made_and_named_in_what_comes_next(capsys: pytest.C
 @pytest.mark.parametrize(
     ("options", "words"),
     [
-        (["--group", "Shop"], "--group 'Shop' is no group's name; it must be 1 to 40 lowercase letters"),
-        (["--dir", "42"], "--group is needed: '' is no group's name"),
+        (["--group", "Shop"], "--group 'Shop' is not a valid group name; it must be 1 to 40 lowercase letters"),
+        (["--dir", "42"], "--group is needed: '' is not a valid group name"),
         (["--bootstrap", "broker"], 'bootstrap = "broker" can\'t be used; it must be one or more host:port'),
         (["--property", "sasl.password=hush"], "write 'sasl.password=${SASL_PASSWORD}', in single quotes"),
         (["--property", "sasl.password=${NO_SUCH}"], "needs the environment variable NO_SUCH, which is not set"),

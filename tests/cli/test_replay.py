@@ -152,7 +152,7 @@ def test_a_last_line_that_is_cut_off_is_reported_and_the_others_are_printed(
 def test_a_file_that_is_no_log_is_refused(file: Path, capsys: pytest.CaptureFixture[str]) -> None:
     file.write_text('{"capacity": 100}')
     assert refusal(file, capsys) == (
-        "line 1: this is no log of version 2, 3, 4, 5, 6 or 7; it must begin with the controller's state"
+        "line 1: this is not a log of version 2, 3, 4, 5, 6 or 7; it must begin with the controller's state"
     )
 
 
@@ -270,7 +270,7 @@ def test_only_the_segments_of_the_time_are_read(
     first, *_ = sorted(tmp_path.iterdir())
     first.write_bytes(b"{}\n")
     assert main(["replay", str(tmp_path)]) == 1
-    assert f"restow: {first.name}: line 1: this is no log" in capsys.readouterr().err
+    assert f"restow: {first.name}: line 1: this is not a log" in capsys.readouterr().err
     assert len(replayed(tmp_path, capsys, "--from", "2026-11-17T03:05", "--to", "03:10:30")) > 0
 
 
@@ -306,4 +306,5 @@ def test_times_that_contradict_each_other_are_refused(night: Path, capsys: pytes
 
 def test_an_older_log_has_no_times(file: Path, capsys: pytest.CaptureFixture[str]) -> None:
     assert main(["replay", str(file), "--from", "03:00"]) == 2
-    assert "there is no wall clock in it, as version 4 has; leave out --from and --to" in capsys.readouterr().err
+    words = "it has no wall clock times, which logs have since version 4; leave out --from and --to"
+    assert words in capsys.readouterr().err

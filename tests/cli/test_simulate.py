@@ -154,7 +154,7 @@ def test_a_sweep_has_a_row_for_every_value_and_says_what_it_ran(
         (["--compare", "--workload", "nowhere"], "there is no workload or file 'nowhere'; known are daily"),
         (["--sweep", "worth=1,-1"], "worth"),
         (["--sweep", "colour=red"], "there is no setting 'colour' that scaling depends on"),
-        (["--sweep", "worth"], "'worth' is no setting; write NAME=VALUE"),
+        (["--sweep", "worth"], "'worth' is not a setting; write NAME=VALUE"),
     ],
 )
 def test_a_study_s_mistakes_are_answered_before_it_runs(

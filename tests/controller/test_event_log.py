@@ -197,7 +197,7 @@ def refusal(*lines: str) -> str:
     return str(refused.value)
 
 
-NO_LOG = "line 1: this is no log of version 2, 3, 4, 5, 6 or 7; it must begin with the controller's state"
+NO_LOG = "line 1: this is not a log of version 2, 3, 4, 5, 6 or 7; it must begin with the controller's state"
 
 
 @pytest.mark.parametrize(
@@ -205,7 +205,7 @@ NO_LOG = "line 1: this is no log of version 2, 3, 4, 5, 6 or 7; it must begin wi
     [
         ("", "line 1: this is not JSON; the file is damaged, or no log of a controller"),
         ("capacity = 100", "line 1: this is not JSON; the file is damaged, or no log of a controller"),
-        ("[1]", "line 1: this is no entry; it must be an object with an event"),
+        ("[1]", "line 1: this is not an entry; it must be an object with an event"),
         ('{"log": 1, "state": {}}', NO_LOG),
         ('{"type": "StateQuery", "version": 1}', NO_LOG),
         ('{"log": 2}', "line 1: state is null; it must be an object, a State"),
@@ -225,7 +225,7 @@ def test_a_log_of_an_unknown_packer_is_refused() -> None:
     ("line", "says"),
     [
         ('{"event": {"type": "Conf', "line 3: this is not JSON; the file is damaged, or no log of a controller"),
-        ("17", "line 3: this is no entry; it must be an object with an event"),
+        ("17", "line 3: this is not an entry; it must be an object with an event"),
         ("{}", "line 3: event is null; it must be an object, one of TookOver, ClockTicked"),
         (
             '{"event": {"type": "ConsumerGone", "consumer": 0}}',

@@ -46,7 +46,7 @@ def served(eventually: Eventually) -> Iterator[Served]:
 def test_a_process_is_alive_while_its_loop_turns(served: Served) -> None:
     assert served.get("/healthz")[0] == 200
     served.health.pulse = Pulse(time.monotonic() - 61, is_ready=True)
-    assert served.get("/healthz") == (503, "the loop has not turned for 61 s\n")
+    assert served.get("/healthz") == (503, "the main loop has made no progress for 61 s\n")
     served.health.alive()
     assert served.get("/healthz")[0] == 200
 

@@ -42,7 +42,7 @@ def test_recommend_is_on_or_off() -> None:
         ("pause", {"for_s": 1e99}, "for_s is 1e"),
         ("pause", {"for_s": "2h"}, "for_s is '2h'"),
         ("pause", {"until": as_iso(NOON - 1)}, "in the future"),
-        ("pause", {"until": "later"}, "'later' is no time"),
+        ("pause", {"until": "later"}, "'later' is not a time"),
         ("pause", {"until": 5}, "in the future"),
         ("pause", {"reason": 5}, "reason must be text"),
         ("pause", {"reason": "two\nlines"}, "reason"),

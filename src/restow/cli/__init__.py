@@ -17,10 +17,10 @@ page.py        `restow page`: the group in a browser
 rejected.py    `restow rejected`: records that could not be stored
 manifests.py   `restow manifests`: Kubernetes objects as YAML
 pause.py       `restow pause` and `restow resume`: the group stays as it is
-recommend.py   `restow recommend`: decisions without acts
+recommend.py   `restow recommend`: decisions that are not carried out
 topics.py      `restow topics`: what the group consumes
 consumers.py   `restow consumers`: what consumers run as, and how many there may be
-restart.py     `restow restart`: one consumer anew
+restart.py     `restow restart`: restarts one consumer
 move.py        `restow move`: a partition pinned to a consumer
 reload.py      `restow reload`: changed transforms for running consumers
 down.py        `restow down`: ends a group on this machine
@@ -31,7 +31,7 @@ simulate.py    `restow simulate`: the machines in a seeded world with faults
 plan.py        `restow plan`: what would be decided now, or for a group in a file
 broker.py      `restow broker`: Apache Kafka on this machine
 study/         `restow study packing`, `latency`, `monitor`
-bench/         `restow bench packing`, `monitor`, `platform`
+bench/         `restow bench packing`, `monitor`, `platform`, `consumer`, `handover`
 support/       option types, output, restow.toml, signals
 
 Each command is a module with `add(commands)`, which adds its parser, and `run(args)`, which returns the exit code.

@@ -24,7 +24,7 @@ if TYPE_CHECKING:
 DESCRIPTION = """\
 Takes the load that a controller measured from its event log, runs it through the same state machine again under other
 settings, in the simulator, and prints what they would have cost and spared: consumer-hours, moves, overloaded seconds
-and an estimate of the lag. So a setting can be judged on one's own load before it is changed.
+and an estimate of the lag. So you can judge a setting on your own load before you change it.
 
 LOG is the log's directory, one of its segments, or a file. Without it, it is the log of the group in restow.toml, on
 this machine. The log is only read.

@@ -21,22 +21,22 @@ if TYPE_CHECKING:
 WRONG = 1
 
 DESCRIPTION = """\
-Finds out what a group with this restow.toml will meet, and changes nothing but what --infer writes. Prints one line for
-each thing:
+Checks whether a group can run with this restow.toml. It changes nothing, except that --infer writes schemas. Prints one
+line for each check:
 
-  right    it is as it must be
-  wrong    it can't work so; the line has the reason and what to do
-  unknown  it can't be told now, such as a topic while no broker answers
+  right    it works
+  wrong    it can't work; the line has the reason and what to do
+  unknown  it can't be checked now, such as a topic while no broker answers
 
-What it looks at, in this order:
+What it checks, in this order:
 
   restow.toml  every error in it, with key, value and what would be right
   brokers      can they be reached with these credentials, within 10 s
   topics       does each topic exist; can restow's own be created
   group        may its offsets be read
   formats      can values be parsed by their schemas; does a registry answer
-  transforms   each is imported and runs on the newest records of its topics, 20 of each of up to 10 partitions, or on
-               none; one that fails is reported with its error, the line in your file, and the record
+  transforms   each is imported and run on the newest records of its topics, 20 of each of up to 10 partitions, or on
+               none; a failure is reported with its error, the line in your file, and the record
   tables       do they exist or can they be created, can they be written, do the transform's columns fit
 
 Transforms of light consumers (pipeline = "light") run without Spark.

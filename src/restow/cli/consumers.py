@@ -35,7 +35,7 @@ SET = f"""\
 Changes settings of the running group. They override restow.toml until they are set to `default`; settings that are not
 named stay as they are.
 
-  capacity=5MB     what one consumer sustains, in bytes/s of Kafka's log, fixed; the next plan counts with it
+  capacity=5MB     what one consumer sustains, in bytes/s of Kafka's log, fixed; the next plan uses it
   least=2 most=20  the group never has fewer consumers, or more
   memory_mb=2048   memory of each consumer in MiB           \\
   cores=2          CPU cores of each consumer                |  consumers are restarted one after the other

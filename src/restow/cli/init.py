@@ -105,7 +105,7 @@ def _proposed_group(directory: Path) -> str:
 
 def _group_error(name: str) -> str | None:
     check = group_check()
-    return None if check.holds(name) else f"'{name}' is no group's name; it must be {check.wanted}"
+    return None if check.holds(name) else f"'{name}' is not a valid group name; it must be {check.wanted}"
 
 
 def _pipeline_error(text: str) -> str | None:

@@ -22,14 +22,14 @@ LARGEST_BYTES: Final = 1_000_000
 
 DESCRIPTION = """\
 Prints, as YAML, everything that runs the group of a restow.toml on Kubernetes: a namespace, service accounts, a Role
-with exactly what the controller calls, a ConfigMap, the Deployments of monitor and controller, and a Service for
-Prometheus. The controller creates the consumers. Comments at the top say how to apply it and which rights Kafka must
-grant.
+with exactly what the controller calls, a ConfigMap, the volume claim of the event log, the Deployments of monitor,
+controller and page, and Services for the page and for Prometheus. The controller creates the consumers. Comments at the
+top say how to apply it and which rights Kafka must grant.
 
   restow manifests | kubectl apply --server-side -f -
 
-The same restow.toml gives the same text on every machine. Apply it again after a change: monitor and controller restart
-with it, and the controller restarts the consumers one after the other.
+The same restow.toml gives the same text on every machine. Apply it again after a change: Kubernetes restarts the
+monitor and the controller, and the controller restarts the consumers one after the other.
 """
 
 EPILOG = """\
@@ -43,7 +43,7 @@ restow.toml:
   namespace = "lake"                        default: the group's name
   service_account = "lake-consumer"         of the consumers; default: the namespace's default account
 
-restow.toml goes into the ConfigMap as it is, with the modules of its transforms that lie beside it (NAME.py; packages
+restow.toml goes into the ConfigMap as it is, with the modules of its transforms that are beside it (NAME.py; packages
 belong in the image). It must not contain secrets. Refer to a variable instead, and set it from a Secret:
   [kafka]
   sasl.password = "${KAFKA_PASSWORD}"

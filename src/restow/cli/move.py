@@ -15,9 +15,9 @@ from restow.model import ConsumerId, TopicPartition
 PINNED_FOR: Final = timedelta(hours=1)
 
 DESCRIPTION = f"""\
-Moves a partition to a consumer and pins it there: until the pin ends no plan moves it for load. It is refused where it
-would overload the consumer; a pin that it had before stays then. A pause does not hold it up. If the consumer is lost,
-its partitions are recovered elsewhere, this one too.
+Moves a partition to a consumer and pins it there: no plan moves it for load until the pin ends. The pin is refused if
+it would overload the consumer; an earlier pin of the partition then stays in force. A paused group carries it out too.
+If the consumer is lost, its partitions are recovered elsewhere, pinned ones included.
 
 {CHANGE}"""
 
@@ -25,7 +25,7 @@ EPILOG = """\
 examples:
   restow move orders-7 3                          for an hour
   restow move orders-7 3 --for 8h --reason "hot customer, watched by anna"
-  restow move orders-7 --unpin                    an ordinary partition again; it stays until a plan moves it
+  restow move orders-7 --unpin                    ends the pin; the partition stays there until a plan moves it
 """
 
 

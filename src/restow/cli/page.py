@@ -33,8 +33,8 @@ Who may look, and who may change:
   To pause, resume or recommend, the page asks for the group's token. It is made once and kept in a file that only you
   can read. On a terminal the address is printed with the token behind a #, which browsers don't send to any server;
   elsewhere the log has the address and the file's name, since logs have many readers.
-  With --host and another address than loopback, the token is needed to look, too. The page speaks HTTP: put a proxy
-  with TLS before it where the network is not yours.
+  With --host and another address than loopback, looking needs the token too. The page speaks HTTP: put a proxy with TLS
+  in front of it if you don't trust the network.
 
 Rights in Kafka: Read on <prefix>-status, and Describe on the group; Read on <prefix>-monitor for the load in times
 without a controller; for pause, resume and recommend, Write on <prefix>-service.
@@ -91,5 +91,5 @@ def run(args: argparse.Namespace) -> int:
 
 def _port(text: str) -> int:
     if not text.isascii() or not text.isdigit() or int(text) > 65535:
-        raise argparse.ArgumentTypeError(f"'{text}' is no port; it must be a number from 0 to 65535")
+        raise argparse.ArgumentTypeError(f"'{text}' is not a port; it must be a number from 0 to 65535")
     return int(text)

@@ -20,7 +20,7 @@ READABLE = 0o644
 DESCRIPTION = f"""\
 Saves the recent history of <prefix>-monitor, on which the monitor publishes the write speed of every partition, as a
 trace: the file that `restow simulate --workload FILE` and `restow study packing|latency --trace FILE` read. So a
-setting, a capacity or a packer can be tried on one's own load.
+setting, a capacity or a packer can be tried on your own load.
 
 A trace is a JSON array with one object a step, {{topic: {{partition: bytes/s}}}}. A step is the mean over
 {TRACE_STEP_S:g} s, which is what `restow simulate` expects. While the monitor was away, the step before is repeated.

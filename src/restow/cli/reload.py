@@ -16,16 +16,16 @@ from restow.settings import Settings
 
 DESCRIPTION = """\
 Brings changed transforms to running consumers. The controller restarts the consumers that loaded other modules, one
-after the other, so that only one consumer's partitions pause; nothing is lost or stored twice. Code that can't be run
-costs one consumer: the restarts stop there, and the others continue with the code that they have loaded.
+after the other, so that only one consumer's partitions pause; nothing is lost or stored twice. If the new code can't be
+run, the restarts stop at the first consumer, and the others continue with the code that they have loaded.
 
-It prints which consumers are to be restarted. The controller's log tells how it goes. `restow check` tries the code
-before. A controller that starts does the same by itself. After a change of restow.toml itself, restart the controller.
+It prints which consumers are to be restarted; the controller's log has the progress. Try the code with `restow check`
+first. A controller also compares the code when it starts. After a change of restow.toml itself, restart the controller.
 """
 
 EPILOG = """\
-What counts as changed: the modules that restow.toml names in `transform`, and the modules that those import, as far as
-they lie beside restow.toml or on PYTHONPATH. Installed packages don't count.
+What counts as changed: the modules that restow.toml names in `transform`, and the modules that those import, if they
+are beside restow.toml or on PYTHONPATH; and the files that `schema` names. Installed packages don't count.
 
 Pods get new transforms with their manifests: restow manifests | kubectl apply --server-side -f -
 """

@@ -115,7 +115,7 @@ def chosen_files(log: Path, begin: Moment | None, end: Moment | None) -> tuple[S
         return files, EVERYTHING
     last_s = last_utc_s(files)
     if last_s is None:
-        raise InvalidInput("there is no wall clock in it, as version 4 has; leave out --from and --to")
+        raise InvalidInput("it has no wall clock times, which logs have since version 4; leave out --from and --to")
     window = _window(begin, end, datetime.fromtimestamp(last_s, UTC))
     return [segment.path for segment in overlapping(segments, *window)] if segments else files, window
 

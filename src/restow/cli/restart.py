@@ -8,15 +8,15 @@ from restow.errors import InvalidInput
 from restow.model import ConsumerId
 
 DESCRIPTION = f"""\
-Has the controller restart a consumer, gracefully: it ends its cycle, reports its offsets, and reads the same partitions
-again when it is back. Nothing is lost or stored twice. Several restarts go one after the other. A pause does not hold
-it up.
+Has the controller restart a consumer gracefully: the consumer ends its cycle, reports its offsets, and reads the same
+partitions again when it is back. Nothing is lost or stored twice. Several restarts are done one after the other. A
+paused group carries them out too.
 
 {CHANGE}"""
 
 EPILOG = """\
-The record says "no process of this consumer up to the present one", which is true for ever after: a controller that
-reads it again restarts nothing.
+The command records which process is to be replaced. A controller that reads the record again finds another process, and
+restarts nothing.
 
 examples:
   restow restart 3 --reason "stuck in a long garbage collection"

@@ -64,7 +64,7 @@ examples:
   restow simulate --seed 7 --faults many --picture group.json --at 600 && restow status --from group.json
   restow record --for 24h day.json && restow simulate --workload day.json
   restow simulate --compare --plot compare.png        all policies over all workloads: some minutes
-  restow simulate --compare --workload day.json       over one's own trace
+  restow simulate --compare --workload day.json       over your own trace
   restow simulate --compare --quick --times start_s=60
   restow simulate --sweep look_every_s=5,10,30,60,120
 

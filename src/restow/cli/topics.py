@@ -38,18 +38,18 @@ Has the group consume a topic that restow.toml does not name.
 
 SET = f"""\
 Changes the definition of a consumed topic; what is not given stays as it is. Its partitions are stopped and started
-again with the new definition, unless only --cost changes, which the next plan counts with.
+again with the new definition, unless only --cost changes: the next plan uses the new cost.
 
 {CHANGE}"""
 
 REMOVE = f"""\
-Has the group consume a topic no longer, also one that restow.toml names. The table and the offsets in it stay: after
+Stops the group from consuming a topic, even one that restow.toml names. The table and the offsets in it stay: after
 `restow topics add` or `reset` reading continues where it stopped.
 
 {CHANGE}"""
 
 RESET = f"""\
-Returns a topic to its definition in restow.toml, or to none.
+Returns a topic to its definition in restow.toml; without one there, the group stops consuming it.
 
 {CHANGE}"""
 
@@ -73,7 +73,7 @@ def add(commands: "Subparsers[argparse.ArgumentParser]") -> None:
     for name, description, words, run in (
         ("add", ADD, "consume a topic", add_topic),
         ("set", SET, "change a topic's definition", set_topic),
-        ("remove", REMOVE, "consume a topic no longer", remove_topic),
+        ("remove", REMOVE, "stop consuming a topic", remove_topic),
         ("reset", RESET, "return a topic to restow.toml", reset_topic),
     ):
         command = of_topics.add_parser(name, help=words, description=description, epilog=EPILOG)

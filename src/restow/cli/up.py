@@ -22,22 +22,22 @@ if TYPE_CHECKING:
 log = logging.getLogger(__name__)
 
 DESCRIPTION = """\
-Runs a group on this machine: its monitor, its controller, which starts consumers as the load needs them, and its page,
-whose address the log has, unless [page] enabled = false. Shows what they log as one stream. Brokers that don't answer
-are waited for.
+Runs a group on this machine: its monitor, its controller, which starts consumers as the load needs them, and, unless
+[page] enabled = false, its page, whose address is in the log. Shows their logs as one stream. While the brokers don't
+answer, it waits for them.
 
-Ctrl-C or SIGTERM ends the page, the controller, then the monitor. Consumers outlive them: they go on reading what they
-have, until `restow down` ends them or the next `restow up` continues with them.
+Ctrl-C or SIGTERM ends the page, the controller, then the monitor. Consumers outlive them: they keep reading their
+partitions, until `restow down` ends them or the next `restow up` continues with them.
 
-A role that ends unasked is started again, after 0.5 s and then with growing pauses, up to 30 s. If this command itself
-is killed, all of them end too.
+A role that ends by itself is started again, after 0.5 s and then with growing pauses, up to 30 s. If this command is
+killed, all its roles end too.
 """
 
 EPILOG = """\
 Lines go to stderr, the role in colour on a terminal (unless NO_COLOR is set). With [log] format = "json" every line is
 one object.
 
-With --detach it returns at once, and the roles run on in the background, with their log in the directory of
+With --detach it returns at once, and the roles run in the background, with their log in the directory of
 [processes]: GROUP-up/up.log, and up.log.1 with what came before. `restow down` ends them and the consumers.
 
 With platform = "kubernetes" these roles run here, and consumers as pods. To run the roles as pods as well,

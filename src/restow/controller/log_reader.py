@@ -63,7 +63,7 @@ class Header:
 
 @dataclass(frozen=True, slots=True)
 class Entry:
-    """A line of a segment but the first, with all that it leaves out."""
+    """A line of a segment after the first, with what the line leaves out restored."""
 
     line: int
     event: Event
@@ -151,7 +151,7 @@ def _header(line: str) -> Header:
     version = plain.get("log")
     if version not in READABLE:
         known = f"{', '.join(map(str, READABLE[:-1]))} or {READABLE[-1]}"
-        raise InvalidInput(f"line 1: this is no log of version {known}; it must begin with the controller's state")
+        raise InvalidInput(f"line 1: this is not a log of version {known}; it must begin with the controller's state")
     state: State = from_plain(State, _upgraded(plain.get("state"), version), "line 1: state")
     if state.rules.packer not in PACKERS:
         raise InvalidInput(f"line 1: there is no packer '{state.rules.packer}'; known are {', '.join(PACKERS)}")
@@ -173,7 +173,7 @@ def _upgraded(state: Any, version: int) -> Any:
 
 
 def _with_rules(state: dict[str, Any], own: Mapping[str, Any], added: Mapping[str, Any]) -> dict[str, Any]:
-    """With what rules did not have yet."""
+    """Adds rules and settings that older versions did not have."""
     rules = state.get("rules")
     controller = rules.get("controller") if isinstance(rules, dict) else None
     if not isinstance(rules, dict) or not isinstance(controller, dict):
@@ -200,5 +200,5 @@ def _plain(line: str, number: int) -> dict[str, Any]:
     except (ValueError, RecursionError):
         raise InvalidInput(NOT_JSON.format(number)) from None
     if not isinstance(plain, dict):
-        raise InvalidInput(f"line {number}: this is no entry; it must be an object with an event")
+        raise InvalidInput(f"line {number}: this is not an entry; it must be an object with an event")
     return plain

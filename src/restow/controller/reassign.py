@@ -360,7 +360,7 @@ def _flag_budget(transition: Transition, postponed: str | None) -> None:
     if postponed is not None:
         transition.flag(closing.BUDGET, postponed)
     else:
-        transition.clear(closing.BUDGET, "no consumer could be closed that is not")
+        transition.clear(closing.BUDGET, "no consumer waits to be closed")
 
 
 def _flag_limits(transition: Transition, plan: PackingPlan) -> None:

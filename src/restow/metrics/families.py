@@ -175,7 +175,7 @@ TOPIC_LEFT_OUT: Final = Family(
 MARGIN: Final = Family(
     "restow_topic_retention_margin_seconds",
     "gauge",
-    "How long Kafka keeps the oldest unread record of the topic at least. Missing if there is none, or it is kept.",
+    "How long Kafka keeps the oldest unread record of the topic at least. Missing if nothing is unread, or it is kept.",
     ("topic",),
 )
 PARTITION_SPEED: Final = Family(

@@ -62,7 +62,7 @@ def _answer(path: str, health: Health, alive_within_s: float) -> Answer:
         case "/healthz" if pulse.age_s < alive_within_s:
             return "200 OK", f"alive: the loop turned {pulse.age_s:.1f} s ago\n"
         case "/healthz":
-            return "503 Service Unavailable", f"the loop has not turned for {pulse.age_s:.0f} s\n"
+            return "503 Service Unavailable", f"the main loop has made no progress for {pulse.age_s:.0f} s\n"
         case "/readyz" if pulse.is_ready:
             return "200 OK", "ready\n"
         case "/readyz":

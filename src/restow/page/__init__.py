@@ -38,7 +38,7 @@ The interface between the server and the modules in static/, all JSON in UTF-8:
                                "status": ConsumerStatus or null, "explanation": [lines]}
     POST /api/actions/pause    {"for_s": 7200} or {"until": ISO} or neither, and "reason"; /resume {"reason"};
                                /recommend {"on": true, "reason"}. Answer: {"taken": true, false or null, "words"};
-                               null: no controller answered, and it counts when one runs
+                               null: no controller answered; it takes effect when one runs
     GET  /healthz, /readyz     200 or 503
 
 docs/picture.md has the fields of the picture. An error is {"error": "words"} with a status of 400 or more.

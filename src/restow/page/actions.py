@@ -105,7 +105,7 @@ async def body_of(request: Request) -> Body:
     try:
         body = json.loads(content or b"{}")
     except (ValueError, RecursionError):
-        raise InvalidInput("the request is no JSON") from None
+        raise InvalidInput("the request is not JSON") from None
     if not isinstance(body, dict):
         raise InvalidInput("the request must be a JSON object")
     return body

@@ -94,7 +94,7 @@ class Answers:
     async def alive(self, _: Request) -> Response:
         stuck_s = time.monotonic() - self._following.turned_s
         if stuck_s > STUCK_AFTER_S:
-            return refusal(f"the thread that reads Kafka has not turned for {stuck_s:.0f} s", 503)
+            return refusal(f"the thread that reads Kafka has made no progress for {stuck_s:.0f} s", 503)
         return json_answer(b'{"alive":true}')
 
     async def ready(self, _: Request) -> Response:

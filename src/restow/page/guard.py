@@ -73,7 +73,7 @@ class Guard:
         if path in OPEN:
             return None
         if not _is_from_here(path, headers):
-            return refusal("another site must not ask for this", 403)
+            return refusal("requests from other sites are refused", 403)
         is_action = path.startswith(ACTIONS)
         if (is_action or (path.startswith(API) and not self._is_local)) and not self._knows_token(headers):
             answer = refusal("the token is missing or wrong; `restow page` says where it is", 401)
@@ -98,8 +98,8 @@ def _action_refusal(headers: Headers) -> Response | None:
 
 
 def _is_from_here(path: str, headers: Headers) -> bool:
-    """Old browsers and other clients don't send Sec-Fetch-Site; what they could do is kept off by the other checks. A
-    link on another site may open the page, but no frame may hold it."""
+    """Old browsers and other clients don't send Sec-Fetch-Site; the other checks cover them. A link on another site may
+    open the page, but another site may not embed it in a frame."""
     if headers.get("sec-fetch-site", "none") in FROM_HERE:
         return True
     return path == "/" and headers.get("sec-fetch-mode") == "navigate" and headers.get("sec-fetch-dest") == "document"

@@ -11,4 +11,4 @@ def utc_s(time: str) -> float:
         found = datetime.fromisoformat(time)
         return (found.replace(tzinfo=UTC) if found.tzinfo is None else found).timestamp()
     except (ValueError, OverflowError):
-        raise InvalidInput(f"'{time:.40}' is no time; write one in UTC, like 2026-03-01T12:00:00Z") from None
+        raise InvalidInput(f"'{time:.40}' is not a time; write one in UTC, like 2026-03-01T12:00:00Z") from None

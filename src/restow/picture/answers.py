@@ -12,13 +12,14 @@ ANSWER_WITHIN_S: Final = 5.0
 @dataclass(frozen=True, slots=True)
 class Outcome:
     taken: bool | None
-    """False: refused; None: no controller has answered, and the record counts when one does."""
+    """False: refused; None: no controller has answered, and the record takes effect when one does."""
     words: str
 
 
-NO_CONTROLLER: Final = Outcome(None, "it is written; no controller runs now, and it counts when one does")
+NO_CONTROLLER: Final = Outcome(None, "it is written; no controller runs now, and it takes effect when one does")
 NO_ANSWER: Final = Outcome(
-    None, f"it is written; the controller has not answered within {ANSWER_WITHIN_S:g} s, and it counts when it does"
+    None,
+    f"it is written; the controller has not answered within {ANSWER_WITHIN_S:g} s, and it takes effect when it does",
 )
 
 

@@ -264,7 +264,7 @@ def probe(directory: Path) -> str | None:
     while not nearest.exists() and nearest != nearest.parent:
         nearest = nearest.parent
     if not nearest.is_dir():
-        return f"{nearest} is no directory"
+        return f"{nearest} is not a directory"
     try:
         with tempfile.TemporaryFile(dir=nearest) as file:
             file.write(b"restow")

@@ -1,10 +1,11 @@
 """Ranges that crashed the process while they were stored: finds a record that kills the JVM, such as one on which a
-transform runs out of memory. No error names it, because nothing is left that could raise one.
+transform runs out of memory. No error names such a record, because the process that would raise it is gone.
 
 The plan of the running cycle is on the consumer's volume. If the next process finds it, and the table has not taken it,
 the range is a suspect. After the second crash on the same range within ten minutes it is read carefully: in pieces of a
 sixteenth, one target at a time and nothing beside it. A piece that is stored is cleared; a piece that crashes is the
-suspect from then on. So a range of a million records has five more crashes, and a record that crashed alone is bad.
+suspect from then on. So a range of a million records takes five more crashes. A record that crashed the process alone
+is bad.
 
 Pure: cycle.py owns it, and the volume keeps it across crashes.
 """
@@ -69,7 +70,7 @@ def killers(known: Iterable[Suspect], table: str) -> dict[TopicPartition, dict[i
     for suspect in known:
         if suspect.table == table and suspect.crashes >= BAD_FROM and _size(suspect) == 1:
             [(partition, offset)] = suspect.first.items()
-            reason = f"the process ended {suspect.crashes} times while it was being stored, at last alone"
+            reason = f"the process ended {suspect.crashes} times while storing it, the last time with no other record"
             found.setdefault(partition, {})[offset] = reason
     return found
 

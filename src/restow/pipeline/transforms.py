@@ -46,5 +46,5 @@ def imported(name: str, contract: str) -> Callable[..., Any]:
     except Exception as error:  # noqa: BLE001  importing runs the user's module, which may raise anything
         raise TransformError(f"the transform {name} can't be imported: {described(error)}") from None
     if not callable(found):
-        raise TransformError(f"the transform {name} is no function; it must {contract}")
+        raise TransformError(f"the transform {name} is not a function; it must {contract}")
     return found

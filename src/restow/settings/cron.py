@@ -92,7 +92,7 @@ def duration_s(text: str) -> float:
     found = re.findall(r"(\d+)([dhm])", text)
     seconds = sum(int(count) * UNIT_S[unit] for count, unit in found)
     if "".join(f"{count}{unit}" for count, unit in found) != text or not 0 < seconds <= LONGEST_S:
-        raise InvalidInput(f"'{text}' is no duration; write days, hours and minutes, like 8h or 1d12h, 31d at most")
+        raise InvalidInput(f"'{text}' is not a duration; write days, hours and minutes, like 8h or 1d12h, 31d at most")
     return seconds
 
 

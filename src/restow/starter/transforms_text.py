@@ -52,7 +52,7 @@ def {function}(records: DataFrame) -> DataFrame:
 MOST_NAMED: Final = 10
 LONGEST_KEY: Final = 80
 FALLBACKS: Final = {
-    "text": (TEXT, "its values are text and no JSON objects; they are kept as they are"),
+    "text": (TEXT, "its values are text, not JSON objects; they are kept as they are"),
     "binary": (BINARY, "its values are neither text nor JSON; they are kept as they are"),
     "empty": (TEXT, "it had no records to look at; key and value are kept as text"),
     "unknown": (TEXT, "its records were not looked at; key and value are kept as text"),

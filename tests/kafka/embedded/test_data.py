@@ -34,7 +34,7 @@ def test_a_temporary_directory_is_removed_when_it_is_closed() -> None:
 def test_a_directory_with_other_things_in_it_is_refused_and_left_alone(tmp_path: Path) -> None:
     (tmp_path / "thesis.tex").write_text("words")
     assert refusal(tmp_path) == (
-        f"{tmp_path} is no data directory of restow broker: it holds thesis.tex; give a new or an empty one"
+        f"{tmp_path} is not a data directory of restow broker: it holds thesis.tex; give a new or an empty one"
     )
     assert [path.name for path in tmp_path.iterdir()] == ["thesis.tex"]
 

@@ -80,8 +80,8 @@ def test_a_name_that_a_table_can_t_have_is_changed_and_required_keys_are_kept_in
 @pytest.mark.parametrize(
     ("text", "reason"),
     [
-        ("x", "orders.json is no JSON Schema: Expecting value: line 1 column 1 (char 0)"),
-        ("[]", "orders.json is no JSON Schema; it must be an object"),
+        ("x", "orders.json is not a JSON Schema: Expecting value: line 1 column 1 (char 0)"),
+        ("[]", "orders.json is not a JSON Schema; it must be an object"),
         ("{}", "orders.json has no properties; it must be a JSON Schema of an object with some"),
         (
             '{"properties": {"_offset": {}}}',

@@ -91,7 +91,7 @@ def test_a_value_becomes_a_struct_and_what_is_not_set_is_null_where_presence_is_
         "price": {"cents": 1250},
     }
     assert decoder.struct(None) is None
-    assert decoder.struct(b"\xff") == {WRONG: "it is no Protobuf message that fits the schema"}
+    assert decoder.struct(b"\xff") == {WRONG: "it is not a Protobuf message that fits the schema"}
 
 
 @pytest.mark.parametrize(
@@ -100,8 +100,8 @@ def test_a_value_becomes_a_struct_and_what_is_not_set_is_null_where_presence_is_
         (b"\x02\x02", None),
         (b"\x00", "it is message [0] of its schema, and not shop.Order"),
         (b"\x04\x02\x00", "it is message [1, 0] of its schema, and not shop.Order"),
-        (b"", "it is no Protobuf message that fits the schema"),
-        (b"\x80", "it is no Protobuf message that fits the schema"),
+        (b"", "it is not a Protobuf message that fits the schema"),
+        (b"\x80", "it is not a Protobuf message that fits the schema"),
     ],
 )
 def test_a_framed_value_names_its_message(descriptors: bytes, path: bytes, error: str | None) -> None:
@@ -121,7 +121,7 @@ def test_without_a_name_it_is_the_first_message(descriptors: bytes) -> None:
     ("content", "message", "reason"),
     [
         (None, "shop.Other", "order.proto has no message shop.Other; write one of its messages"),
-        (b"\xff", "", "order.proto is no descriptor set; make one with protoc --descriptor_set_out"),
+        (b"\xff", "", "order.proto is not a descriptor set; make one with protoc --descriptor_set_out"),
         (b"", "", "order.proto is an empty descriptor set; make one with protoc --include_imports"),
     ],
 )

@@ -77,7 +77,7 @@ def test_json_becomes_columns_and_a_record_that_does_not_fit_stops_its_table_unt
     reader.until(4)
     assert rows(lake, "id, n, _offset") == [("a", 1, 0), ("b", 2, 1), (None, None, 2), (None, None, 3)]
     lake.produce(topic, ['{"id": "c", "n": 3}', '{"id": "d", "n": "many"}'])
-    assert failure(reader) == (f"{topic}-0 at offset 5 doesn't parse: it is no JSON object that fits the schema")
+    assert failure(reader) == (f"{topic}-0 at offset 5 doesn't parse: it is not a JSON object that fits the schema")
     assert tuple(reader.at.values()) == (4,), "nothing of the cycle is stored"
     wider = schema_file(lake, "wider.ddl", "id string, n string")
     assert (
@@ -146,7 +146,7 @@ def test_text_and_bytes_are_a_column_called_value(lake: Lake, format_: str, valu
     assert rows(lake, "_offset, value") == [(0, value), (1, None)]
     lake.produce(topic, [b"\xff"])
     if format_ == "text":
-        assert failure(reader) == f"{topic}-0 at offset 2 doesn't parse: it is no text in UTF-8"
+        assert failure(reader) == f"{topic}-0 at offset 2 doesn't parse: it is not UTF-8 text"
     else:
         reader.until(3)
 
@@ -207,7 +207,7 @@ def test_avro_without_a_registry_is_read_by_the_schema_of_a_file(lake: Lake) -> 
     reader.until(2)
     assert rows(lake, "id, n") == [("a", None), ("b", 7)]
     lake.produce(topic, [b"\x50"])
-    assert failure(reader) == f"{topic}-0 at offset 2 doesn't parse: it is no Avro record that fits the schema"
+    assert failure(reader) == f"{topic}-0 at offset 2 doesn't parse: it is not an Avro record that fits the schema"
 
 
 def test_json_with_a_registry_has_the_columns_of_its_newest_schema(lake: Lake, registry: SchemaRegistry) -> None:
@@ -239,7 +239,7 @@ def test_protobuf_is_read_by_the_newest_schema_of_the_registry(lake: Lake, regis
     reader.until(3)
     assert rows(lake, "id, n, tags")[2:] == [("b", 2, ["new"])]
     lake.produce(topic, [framed(newest) + b"\0\xff"])
-    assert failure(reader) == f"{topic}-0 at offset 3 doesn't parse: it is no Protobuf message that fits the schema"
+    assert failure(reader) == f"{topic}-0 at offset 3 doesn't parse: it is not a Protobuf message that fits the schema"
 
 
 def test_protobuf_without_a_registry_is_read_by_a_proto_file(lake: Lake) -> None:

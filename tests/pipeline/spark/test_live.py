@@ -112,7 +112,7 @@ def test_transforms_that_cannot_be_used_are_refused_when_a_partition_is_opened(l
             f"({line_in(TRANSFORMS / 'transforms_on_spark.py', 'valeu')}, in misspelt)"
         ),
         "transforms_on_spark:SECONDS": (
-            "the transform transforms_on_spark:SECONDS is no function; it must take a DataFrame and return one"
+            "the transform transforms_on_spark:SECONDS is not a function; it must take a DataFrame and return one"
         ),
         "transforms_on_spark:no_frame": (
             "the transform transforms_on_spark:no_frame returned a value of type int; it must return a DataFrame"

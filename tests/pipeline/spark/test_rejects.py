@@ -132,7 +132,7 @@ def test_records_that_do_not_parse_and_records_that_the_query_fails_on_are_skipp
     cycles = until(reader_of(lake, orders=service), 5)
     assert numbers(lake) == [(0, 10), (3, None), (4, 5)], "a tombstone has no fields, and is no bad record"
     reasons = dict(letters(lake, '"offset", error'))
-    assert reasons[1] == "it doesn't parse: it is no JSON object that fits the schema"
+    assert reasons[1] == "it doesn't parse: it is not a JSON object that fits the schema"
     assert "DIVIDE_BY_ZERO" in reasons[2]
     assert rejected(cycles) == [Rejected(topic, rejected=2)]
     other = lake.topic("skipped", 1)

@@ -17,13 +17,14 @@ def add_config(parser: argparse.ArgumentParser) -> None:
 
 
 CHANGE = """\
-It writes desired state to <prefix>-service, so that it works wherever Kafka can be reached and outlives the controller.
-Who, when and why are in the event log, in `restow status` and on the page. Saying it twice changes nothing more.
+It writes the desired state to <prefix>-service, so that it works wherever Kafka can be reached, and survives restarts
+of the controller. The event log, `restow status` and the page show who asked for it, when and why. Repeating the
+command changes nothing.
 
-Within 5 s it prints whether the running controller took it, or refused it and why; or that none runs, and that it
-counts when one does. The exit code is 0 (taken or recorded), 1 (refused, or Kafka can't be reached), 2 (wrong input) or
-3 (the controller has not answered in time). It needs the rights Read and Write on <prefix>-service and Read on
-<prefix>-status.
+Within 5 s it prints whether the running controller took or refused the request, and why; or that no controller runs, so
+that the request takes effect when one starts. The exit code is 0 (taken or recorded), 1 (refused, or Kafka can't be
+reached), 2 (wrong input) or 3 (the controller has not answered in time). It needs the rights Read and Write on
+<prefix>-service and Read on <prefix>-status.
 """
 
 

@@ -1,7 +1,7 @@
 """Writes desired state to the service topic for the commands that change a group, and says what became of it.
 
 The controller answers every record in its picture, within a second or two. Without a controller the record waits on the
-topic, and counts when one starts.
+topic, and takes effect when one starts.
 """
 
 import argparse
@@ -126,7 +126,7 @@ class Desk:
                 "status` shows when it has"
             )
         else:
-            outcome, words = "recorded", f"recorded; {self._why_no_answer()}, and it counts when one does"
+            outcome, words = "recorded", f"recorded; {self._why_no_answer()}, and it takes effect when one does"
         self.tell(what, outcome, words, offset)
         return {"taken": TAKEN, "recorded": TAKEN, "refused": REFUSED}.get(outcome, UNKNOWN)
 

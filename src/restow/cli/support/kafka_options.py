@@ -38,5 +38,5 @@ def kafka_given(bootstrap: str, properties: Mapping[str, str], directory: Path, 
 def _property(text: str) -> tuple[str, str]:
     name, equals, value = text.partition("=")
     if not equals or not name.strip():
-        raise argparse.ArgumentTypeError(f"'{text}' is no property; write NAME=VALUE, like security.protocol=SSL")
+        raise argparse.ArgumentTypeError(f"'{text}' is not a property; write NAME=VALUE, like security.protocol=SSL")
     return name.strip(), value

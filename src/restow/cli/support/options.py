@@ -105,7 +105,7 @@ def setting(text: str) -> tuple[str, str]:
     """NAME=VALUE."""
     name, equals, value = text.partition("=")
     if not equals or not name.strip() or not value.strip():
-        raise argparse.ArgumentTypeError(f"'{text}' is no setting; write NAME=VALUE, like worth=3")
+        raise argparse.ArgumentTypeError(f"'{text}' is not a setting; write NAME=VALUE, like worth=3")
     return name.strip(), value.strip()
 
 

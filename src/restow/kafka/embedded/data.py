@@ -52,7 +52,7 @@ def kept_directory(path: Path, nodes: int) -> DataDirectory:
         strangers = sorted(entry.name for entry in path.iterdir())
         if strangers and NOTE not in strangers and strangers != [LOCK]:
             raise InvalidInput(
-                f"{path} is no data directory of restow broker: it holds {strangers[0]}; give a new or an empty one"
+                f"{path} is not a data directory of restow broker: it holds {strangers[0]}; give a new or an empty one"
             )
         return _open(path.resolve(), nodes, temporary=False)
     except OSError as error:

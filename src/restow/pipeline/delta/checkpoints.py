@@ -4,8 +4,8 @@ Where delta-rs commits, on object stores, it does both itself. A reader loads th
 it. Writing one lists the whole log and takes up to half a second, so that it runs in a thread of its own, which shares
 nothing with the others: cycles don't wait for it.
 
-A checkpoint has a line for each file that compaction replaced within a day, megabytes of them. So those that are
-superseded are deleted, except for one an hour: time travel to a version begins at the one before it.
+A checkpoint has a line for each file that compaction replaced within a day, megabytes of them. So superseded
+checkpoints are deleted, except for one an hour: time travel to a version begins at the one before it.
 """
 
 import logging
@@ -33,7 +33,7 @@ LAST_WAIT_S: Final = 1.0
 
 
 class Checkpoints:
-    """Writes those of one table. One per consumer."""
+    """Writes the checkpoints of one table. Each consumer that writes the table has an instance."""
 
     def __init__(self, uri: str, settings: TableSettings) -> None:
         self._uri, self._settings = uri, settings
@@ -45,7 +45,8 @@ class Checkpoints:
         self._news = News()
 
     def write_if_due(self, ledger: Ledger) -> None:
-        """Of several consumers, the one whose commit is the N-th; any of them if that one failed to do it."""
+        """Of several consumers, the one that made the N-th commit writes the checkpoint. If it failed to, any of them
+        does after N more."""
         own, last = ledger.own_version, ledger.last_checkpoint
         if own is None or last is None or (self._thread is not None and self._thread.is_alive()):
             return
@@ -56,7 +57,7 @@ class Checkpoints:
             self._thread.start()
 
     def wait(self, within_s: float | None = None) -> None:
-        """For the one that is being written."""
+        """Waits for a checkpoint that is being written."""
         if self._thread is not None:
             self._thread.join(within_s)
 
@@ -68,7 +69,7 @@ class Checkpoints:
             if self._is_expiry_due():
                 table.cleanup_metadata()
         except STORE_ERRORS as error:
-            line = f"the log of the table {self._uri} can't be summed up: {one_line(error)}; it is retried later"
+            line = f"the checkpoint of the table {self._uri} can't be written: {one_line(error)}; it is retried later"
             if self._news.is_new(self._uri, line):
                 log.warning("%s", line)
         else:
@@ -93,6 +94,6 @@ class Checkpoints:
 
 
 def interval(table: DeltaTable, settings: TableSettings) -> int:
-    """In commits."""
+    """The number of commits between two checkpoints."""
     own = table.metadata().configuration.get(CHECKPOINT_INTERVAL) or ""
     return int(own) if own.isdigit() and int(own) else settings.checkpoint_every_commits

@@ -19,7 +19,7 @@ READABLE: Final = 0o644
 
 
 class NotInferred(RestowError):
-    """The newest records tell no schema."""
+    """No schema can be inferred from the newest records."""
 
 
 def is_missing(service: TopicService, settings: Settings) -> bool:
@@ -37,7 +37,7 @@ def infer(service: TopicService, partitions: Iterable[TopicPartition], settings:
     if shape.kind == "empty":
         raise NotInferred(f"{file} can't be inferred: there are no records; write some, or write the schema yourself")
     if shape.kind != "json":
-        words = f"the newest {counted(shape.sampled, 'record')} are {shape.kind}, and no JSON objects"
+        words = f"the newest {counted(shape.sampled, 'record')} are {shape.kind}, not JSON objects"
         raise NotInferred(f"{file} can't be inferred: {words}; write another format")
     try:
         file.parent.mkdir(parents=True, exist_ok=True)

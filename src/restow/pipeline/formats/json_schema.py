@@ -37,9 +37,9 @@ def columns_of(text: str, where: str) -> tuple[JsonColumn, ...]:
     try:
         schema = json.loads(text)
     except ValueError as error:
-        raise SchemaError(f"{where} is no JSON Schema: {error}") from None
+        raise SchemaError(f"{where} is not a JSON Schema: {error}") from None
     if not isinstance(schema, dict):
-        raise SchemaError(f"{where} is no JSON Schema; it must be an object")
+        raise SchemaError(f"{where} is not a JSON Schema; it must be an object")
     columns = tuple(Reader(schema).columns())
     if not columns:
         raise SchemaError(f"{where} has no properties; it must be a JSON Schema of an object with some")

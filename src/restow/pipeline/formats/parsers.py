@@ -21,8 +21,8 @@ CORRUPT: Final = "_restow_corrupt"
 """Spark puts a value that doesn't fit the schema into the column of this name."""
 RIGHT: Final = "_restow_right"
 """A field that only values have which could be parsed."""
-NO_JSON: Final = "it is no JSON object that fits the schema"
-NO_AVRO: Final = "it is no Avro record that fits the schema"
+NO_JSON: Final = "it is not a JSON object that fits the schema"
+NO_AVRO: Final = "it is not an Avro record that fits the schema"
 
 
 def bytes_parser() -> Parser:
@@ -31,7 +31,7 @@ def bytes_parser() -> Parser:
 
 def text_parser() -> Parser:
     text = sql.try_validate_utf8(sql.col("value").cast("string"))
-    error = sql.when(sql.col(PARSED)["value"].isNull(), "it is no text in UTF-8")
+    error = sql.when(sql.col(PARSED)["value"].isNull(), "it is not UTF-8 text")
     return Parser(sql.struct(text.alias("value")), {"value": "value"}, error)
 
 
@@ -84,7 +84,7 @@ def avro_columns(schema: str, where: str) -> dict[str, str]:
     except (ValueError, KeyError, TypeError):
         names = []
     if not names:
-        raise SchemaError(f"{where} is no Avro schema of a record with fields; it must be one, as JSON")
+        raise SchemaError(f"{where} is not an Avro schema of a record with fields; it must be one, as JSON")
     check_names(iter(names), where)
     return {name: name for name in names}
 

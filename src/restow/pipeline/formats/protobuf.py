@@ -30,7 +30,7 @@ from restow.starter.types import quoted
 MAIN: Final = "schema.proto"
 WRONG: Final = "_restow_error"
 """The field of the struct that says why a value doesn't parse."""
-NO_PROTOBUF: Final = "it is no Protobuf message that fits the schema"
+NO_PROTOBUF: Final = "it is not a Protobuf message that fits the schema"
 
 
 def compiled(text: str, where: str, imports: Mapping[str, str]) -> bytes:
@@ -145,7 +145,7 @@ def _files(descriptors: bytes, where: str) -> list[Any]:
     try:
         found.ParseFromString(descriptors)
     except DecodeError:
-        raise SchemaError(f"{where} is no descriptor set; make one with protoc --descriptor_set_out") from None
+        raise SchemaError(f"{where} is not a descriptor set; make one with protoc --descriptor_set_out") from None
     if not found.file:
         raise SchemaError(f"{where} is an empty descriptor set; make one with protoc --include_imports")
     return list(found.file)

@@ -192,7 +192,7 @@ def _decoded(content: bytes, path: str) -> str:
     try:
         return content.decode()
     except UnicodeDecodeError:
-        raise SchemaError(f"the schema {path} is no text in UTF-8") from None
+        raise SchemaError(f"the schema {path} is not UTF-8 text") from None
 
 
 def _ddl_columns(text: str, path: str) -> list[JsonColumn]:
@@ -200,6 +200,6 @@ def _ddl_columns(text: str, path: str) -> list[JsonColumn]:
         found = StructType.fromDDL(text)
         fields = found.fields if isinstance(found, StructType) else []
     except Exception as error:  # noqa: BLE001  Spark's parser raises several kinds
-        raise SchemaError(f"the schema {path} is no DDL of Spark's: {str(error).strip().splitlines()[0]}") from None
+        raise SchemaError(f"the schema {path} is not Spark DDL: {str(error).strip().splitlines()[0]}") from None
     check_names((field.name for field in fields), path)
     return [JsonColumn(field.name, field.name, field.dataType.simpleString()) for field in fields]

@@ -116,7 +116,7 @@ def _refuse_other_files(path: Path) -> None:
     if not path.exists() or Path(path, "_delta_log").exists():
         return
     if not path.is_dir():
-        raise DeltaTableError(f"{path} is a file, and no Delta table; name another place")
+        raise DeltaTableError(f"{path} is a file, not a Delta table; name another place")
     try:
         other = min((file.name for file in path.iterdir()), default=None)
     except OSError as error:
@@ -124,4 +124,4 @@ def _refuse_other_files(path: Path) -> None:
             f"{path} can't be read: {error.strerror}; correct the rights, or name another place"
         ) from None
     if other is not None:
-        raise DeltaTableError(f"{path} is no Delta table, but has other files, such as {other}; name another place")
+        raise DeltaTableError(f"{path} is not a Delta table, but has other files, such as {other}; name another place")

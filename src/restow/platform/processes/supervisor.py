@@ -124,7 +124,7 @@ class Supervisor:
         else:
             self.news.is_over("rotation")
             if dropped:
-                self._log(desired, f"its log up to here is dropped, for want of space: {dropped:,} bytes")
+                self._log(desired, f"its log up to here was dropped, because the disk is full: {dropped:,} bytes")
         self._write_unlogged(desired)
 
     def _read_desired(self) -> None:
