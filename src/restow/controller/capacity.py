@@ -39,7 +39,7 @@ def no_fixed_cost(topic: str) -> float | None:
 
 @dataclass(frozen=True, slots=True)
 class Terms:
-    """By what the controller learns."""
+    """The conditions of learning: where a capacity starts, whether it may fall, and which costs are fixed."""
 
     start_bytes_per_s: float
     may_fall: bool = True

@@ -3,7 +3,7 @@
 A pause of the producers must not cost a consumer that is needed again a moment later. So a consumer is closed only if
 the others could have carried its partitions at every measurement of the last `close_after_s`, no consumer was opened or
 closed lately, and the moves that it takes are within `most_moves_per_h`. Moves that are needed, because a consumer is
-overloaded or a partition unread, are never postponed; they count.
+overloaded or a partition unread, are never postponed, but count towards that budget.
 
 With `close_after_s = 0` the packer alone decides, by the speeds of this moment. `reassign.py` calls `tightened`.
 """
@@ -62,8 +62,9 @@ def may_close(state: State) -> bool:
 
 
 def with_present_consumers(problem: Problem, planned: Assignment) -> Assignment:
-    """The plan, without a new consumer in place of one that is there: to the packer they are alike if nothing that
-    moves is written. The present one gets what the new one would have, and keeps what it has as far as that fits."""
+    """Replaces new consumers of the plan by present ones that the plan leaves out. The packer is indifferent between
+    the two if the partitions that move have no load. A present consumer gets what the new one would have got, and keeps
+    its own partitions as far as they fit."""
     there = problem.current.consumers
     new = [consumer for consumer in planned.consumers if consumer not in there]
     names = dict(zip(new, (consumer for consumer in there if consumer not in planned.consumers), strict=False))
@@ -94,15 +95,15 @@ def tightened(state: State, problem: Problem, kept: Assignment) -> Tightened:
 
 @dataclass(frozen=True, slots=True)
 class _Look:
-    """Speeds to pack by, and loads that the result must have held."""
+    """Speeds to pack by, and the past loads that the packed group must have been able to carry."""
 
     speeds: Speeds
     loads: tuple[Mapping[TopicPartition, float], ...]
 
 
 def _looks(state: State, problem: Problem) -> Iterator[_Look]:
-    """First by typical speeds, of which every load of the last minutes must have been held. Then by the highest speed
-    of each partition, under which any of them was held."""
+    """First packs by typical speeds, and checks the result against every load of the last minutes. Then packs by the
+    highest speed of each partition, which covers all of those loads."""
     costs = {topic: state.cost_of(topic) for topic in {each.topic for each in problem.speeds}}
     if state.rules.checks_each_load and state.peaks.are_whole:
         buckets = tuple(_weighted(bucket.highest, costs) for bucket in state.peaks.buckets)

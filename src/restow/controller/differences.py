@@ -84,7 +84,7 @@ def difference(old: Plain, new: Plain, units: int) -> list[Any] | None:
 
 
 def applied(old: Plain, items: Any, units: int) -> Plain:
-    """The inverse of `difference`. Raises InvalidInput if that can't be."""
+    """The inverse of `difference`. Raises InvalidInput if the difference does not fit the event."""
     try:
         left = iter(items)
         new: Plain = _rebuilt(old, left, units)

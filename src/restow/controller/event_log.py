@@ -7,7 +7,8 @@ A log is a sequence of segments (segments.py), and journal.py writes them. The f
 whole state, so that a segment can be replayed alone; `continues` is the number of the segment before, if this one goes
 on without a gap, and `lost` the number of events that could not be written before it. In the other lines effects are
 left out if there are none, the stage if it is the same as before, and events are shortened (differences.py). `utc_s` is
-the wall clock; an event's is as far from the last one in the segment as the monotonic clock says.
+the wall clock. An event without one has the time of the last `utc_s` in the segment plus what the monotonic clock
+counted since.
 
 A replay runs the same machine over the events and must come to the same effects; `Step.agrees` says whether it did.
 `Noted` effects and the words of `Moved` are not compared: they explain, and their wording may change between releases.

@@ -1,6 +1,6 @@
 """Flags partitions that are faster than any consumer, with what would help and by how much.
 
-One consumer reads a partition, so that no scaling helps such a one. Each measurement is checked, in every stage.
+Scaling does not help them, because a partition is read by one consumer. Each measurement is checked, in every stage.
 """
 
 import math

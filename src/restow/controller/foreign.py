@@ -5,8 +5,8 @@ number. A controller that hears them as it synchronizes starts nothing until the
 intervals, or a person said `--take-over`: a second set would read beside the first. Later they only raise a flag.
 Tables that refuse late writes stay right in any case.
 
-Consumers of this platform that it has not listed yet, processes that it took for dead, and senders of older versions,
-which don't name their platform, are none of them.
+Not foreign are consumers of this platform that it has not listed yet, processes that it took for dead, and senders of
+older versions, which don't name their platform.
 """
 
 from typing import Final

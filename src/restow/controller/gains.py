@@ -1,10 +1,10 @@
 """Judges scale-ups: one that raised the throughput by less than half of what was expected is not repeated.
 
 Consumers that share cores, a disk or a broker's bandwidth slow each other down. Then another consumer raises nothing,
-and the learned capacities of all of them would fall, which would open yet another one. So capacities do not fall from a
-scale-up until it is judged, nor after one without gain; and after such a one no further consumer is opened until the
-load, the settings or the consumers change. A scale-up is judged when its consumers have worked for a while, and only if
-the group is still behind: a throughput that the producers limit says nothing.
+and the learned capacities of all of them would fall, which would open yet another one. So capacities do not fall
+between a scale-up and its judgement, nor after a scale-up without gain. After a scale-up without gain no further
+consumer is opened until the load, the settings or the consumers change. A scale-up is judged when its consumers have
+worked for a while, and only if the group is still behind: a throughput that the producers limit says nothing.
 """
 
 import math

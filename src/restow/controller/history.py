@@ -25,7 +25,7 @@ MOST_AT_ONCE: Final = 8
 
 @dataclass(frozen=True, slots=True)
 class Remark:
-    """On a segment, where its replay says nothing of it."""
+    """A remark on a whole segment, in place of steps or beside them."""
 
     file: Path
     words: str

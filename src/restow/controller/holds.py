@@ -1,4 +1,4 @@
-"""Pause and recommend only: a person's word that keeps the controller from acting on its decisions.
+"""Pause and recommend only: with these, people keep the controller from acting on its decisions.
 
 While the group is paused nothing is scaled, moved for load or restarted with new settings. In *recommend only* every
 decision is made, explained and published, and not carried out. Both leave recovery alone: partitions that no consumer
@@ -6,7 +6,8 @@ reads are given to consumers, created if need be; failed consumers are restarted
 changed are followed; and while partitions are refused, consumers are restarted with new settings and code, which may be
 the remedy. A partition whose Stop was sent is started again where the plan wanted it.
 
-A pause ends by the wall clock, or by `restow resume`. A clock that jumps ends it early or late, and does no other harm.
+A pause ends by the wall clock, or by `restow resume`. If that clock jumps, the pause ends early or late, and nothing
+else happens.
 """
 
 from dataclasses import replace

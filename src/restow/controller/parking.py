@@ -1,8 +1,8 @@
 """Scale to zero: a group to which nothing was written for `park_after_s`, and which has read everything, is parked.
 
-All its consumers are closed, and the next record brings them back: end offsets tell, which no filter smooths. Whatever
-makes them uncertain wakes the group too, such as a monitor that is silent. A new controller does not know that a group
-is parked, and opens consumers until it has been quiet again.
+All its consumers are closed. The next record brings them back: it changes the end offsets, which no filter smooths. The
+group also wakes when end offsets become uncertain, for example because the monitor is silent. A new controller does not
+know that a group is parked, and opens consumers until it has been quiet again.
 """
 
 from typing import Final

@@ -2,8 +2,9 @@
 
 The time is cut into buckets, and a bucket has the highest speed of each partition in it. Partitions are seldom at their
 highest together, so that the sum of their maxima over minutes is far above any load that there was. So a small group
-has a bucket for every 5 s, and every load of the last minutes is known. A large one has five buckets, and an older one
-keeps a partition only if it was faster there than in every later one. A measurement costs a pass over its partitions.
+has a bucket for every 5 s, and every load of the last minutes is known. A large group has five buckets, and an older
+bucket keeps a partition only if it was faster there than in every later one. A measurement costs a pass over its
+partitions.
 """
 
 import math
@@ -83,7 +84,7 @@ def _width_s(for_s: float, partitions: int) -> float:
 
 
 def _faster_than_later(buckets: tuple[Bucket, ...]) -> Iterator[Bucket]:
-    """Each bucket without what later ones make superfluous."""
+    """Each bucket without the partitions that were as fast or faster in a later one."""
     highest: dict[TopicPartition, float] = {}
     faster: list[Bucket] = []
     for bucket in reversed(buckets):

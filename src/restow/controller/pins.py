@@ -1,8 +1,9 @@
 """Pins: a person keeps a partition on one consumer until a time (`restow move`).
 
 A pin is judged once, when its record has arrived and speeds are known: it is taken, or refused in words. A pin that is
-taken is carried out at once, also while the group is paused or only recommends: a person asked for just this. Until it
-ends, every plan has the partition on that consumer, which is not closed and gives up other partitions first.
+taken is carried out at once, also while the group is paused or only recommends, because a person asked for exactly this
+move. Until it ends, every plan has the partition on that consumer, which is not closed and gives up other partitions
+first.
 
 A pin never keeps a partition unread. It holds while its consumer restarts, because its partitions wait for it then; it
 is dropped when the consumer leaves, is given up, or refuses the partition. A new controller reads every pin again: one

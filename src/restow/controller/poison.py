@@ -1,12 +1,12 @@
-"""Poison does not travel: a partition that crashes its consumers is handed to no other.
+"""Poison: a partition that crashes its consumers is handed to no other consumer.
 
 A partition is a suspect when two of its consumers crashed within ten minutes and it was not read beyond the first crash
 in between. It then waits for its own consumer, which reads it alone and in small ranges, and no plan moves it. Only if
 that consumer is given up does another get it, with the same care. The consumer says in its reports when it has read all
 that was there after the crash: the partition is no suspect any more.
 
-A crash in which nothing was at fault, such as a killed process, makes no suspects where records arrive: reports show
-that the next consumer got on.
+A crash that no record caused, such as a killed process, leaves no suspects where records arrive: reports show that the
+next consumer has read on.
 """
 
 from collections.abc import Mapping

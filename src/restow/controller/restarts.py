@@ -1,14 +1,14 @@
 """Restarts that people ask for (`restow restart`), carried out in the way of a roll.
 
-The record is a state: no process of consumer 2 up to incarnation 790. It stays true when a later controller reads it
-again, so that no consumer is restarted twice for one record. The consumer is restarted while exactly that incarnation
-runs: a record that names one that was never reached, written by hand or older than the controller topic, restarts
-nothing.
+The record is a state and not an act: consumer 2 must not run as incarnation 790 or earlier. A later controller that
+reads it again finds it fulfilled, so that no consumer is restarted twice for one record. The consumer is restarted only
+while exactly that incarnation runs. A record that names an incarnation which never existed, because it was written by
+hand or is older than the controller topic, restarts nothing.
 
 One consumer at a time is restarted, whether for new settings or for a person, and only while every consumer is healthy;
-one that is not is restarted anyway (timeouts.py). Its partitions wait for it. It comes back with the current settings;
-if a consumer did not start with these, another must first. Restarts work while the group is paused or only recommends,
-and without speeds.
+an unhealthy one is restarted anyway (timeouts.py). Its partitions wait for it. It comes back with the current settings.
+If a consumer failed to start with these, a new one must start with them first. Restarts work while the group is paused
+or only recommends, and without speeds.
 """
 
 from restow.controller import roll

@@ -1,10 +1,10 @@
-"""A rise of the load is met once: consumers are opened while others start, and one ahead of the need.
+"""Reacts to a rising load: opens further consumers while others start, and one ahead of the need.
 
-While new consumers start, a load that rises on makes another plan at once (`is_overtaken`); nothing has moved for the
-last one yet. And speeds are predicted ahead by the time that a start takes, as this controller has measured it: if the
-group then needed more consumers than it has, one is opened, idle (`needs_one_more`). It is ready when the overload
-comes. A wrong prediction costs no move, and one consumer for one cool-down: while one is idle or starting, no other is
-opened ahead.
+While new consumers start, a load that keeps rising causes another plan at once (`is_overtaken`): no partition has moved
+for the last plan yet. Speeds are also predicted ahead by the time that a start takes, as this controller has measured
+it. If the group would then need more consumers than it has, one idle consumer is opened (`with_one_more`). It is ready
+when the overload comes. A wrong prediction costs no move, and one consumer for one cool-down: while one is idle or
+starting, no other is opened ahead.
 """
 
 import math

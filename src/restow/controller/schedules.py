@@ -1,9 +1,9 @@
 """Schedules: windows of time with limits of their own, or in which the group is held, as for nights and freezes.
 
 The process resolves time zones and computes the next windows in UTC (`planned`); the machine gets them as an event, and
-ClockTicked's wall clock opens and closes them. So a replay needs no time zones. What a person has put on the service
-topic counts before a schedule, and a schedule before restow.toml's own limits. Of windows that overlap, the highest
-least and the lowest most count.
+ClockTicked's wall clock opens and closes them. So a replay needs no time zones. Limits that a person has put on the
+service topic take precedence over a schedule, and a schedule over restow.toml's own limits. Of windows that overlap,
+the highest `least` and the lowest `most` apply.
 """
 
 from collections.abc import Callable, Sequence

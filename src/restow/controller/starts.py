@@ -74,8 +74,8 @@ def succeeded(transition: Transition, consumer: ConsumerId, before: View) -> Non
 
 
 def shorten_pause(transition: Transition) -> None:
-    """The pause is no longer than the first while there are too few consumers: its growth spares the platform, and must
-    not keep the group small when starts succeed again."""
+    """Limits the backoff to its first pause while there are too few consumers. Longer pauses spare the platform, but
+    must not keep the group small when starts succeed again."""
     state = transition.state
     longest_s = state.time_s + state.rules.controller.create_again_after_s
     if state.creation.until_s > longest_s and state.has_too_few:

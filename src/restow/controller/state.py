@@ -232,7 +232,7 @@ class Pause:
 
 @dataclass(frozen=True, slots=True)
 class Quiet:
-    """The end offsets of the consumed topics, each topic's summed, and since when they have not changed."""
+    """The end offsets of the consumed topics, summed by topic, and since when they have not changed."""
 
     ends: SortedMapping[str, int]
     since_s: float
@@ -473,8 +473,7 @@ class State:
 
     @property
     def least_consumers(self) -> int:
-        """The service topic's word counts, or else an open window's, or else the rules'; and of the two limits the
-        upper one."""
+        """By the service topic, else by an open window, else by the rules; at most `most_consumers`."""
         least, most = self.settings.least_consumers, self.most_consumers
         least = self._scheduled_least if least is None else least
         least = self.rules.controller.least_consumers if least is None else least
@@ -482,7 +481,8 @@ class State:
 
     @property
     def most_consumers(self) -> int | None:
-        """If only the lower limit is on the service topic or in a window, and above the upper one, it counts."""
+        """By the service topic, else by an open window, else by the rules. A lower limit of a higher source raises an
+        upper limit that is below it."""
         least, most = self.settings.least_consumers or 0, self.settings.most_consumers
         if most is not None:
             return most
@@ -550,8 +550,7 @@ class State:
 
     @property
     def set_aside(self) -> int:
-        """How many consumers count as the group's and can't be given partitions: rolling ones, crashed ones and late
-        ones."""
+        """How many consumers belong to the group but can't be given partitions: rolling, crashed and late ones."""
         away = (Phase.ROLLING, Phase.CRASHED)
         return sum(view.phase in away or view.is_late for view in self.consumers.values())
 
@@ -574,8 +573,8 @@ class State:
         return view.phase is Phase.LOST and self.refuses_late_writes(partition.topic)
 
     def waits_for_restart(self, partition: TopicPartition) -> bool:
-        """Whether a partition of a consumer that has crashed waits for it: late writes of the process before would be
-        accepted, it is suspected to be what crashed it, or a person pinned it."""
+        """Whether a partition waits for its crashed consumer: because its table would accept late writes of the crashed
+        process, because the partition is suspected to have caused the crash, or because a person pinned it."""
         if partition in self.suspects or partition in self.desired.taken_pins:
             return True
         return not self.refuses_late_writes(partition.topic)
@@ -617,7 +616,7 @@ class State:
         return [c for c in consumers if self.consumers[c].phase not in AWAY]
 
     def awaited(self) -> frozenset[ConsumerId]:
-        """New consumers that plans have and that are not ready yet."""
+        """New consumers in the plan that are not ready yet."""
         awaited = (c for c, view in self.consumers.items() if view.phase is Phase.AWAITED and not view.is_late)
         return frozenset(awaited)
 

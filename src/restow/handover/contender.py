@@ -32,7 +32,7 @@ class Contender(Protocol):
     """A group of two members."""
 
     def new_progress(self) -> list[Progress]:
-        """That since the last call. Raises RestowError if a process has ended that should not."""
+        """The progress since the last call. Raises RestowError if a process has ended unexpectedly."""
 
     def join(self) -> None:
         """Makes the group grow to three members."""

@@ -1,7 +1,7 @@
 """The contenders `restow-light` and `restow-spark`: a whole group as processes, at its defaults where that is possible.
 
-Nobody starts or ends a consumer here: the load rises and falls, and the monitor and the controller do the rest. A group
-that grows again after a minute, and shrinks at once, needs other cool-downs than a group at work.
+This module neither starts nor ends consumers: it changes the load, and the monitor and the controller do the rest. The
+cool-downs are not the defaults, because the group must shrink at once and grow again within a minute.
 """
 
 import json
@@ -122,7 +122,7 @@ class RestowGroup:
         self._load.set(1.0)
 
     def kill(self) -> None:
-        """The consumer that stored something last, which is no spare."""
+        """Kills the consumer that stored something last, which can't be a spare."""
         for consumer, local in self._supervisors.consumers().items():
             if local.child and self._owner.split()[0] in (str(local.child.pid), f"consumer-{consumer}"):
                 send(local.child, signal.SIGKILL)
@@ -130,7 +130,7 @@ class RestowGroup:
         raise RestowError("the consumer to kill has no process")
 
     def mend(self) -> None:
-        """The group does that itself."""
+        """Does nothing: the group recovers by itself."""
 
     def copies(self) -> Mapping[tuple[int, int], int]:
         return self._progress.copies()

@@ -1,6 +1,7 @@
-"""A steady load: every so often one record to every partition, so that an offset has the same time in all of them.
+"""A steady load: at fixed intervals one record to every partition, so that an offset has the same time in all of them.
 
-A step of the load is one of the records' size: what is usual between two records of a partition stays the same.
+A step of the load changes the size of the records and not their rate, so that the usual time between two records of a
+partition stays the same.
 """
 
 import threading
@@ -44,7 +45,7 @@ class SteadyLoad:
         self._thread.join()
 
     def set(self, factor: float) -> None:
-        """The load in bytes, as a multiple of the base."""
+        """Sets the load in bytes/s, as a multiple of the base load."""
         self._value = bytes(max(1, round(BASE_BYTES * factor) - OVERHEAD_BYTES))
 
     @property

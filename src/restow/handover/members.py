@@ -1,4 +1,4 @@
-"""The contenders beside restow: confluent-kafka clients in a consumer group, each a process that ends with us."""
+"""The contenders beside restow: confluent-kafka clients in a consumer group, each a process that ends with this one."""
 
 import json
 import subprocess

@@ -18,7 +18,7 @@ POSITION: Final = re.compile(r"[^/]+/[^/]+/([0-9]+)")
 
 
 class LightProgress:
-    """Of a light table whose records are stamped (light_transform.py)."""
+    """Reads the progress from a light table whose records are stamped (light_transform.py)."""
 
     def __init__(self, file: Path) -> None:
         self._file, self._last = file, 0
@@ -49,7 +49,8 @@ def _stamped(partition: int, stamp: bytes, offsets: list[int]) -> Progress:
 
 
 class DeltaProgress:
-    """Of a Delta table of one topic, from its log: each commit has its time, its files' names and the next offsets."""
+    """Reads the progress from the log of a Delta table of one topic: each commit has its time, its files' names and the
+    next offsets."""
 
     def __init__(self, table: Path) -> None:
         self._table, self._seen = table, -1

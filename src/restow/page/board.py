@@ -60,13 +60,13 @@ class Board:
 
     @property
     def age_s(self) -> float:
-        """Of the newest picture, which must be there."""
+        """The age of the newest picture, which must exist."""
         assert self.newest is not None
         return round(max(0.0, time.time() - self.newest.drawn_s), 3)
 
     @property
     def outage(self) -> str | None:
-        """Why the newest picture is of the past, in words; None if it is of now, or there is none."""
+        """Why the newest picture is out of date, in words; None if it is current, or if there is none."""
         if self.newest is None:
             return None
         if self._unreachable is not None:

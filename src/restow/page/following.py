@@ -48,7 +48,7 @@ class Seen:
 
 @dataclass(frozen=True, slots=True)
 class Empty:
-    """Kafka is there, and no picture on the topic."""
+    """Kafka answers, and the topic has no picture."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -189,7 +189,7 @@ class Following(threading.Thread):
             yield from self._samples_in(gap, sampler)
 
     def _samples_in(self, gap: Gap, sampler: Sampler) -> Iterator[Sample]:
-        """Not beside its ends, where pictures are."""
+        """Samples of the gap from the monitor topic, without its two ends, for which there are pictures."""
         begin_s, end_s, due_s = gap.from_s + FINEST_S, gap.to_s - FINEST_S, 0.0
 
         def is_due(record_s: float) -> bool:

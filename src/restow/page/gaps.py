@@ -32,7 +32,7 @@ class Gaps:
         self._last_s = max(self._last_s, at_s)
 
     def to_read(self, now_s: float, partitions: int) -> Iterator[Gap]:
-        """The newest first; the last one may be cut. With the time since the last record."""
+        """The gaps, newest first, including the time since the last record. The oldest may be cut."""
         self.heard(now_s)
         left_s = MOST_S * MANY / max(MANY, partitions)
         for gap in reversed(self._found):

@@ -22,7 +22,7 @@ HEARTBEAT: Final = b": still here\n\n"
 
 
 class Streams:
-    """Bounds how many there are."""
+    """Limits the number of open streams."""
 
     def __init__(self, board: Board) -> None:
         self.board = board
@@ -73,7 +73,7 @@ class EventStream(Response):
         await send({"type": "http.response.body", "body": b"", "more_body": False})
 
     def _due(self) -> bytes:
-        """The events to send now; none is empty."""
+        """The events to send now; empty if there are none."""
         newest, board = self._board.newest, self._board
         if newest is None:
             return self._news(board.why_none, b"picture", board.picture_text())

@@ -67,7 +67,8 @@ class LeftOut:
         self.rejected = {target: found for target, found in self.rejected.items() if target in kept}
 
     def cut(self, target: Hashable, ranges: Ranges) -> dict[TopicPartition, Range]:
-        """The part of these ranges that a search has covered; all of them if there was none, or it is done with."""
+        """The part of these ranges that a search has covered; all of them if there was no search, or all that it
+        covered is stored."""
         found = self.findings.get(target)
         if found is None:
             return dict(ranges)

@@ -45,8 +45,9 @@ class CrashMemory:
     def carefully(
         self, ranges: Ranges, topics: Mapping[str, TopicService], outputs: Callable[[Target], Iterable[Target]]
     ) -> dict[TopicPartition, Range]:
-        """What of these ranges a cycle reads: if some are suspect, a piece of them alone, and all others in turn with
-        it. `outputs` has the targets of a definition, one for each table."""
+        """The part of these ranges that the next cycle reads. If some are suspect, cycles alternate between a small
+        piece of a suspect range, read alone, and the ranges that are not suspect. `outputs` returns the targets of a
+        definition, one for each table."""
         if not any(suspect.crashes >= CAREFUL_FROM for suspect in self._suspects):
             return dict(ranges)
         others, piece = dict(ranges), dict[TopicPartition, Range]()

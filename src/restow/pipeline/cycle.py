@@ -123,26 +123,27 @@ class CycleRunner:
         self._bad.keep(())
 
     def open(self, target: Target) -> list[tuple[Target, Sink, str]]:
-        """The targets of a definition: the one itself, unless its transform returns several tables. Each with its sink
-        and the schema of its rows. Raises TransformError."""
+        """The targets of a definition, each with its sink and the schema of its rows: the target itself, or one for
+        each table that its transform returns. Raises TransformError."""
         schemas = self._engine.schemas_of(target)
         targets = self._outputs.open(target, schemas)
         return [(each, self._sinks.of(each.table), schemas[each.table]) for each in targets]
 
     def opened(self, positions: Mapping[Target, Mapping[TopicPartition, int]]) -> dict[TopicPartition, int]:
-        """Of partitions that were opened in each target of a definition: the position of each, which is the least."""
+        """Records the positions at which a definition's targets opened their partitions. Returns each partition's
+        position: the least of them."""
         for target, found in positions.items():
             self._outputs.move(target, found)
         partitions = {partition for found in positions.values() for partition in found}
         return {p: min(found[p] for found in positions.values() if p in found) for p in sorted(partitions)}
 
     def open_rejects(self, target: Target, offsets: Mapping[TopicPartition, int]) -> None:
-        """The target's partitions were opened at these offsets: what of theirs is rejected already is left out. Raises
-        RestowError."""
+        """Learns which records of these partitions, opened at these offsets, are rejected already, so that cycles leave
+        them out. Raises RestowError."""
         self._bad.opened(target, self._sinks.of(target.table), offsets)
 
     def keep(self, targets: Iterable[Target]) -> None:
-        """Closes the sinks of all others and forgets their failures."""
+        """Closes the sinks of all other targets, and forgets their failures."""
         kept = {each for target in targets for each in self._outputs.of(target)}
         self._sinks.keep(target.table for target in kept)
         self._bad.keep(kept)

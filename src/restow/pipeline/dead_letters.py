@@ -59,7 +59,7 @@ class BadRecords:
         self._searching: dict[Target, Searching] = {}
 
     def keep(self, targets: Iterable[Target]) -> None:
-        """Closes the dead-letter tables of all others, and ends their searches."""
+        """Closes the dead-letter tables of all other targets, and ends their searches."""
         kept = set(targets)
         self._letters.keep(target.on_bad.letters for target in kept)
         self._left_out.keep(kept)
@@ -172,7 +172,8 @@ class BadRecords:
 
 
 def _all_bad(cycle: TargetCycle, reason: str, most: int) -> "Future[BadOffsets]":
-    """The result of a search that isn't needed: rows that don't fit the table are those of all records."""
+    """The result that a search would have, without one: if rows don't fit the table, every record of the cycle is
+    bad."""
     found, result = dict[TopicPartition, dict[int, str]](), Future[BadOffsets]()
     count = sum(taken.records for taken in cycle.ranges.values())
     for partition, taken in cycle.ranges.items():

@@ -110,7 +110,8 @@ class InFlight:
             self._volume_failed(error)
 
     def _volume_failed(self, error: RestowError) -> None:
-        """Logged once until a plan is written again. That one is removed proves nothing: a full disk allows it."""
+        """Logs once, until a plan is written again. Removing a plan does not show that the volume works: a full disk
+        allows it too."""
         if not self._volume_fails:
             log.warning("%s; cycles continue, but after a crash their files stay until vacuum removes them", error)
         self._volume_fails = True

@@ -28,7 +28,7 @@ class Outputs:
         return found
 
     def of(self, target: Target) -> tuple[Target, ...]:
-        """A target without several tables is its own."""
+        """The targets of a transform that returns several tables; otherwise the target itself."""
         return self._targets.get(target, (target,))
 
     def move(self, target: Target, positions: Mapping[TopicPartition, int]) -> None:
@@ -36,7 +36,7 @@ class Outputs:
             self._positions |= {(target, partition): at for partition, at in positions.items()}
 
     def position(self, target: Target, partition: TopicPartition, at: int) -> int:
-        """The table's position of a partition whose own is `at`."""
+        """The table's position of a partition, given the partition's own position `at`."""
         return max(at, self._positions.get((target, partition), at))
 
     def least(self, target: Target, partition: TopicPartition, at: int) -> int:

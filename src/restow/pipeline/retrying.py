@@ -1,6 +1,7 @@
 """Retries of rejected records: `restow rejected retry` runs them through the present transform into their table.
 
-Exactly once, though two tables can't commit together, and whoever is killed or runs it twice at once:
+Each record is stored exactly once, although two tables can't be changed by one commit, and even if a retry is killed or
+two run at once:
 
 1. The dead-letter table takes a row for each record that is about to be stored, with the number of the retry. Numbers
    are taken one after the other: of two that want the same, one is refused.

@@ -176,8 +176,8 @@ class Controller:
 
     preset: Annotated[str, one_of(*PRESETS)] = "balanced"
     """`careful` keeps more room and closes consumers later, `lean` fills consumers higher and closes them sooner. It
-    sets the defaults of `worth`, `trigger`, `evict_to`, `fill_to`, `drain_to`, `close_after_s` and the cool-downs; each
-    of these keys that is written counts before it. docs/policy.md compares them."""
+    sets the defaults of `worth`, `trigger`, `evict_to`, `fill_to`, `drain_to`, `close_after_s` and the cool-downs; a
+    key that is written takes precedence over it. docs/policy.md compares them."""
 
     worth: Annotated[float, AT_LEAST_0] = 1.0
     """How much load may move to save one consumer, in consumer capacities. With 1, a consumer is removed if emptying it
@@ -202,7 +202,7 @@ class Controller:
     again soon after."""
 
     least_consumers: Annotated[int, AT_LEAST_0] = 0
-    """The group never has fewer consumers, those that are starting among them. With 0, a group with nothing to read has
+    """The group never has fewer consumers; those that are starting count. With 0, a group with nothing to read has
     none."""
 
     most_consumers: Annotated[int, AT_LEAST_1] | None = None
@@ -235,13 +235,13 @@ class Controller:
 
     park_after_s: Annotated[float, Check("60 or more", lambda s: s >= 60)] | None = None
     """Scale to zero: if nothing was written to the consumed topics for so many seconds and everything is read, all
-    consumers are closed until the next record. It then waits for the start of a consumer. Without it, and with
+    consumers are closed until the next record. That record then waits for the start of a consumer. Without it, and with
     `least_consumers` above 0, a group that reads anything has at least one."""
 
     most_moves_per_h: Annotated[int, AT_LEAST_1] | None = None
     """A budget: no consumer is closed if that takes more moves of partitions than are left of this number within an
-    hour; the flag `moves postponed` says so. Moves for overloaded consumers and unread partitions are never refused,
-    and count. Without it, there is no limit."""
+    hour; the flag `moves postponed` says so. Moves for overloaded consumers and unread partitions are never postponed,
+    but count. Without it, there is no limit."""
 
     catch_up_s: Annotated[float, ABOVE_0] = 300.0
     """Seconds in which a backlog should be worked off: a partition's lag divided by this is added to its speed."""
@@ -310,8 +310,8 @@ class Controller:
 @dataclass(frozen=True, slots=True)
 class Schedule:
     """`[[schedule]]`: a window of time with limits of its own, or in which nothing is scaled: nights, month ends,
-    freezes. Each schedule is a table of its own. Limits that a person sets with `restow consumers set` count before
-    them. Of windows that overlap, the highest `least` and the lowest `most` count."""
+    freezes. Each schedule is a table of its own. Limits that a person sets with `restow consumers set` take precedence.
+    Of windows that overlap, the highest `least` and the lowest `most` apply."""
 
     cron: Annotated[str, CRON]
     """When a window begins, in local time: minute, hour, day of the month, month, day of the week. `0 22 * * mon-fri`
@@ -380,9 +380,9 @@ class Consumer:
     files they get. An idle consumer waits this long before it looks for records again."""
 
     longest_cycle_s: Annotated[float, ABOVE_0] = 10.0
-    """Upper limit of a cycle in seconds while there is a backlog. The consumer learns what a cycle costs whatever it
-    reads, and makes cycles so long that this is a tenth of their time. A command or the shutdown cuts a longer cycle
-    short, and its work is lost."""
+    """Upper limit of a cycle in seconds while there is a backlog. The consumer learns the fixed cost of a cycle, and
+    makes cycles so long that this is a tenth of their time. A command or the shutdown cuts a longer cycle short, and
+    its work is lost."""
 
     cycle_bytes: Annotated[int, AT_LEAST_1] = 256_000_000
     """Upper limit of a cycle in bytes, approximately; `longest_cycle_s` may limit it further. At 50 MB/s this is 5 s,
@@ -635,12 +635,13 @@ class Metrics:
     GROUP-metrics in the directory of [processes]."""
 
     pod_port: Annotated[int, Check("a port, 1 to 60000", lambda port: 1 <= port <= 60000)] = 9464
-    """The port on which pods serve, at their own address. Pods on their node's network (`hostNetwork`) can't have the
-    same: there the monitor has this one, the controller and the page the next, and consumer N the Nth after those."""
+    """The port on which pods serve, at their own address. Pods on their node's network (`hostNetwork`) can't share a
+    port: there the monitor has this one, the controller the next, the page the one after it, and consumer N the Nth
+    after the page's."""
 
     per_partition_speeds: bool = False
-    """Whether the controller's metrics have the write speed of every partition, and not only of every topic: a series
-    for each partition more."""
+    """Whether the controller's metrics have the write speed of every partition, and not only of every topic: one more
+    series for each partition."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -1,4 +1,5 @@
 """What must never happen, one checker per property. Checkers watch the world itself, not what a controller assumes.
+The numbers are those of the properties in docs/simulator.md.
 
 OneReader          1     a consumer is commanded to start a partition, or starts it, while another may still read it
 TakenOnce          1, 2  a table that knows its offsets skips one, or stores it twice

@@ -88,7 +88,7 @@ class Machines:
         return times * work * self._crowding() / self.speed_of(process.number)
 
     def most_bytes(self, process: "ConsumerProcess", held: Iterable[TopicPartition]) -> int:
-        """As much as a cycle stores in `LONGEST_S`: a real consumer's pace is learned too."""
+        """How much a cycle stores in `LONGEST_S`. A real consumer learns its pace too."""
         cost = max((self.costs[partition.topic] for partition in held), default=1.0)
         times = COLD_TIMES if process.busy_s < COLD_S else 1.0
         return int(LONGEST_S * self.speed_of(process.number) / self._crowding() / times / cost)

@@ -1,4 +1,4 @@
-"""Simulated Kafka: the four topics of the protocol, with transactions, fencing, delays, duplicates and outages.
+"""Simulated Kafka: four of the protocol's five topics, with transactions, fencing, delays, duplicates and outages.
 
 `append` returns an offset; a reader gets the records that are visible by now, in order. A transaction leaves a marker
 on each partition it wrote to, which takes an offset as Kafka's does. `wire.py` defines the records.

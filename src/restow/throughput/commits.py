@@ -19,7 +19,7 @@ class Commits:
         self._seen: dict[str, set[str]] = {name: set() for name in tables}
 
     def new(self) -> list[Commit]:
-        """Those that were not returned before, with rows."""
+        """The commits with rows that were not returned before."""
         found = []
         for table, log in self._logs.items():
             for entry in sorted(log.glob("*.json")):

@@ -26,7 +26,7 @@ class Setting:
 
 
 class Unavailable(Exception):
-    """A peer can't be had on this machine. The text is the reason."""
+    """A peer is not available on this machine. The text is the reason."""
 
 
 class Contender(Protocol):
@@ -38,10 +38,10 @@ class Contender(Protocol):
         """The process above all of its processes."""
 
     def new_commits(self) -> list[Commit]:
-        """Those since the last call. Raises RestowError if it has ended."""
+        """The commits since the last call. Raises RestowError if the contender has ended."""
 
     def steps_s(self) -> Mapping[str, float]:
-        """Seconds that it has spent on each step of its work until now. Empty if it doesn't tell."""
+        """Seconds that it has spent on each step of its work until now. Empty if it does not report them."""
 
     def stop(self) -> float | None:
         """Has it give up all partitions, at full load, and returns how many seconds that took. None for a contender

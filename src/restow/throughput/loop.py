@@ -1,5 +1,5 @@
-"""The contender `loop`: what one would write by hand. confluent-kafka reads, Polars parses and filters, delta-rs
-commits; then the group's offsets are committed. It repeats records after a crash, which restow does not.
+"""The contender `loop`: a hand-written consumer. confluent-kafka reads, Polars parses and filters, delta-rs commits;
+then the group's offsets are committed. It repeats records after a crash, which restow does not.
 """
 
 import threading

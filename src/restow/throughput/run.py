@@ -44,7 +44,8 @@ class Outcome:
 def run(
     cases: Mapping[Case, Sequence[str]], timing: Timing, platform_of: consumer.PlatformOf, tell: Tell
 ) -> Iterator[Outcome]:
-    """One outcome after the other. A contender that can't be had, or fails, is left out with a line that says so."""
+    """One outcome after the other. A contender that is not available, or fails, is left out with a line that says
+    so."""
     missing = {}
     for name in sorted({name for names in cases.values() for name in names}):
         try:

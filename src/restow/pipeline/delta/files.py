@@ -76,7 +76,7 @@ class ScratchDirectory:
 
 
 def upload_all(uri: str, directory: Path, paths: Iterable[str]) -> None:
-    """Uploads files to where they have the same path below the table's root as below the directory."""
+    """Uploads files. Their paths below the table's root are those below the directory."""
     files = files_below(uri)
     with ThreadPoolExecutor(AT_ONCE) as pool:
         for _ in pool.map(lambda path: files.upload(directory / path, path), paths):

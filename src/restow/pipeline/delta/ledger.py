@@ -71,7 +71,8 @@ class Ledger:
         self._identity = self._log.identity(self.version) if self._log else None
 
     def load_files(self) -> None:
-        """Has `table` with its list of files at the newest version, and `removed` follow it."""
+        """Loads `table` with its list of files at the newest version; from then on `removed` has the files that commits
+        remove."""
         self.removed = set()
         self.reload()
 

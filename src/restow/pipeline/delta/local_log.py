@@ -27,11 +27,11 @@ _NUMBERS = count()
 
 
 class Taken(Exception):
-    """There is an entry of this version already."""
+    """Another commit has created the entry of this version."""
 
 
 class Identity(NamedTuple):
-    """Of an entry's file: a table that was dropped and created again has others."""
+    """Identifies an entry's file: if a table was dropped and created again, its entries have other identities."""
 
     inode: int
     changed_ns: int
@@ -50,7 +50,7 @@ class LocalLog:
         self._directory = Path(table, "_delta_log")
 
     def entry(self, version: int) -> bytes | None:
-        """None if there is none, or none any more."""
+        """Returns None if the entry does not exist, or has expired."""
         try:
             return self._path(version).read_bytes()
         except FileNotFoundError:

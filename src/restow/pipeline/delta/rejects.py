@@ -1,9 +1,9 @@
 """The dead-letter table of a Delta table: the records that could not be stored, each with the error.
 
-The table alone has the positions; the dead-letter table is committed first. What makes both one is a claim (claims.py):
-a commit here is taken only under the newest claim of its partitions. After a crash between the two commits, the next
-owner of a partition replaces the claim in both tables, and leaves the records out that are here at or beyond the
-table's position. Rows are only appended: that a record was retried is another row (`restow rejected retry`).
+The table alone has the positions; the dead-letter table is committed first. A claim (claims.py) ties both together: a
+commit to the dead-letter table is accepted only under the newest claim of its partitions. After a crash between the two
+commits, the next owner of a partition replaces the claim in both tables, and leaves the records out that are here at or
+beyond the table's position. Rows are only appended: that a record was retried is another row (`restow rejected retry`).
 """
 
 import json
