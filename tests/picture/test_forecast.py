@@ -124,3 +124,12 @@ def test_a_group_without_partitions_has_nothing_to_plan() -> None:
     driver.takes_over({})
     with pytest.raises(RestowError, match="nothing to plan: group shop has no partitions to read yet"):
         forecast(driver.picture(), None)
+
+
+def test_the_price_of_a_move_and_spares_are_those_of_the_group() -> None:
+    driver = PictureDriver(rules(moves_by_number=0.0, spares=1))
+    driver.takes_over({1: (A0, A1), 2: (A2, A3), 3: ()})
+    driver.measures(a_0=40, a_1=40, a_2=40, a_3=40)
+    plan = planned(driver)
+    assert plan.problem.moves_by_number == 0.0
+    assert THREE in plan.assignment.consumers, "the spare stays"

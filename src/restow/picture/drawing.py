@@ -93,6 +93,8 @@ def _overview(state: State, chronicle: Chronicle, moment: Moment, flags: SortedM
             rules.close_after_s,
             capacity_is_learned=state.fixed_capacity_bytes_per_s is None,
             most_without_gain=most_consumers(state),
+            moves_by_number=rules.moves_by_number,
+            spares=rules.spares,
         ),
         flags=flags,
         waiting_for=waits(state),

@@ -101,6 +101,8 @@ def state_of(picture: Picture, measured: Measurement | None, previous: Measureme
     rules = Rules(
         controller=Controller(
             worth=limits.worth,
+            moves_by_number=limits.moves_by_number,
+            spares=limits.spares,
             trigger=limits.trigger,
             evict_to=limits.evict_to,
             fill_to=limits.fill_to,

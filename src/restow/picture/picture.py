@@ -139,6 +139,10 @@ class Limits:
     """Whether the capacity of each consumer is learned from its cycles; otherwise the settings fix it."""
     most_without_gain: int | None = field(default=None, metadata=OPTIONAL)
     """The group gets no more consumers than this for now: the last scale-up did not raise the throughput."""
+    moves_by_number: float = field(default=0.75, metadata=OPTIONAL)
+    """How much of what a move costs is the same for every partition; the rest is its speed."""
+    spares: int = field(default=0, metadata=OPTIONAL)
+    """How many consumers without partitions the group keeps."""
 
 
 @dataclass(frozen=True, slots=True)
