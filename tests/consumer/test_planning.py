@@ -115,6 +115,13 @@ def test_nobody_gets_more_than_one_who_is_cut(waiting: dict[TopicPartition, Back
                 assert size <= got[cut] + waiting[cut].record_bytes + waiting[other].record_bytes
 
 
+def test_an_endangered_partition_gets_no_less_than_the_others() -> None:
+    """Four of five are endangered: three quarters of the limit are less for each than a fifth of it."""
+    endangered = {TopicPartition("clicks", number): Backlog(0, 0, 10_000, 1.0, True) for number in range(4)}
+    planned = plan_reads({**endangered, HOT: Backlog(0, 0, 10_000, 1.0)}, 10_000.0)
+    assert [taken.records for taken in planned.ranges.values()] == [2_000] * 5
+
+
 def test_new_partitions_join_a_few_at_a_time_and_known_ones_always_take_part() -> None:
     count = 2 * NEW_AT_ONCE + 5
     every = [TopicPartition("orders", number) for number in range(count)]

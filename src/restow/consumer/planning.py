@@ -113,11 +113,11 @@ def plan_reads(backlogs: Mapping[TopicPartition, Backlog], limit_bytes: float) -
 def _shares(
     sizes: Mapping[TopicPartition, float], endangered: set[TopicPartition], limit: float
 ) -> tuple[float, float]:
-    """The most bytes that an endangered partition may have, and any other."""
+    """The most bytes that an endangered partition may have, and any other. An endangered one never has less than if
+    all were alike."""
     first = sorted(size for partition, size in sizes.items() if partition in endangered)
     others = sorted(size for partition, size in sizes.items() if partition not in endangered)
-    equal = limit * len(first) / max(1, len(sizes))
-    share = _fair_share(first, max(FIRST_SHARE * limit, limit - sum(others), equal))
+    share = max(_fair_share(first, FIRST_SHARE * limit), _fair_share(sorted(sizes.values()), limit))
     return share, _fair_share(others, limit - sum(min(size, share) for size in first))
 
 
