@@ -96,5 +96,6 @@ def test_a_bug_is_caught(mutant: Mutant, monkeypatch: pytest.MonkeyPatch) -> Non
 
 @pytest.mark.slow
 def test_without_a_bug_these_seeds_are_well() -> None:
-    rare = {seed for faults, seeds in RARE.values() if faults is MANY for seed in seeds[:10]}
+    """And so is the one at which each search for a rare bug begins."""
+    rare = {seeds[0] for faults, seeds in RARE.values() if faults is MANY}
     assert first_violation(sorted({*SEEDS, *rare})) is None
