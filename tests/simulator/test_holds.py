@@ -122,6 +122,18 @@ def test_a_denied_claim_is_not_reported_and_the_same_stop_of_a_running_consumer_
     assert words.startswith("consumer 1 is to stop a-1 for load while")
 
 
+def test_nor_is_one_that_was_open_while_other_consumers_were_asked(watched: Watched) -> None:
+    """Its consumer came back some steps ago. What it did not claim is still reported."""
+    state = watched.state
+    view = replace(state.consumers[ConsumerId(1)], held=frozenset(), claims=frozenset([A0]))
+    claimed = replace(state, consumers={**state.consumers, ConsumerId(1): view})
+    assert view.incarnation is not None
+    stop = StopConsumingCommand(5, 3, view.incarnation, (A0, A1))
+    watched.checker.stepped(claimed, (Send(ConsumerId(1), stop),), claimed)
+    [words] = watched.reported
+    assert words.startswith("consumer 1 is to stop a-1 for load while")
+
+
 def test_the_first_consumer_with_new_code_is_not_reported_while_partitions_are_refused(watched: Watched) -> None:
     before, create = watched.state, (CreateConsumer(ConsumerId(3), SETTINGS),)
     refusing = replace(before, refused=SortedMapping({A1: Pause()}))

@@ -92,11 +92,8 @@ class Held:
                 case Send(consumer, StopConsumingCommand() as command) if not _was_sent(before, consumer, command):
                     for partition in command.partitions:
                         is_news = not _is_stopping(before, consumer, partition)
-                        if (
-                            is_news
-                            and not _denies(before, after, consumer)
-                            and _is_for_load(after, consumer, partition)
-                        ):
+                        is_denied = _is_denied(before, after, consumer, partition)
+                        if is_news and not is_denied and _is_for_load(after, consumer, partition):
                             self._report(4, f"consumer {consumer} is to stop {partition} for load while {how}")
                 case _:
                     pass
@@ -127,10 +124,12 @@ def _is_for_load(state: State, consumer: ConsumerId, partition: TopicPartition) 
     return partition not in state.desired.pins and not any(partition in each.may_hold for each in others)
 
 
-def _denies(before: State, after: State, consumer: ConsumerId) -> bool:
-    """Whether a Stop denies a claim: the consumer's process has just come back after a crash, and holds nothing."""
+def _is_denied(before: State, after: State, consumer: ConsumerId, partition: TopicPartition) -> bool:
+    """Whether a Stop answers a claim: the consumer does not read the partition, and has said that it did before its
+    crash, in this step or while the controller was still asking others."""
     then, now = before.consumers.get(consumer), after.consumers[consumer]
-    return (then is None or then.incarnation != now.incarnation) and not now.held
+    is_back = then is None or then.incarnation != now.incarnation
+    return partition not in now.held and (is_back or (then is not None and partition in then.claims))
 
 
 def _was_sent(state: State, consumer: ConsumerId, command: StopConsumingCommand) -> bool:
