@@ -6,6 +6,7 @@ from dataclasses import replace
 
 import pytest
 
+from restow.consumer import machine as consumer_machine
 from restow.consumer.checkpoint import Checkpoint
 from restow.consumer.effects import ChangeAssignment, RunCycle
 from restow.controller.events import SpeedsMeasured
@@ -317,6 +318,24 @@ class TestOnlyValidCommands:
         one = process(world, ONE, 20, Checkpoint(ONE, 5, False, SortedMapping({P: 7}), topics, will_claim=True))
         checker.ready(one)
         world.agenda.run_until(waits_s * world.scenario.consumer.resume_after_s / 10)
+        checker.changing(one, ChangeAssignment((), SortedMapping(start_from), topics))
+        assert said == lines
+
+    @pytest.mark.parametrize(("is_waiting", "lines"), [(True, []), (False, [5])], ids=["void", "carried-out"])
+    def test_a_claim_is_open_again_if_its_answer_became_void(
+        self, checker: OnlyValidCommands, said: Said, world: World, is_waiting: bool, lines: list[int]
+    ) -> None:
+        """A newer controller was heard of while the Stop waited for the end of a cycle."""
+        topics, start_from = SortedMapping({P.topic: TABLE}), dict[TopicPartition, StartFrom]({P: "recover"})
+        saved = Checkpoint(ONE, 5, False, SortedMapping({P: 7}), topics, will_claim=True)
+        one = process(world, ONE, 20, saved)
+        checker.ready(one)
+        stop = StopConsumingCommand(5, 1, 20, (P,))
+        checker.commanded(one, stop)
+        state, _ = consumer_machine.begin(ONE, saved, 8.0)
+        one.state = replace(state, waiting=(stop,) if is_waiting else ())
+        checker.queried(one, StateQuery(6, 1))
+        world.agenda.run_until(world.scenario.consumer.resume_after_s)
         checker.changing(one, ChangeAssignment((), SortedMapping(start_from), topics))
         assert said == lines
 

@@ -223,7 +223,7 @@ class OnlyValidCommands:
         self._read[process].add(number)
         word = "start" if isinstance(command, StartConsumingCommand) else "stop"
         self._words[process].update(dict.fromkeys(command.partitions, word))
-        self._granted.heard(process, tuple(command.partitions))
+        self._granted.heard(process, command)
 
     def queried(self, process: "ConsumerProcess", query: StateQuery) -> None:
         if query.epoch >= self._epoch[process]:
@@ -265,6 +265,7 @@ class OnlyValidCommands:
         if epoch > self._epoch[process]:
             self._epoch[process] = epoch
             self._words[process].clear()
+            self._granted.voided(process, () if process.state is None else process.state.waiting)
 
 
 class OnlyIntended:

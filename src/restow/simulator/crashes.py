@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Final
 
 from restow.controller.transitions import Phase
 from restow.model import ConsumerId, SortedMapping, TopicPartition
-from restow.protocol.messages import StartConsumingCommand, TopicService
+from restow.protocol.messages import Command, StartConsumingCommand, TopicService
 from restow.simulator.consumer import BROKEN_TRANSFORM
 
 if TYPE_CHECKING:
@@ -35,6 +35,8 @@ class Claimed:
     waits_from_s: float = 0.0
     """Until then it hung, or the brokers were down."""
     services: SortedMapping[str, TopicService] = field(default_factory=SortedMapping)
+    answered: dict[TopicPartition, Command | None] = field(default_factory=dict)
+    """What was claimed, and the command that answered it."""
 
 
 class OnlyGranted:
@@ -47,11 +49,18 @@ class OnlyGranted:
         if saved is not None and saved.will_claim and saved.positions:
             self._claimed[process] = Claimed(set(saved.positions), process.now_s, services=saved.topics)
 
-    def heard(self, process: "ConsumerProcess", partitions: "tuple[TopicPartition, ...]" = ()) -> None:
-        """It has read a valid command for these partitions, or a query."""
+    def heard(self, process: "ConsumerProcess", command: Command | None = None) -> None:
+        """It has read a valid command, or a query."""
         if (claimed := self._claimed.get(process)) is not None:
             claimed.heard_s = process.now_s
-            claimed.partitions.difference_update(partitions)
+            for partition in claimed.partitions.intersection(command.partitions if command is not None else ()):
+                claimed.partitions.discard(partition)
+                claimed.answered[partition] = command
+
+    def voided(self, process: "ConsumerProcess", waiting: tuple[Command, ...]) -> None:
+        """It has heard of a newer controller before it carried these commands out: what they answered is claimed."""
+        if (claimed := self._claimed.get(process)) is not None:
+            claimed.partitions.update(each for each, command in claimed.answered.items() if command in waiting)
 
     def may_resume(self, process: "ConsumerProcess", partition: TopicPartition, service: TopicService) -> bool:
         """Whether it may start the partition without a command."""
