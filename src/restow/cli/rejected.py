@@ -75,7 +75,7 @@ def run_list(args: argparse.Namespace) -> int:
     if args.json:
         print_json([_plain(record) for record in found])
         return 0
-    columns = table("topic", right("partition"), right("offset"), "rejected at", "error")  # type: ignore[arg-type]
+    columns = table("topic", right("partition"), right("offset"), "rejected at", "error")
     for record in found[:MOST_LISTED]:
         columns.add_row(record.topic, str(record.partition), str(record.offset), _time(record.at), record.error)
     show(columns)
@@ -89,7 +89,7 @@ def run_count(args: argparse.Namespace) -> int:
     if args.json:
         print_json([{"topic": topic, "error": error, "records": n} for (topic, error), n in sorted(counts.items())])
         return 0
-    columns = table("topic", right("records"), "error")  # type: ignore[arg-type]
+    columns = table("topic", right("records"), "error")
     for (topic, error), number in counts.most_common():
         columns.add_row(topic, str(number), error)
     show(columns)

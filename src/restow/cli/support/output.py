@@ -26,7 +26,7 @@ def print_line(line: str) -> None:
     sys.stdout.flush()
 
 
-def table(*columns: Column, caption: str | None = None) -> Table:
+def table(*columns: Column | str, caption: str | None = None) -> Table:
     return Table(*columns, box=box.SIMPLE_HEAD, caption=caption, caption_justify="left", pad_edge=False)
 
 
