@@ -80,7 +80,8 @@ def test_rejected_records_that_were_not_retried_are_listed_and_counted(
     assert out.splitlines()[-1] == "1 rejected record"
     assert "18" in out
     _, out = run(capsys, "count", "--config", str(config), "--json")
-    assert json.loads(out) == [{"topic": "orders", "error": "ValueError: a seven", "records": 2}]
+    counts = {"topic": "orders", "table": "lake/orders", "error": "ValueError: a seven", "records": 2}
+    assert json.loads(out) == [counts]
     _, out = run(capsys, "count", "--config", str(config), "--topic", "clicks")
     assert out.splitlines()[-1] == "0 rejected records"
 
@@ -92,6 +93,8 @@ def test_one_record_is_shown_with_all_that_is_known_of_it(config: Path, capsys: 
     assert "value        seven\n" in out
     _, out = run(capsys, "show", "orders", "3", "18", "--config", str(config))
     assert "value        \\xff\n" in out
+    _, out = run(capsys, "show", "orders", "3", "18", "--config", str(config), "--json")
+    assert [(each["table"], each["offset"]) for each in json.loads(out)] == [("lake/orders", 18)]
     code, _ = run(capsys, "show", "orders", "0", "4", "--config", str(config))
     assert code != 0
 

@@ -8,7 +8,6 @@ from typing import Any
 from restow.pipeline.delta.rejects import REJECTED, STORED, RejectTable
 from restow.pipeline.delta.staging import Writer, WrittenFile
 from restow.pipeline.places import place_of
-from restow.protocol.messages import TopicService
 from restow.settings import Settings
 
 
@@ -55,10 +54,10 @@ class RejectedRecord:
         return self.topic, self.partition, self.offset
 
 
-def rejected_in(settings: Settings, service: TopicService, wanted: Filter) -> list[RejectedRecord]:
-    """Of a definition with a table. Raises DeltaTableError."""
+def rejected_in(settings: Settings, table: str, wanted: Filter) -> list[RejectedRecord]:
+    """`table` is a dead-letter table, named as in restow.toml. Raises DeltaTableError."""
     writer = Writer(settings.group.name, 0, 0)
-    letters = RejectTable(place_of(service.dead_letters or "", settings).uri, writer, settings.table, _writes_nothing)
+    letters = RejectTable(place_of(table, settings).uri, writer, settings.table, _writes_nothing)
     try:
         return pending(letters, wanted)
     finally:

@@ -35,9 +35,8 @@ from restow.pipeline.spark.engine import Engine
 from restow.pipeline.spark.failures import summary
 from restow.pipeline.spark.reading import SCHEMA as RECORDS
 from restow.pipeline.spark.writing import write_files
-from restow.pipeline.targets import Target, target_of
+from restow.pipeline.targets import Target
 from restow.pipeline.transforms import TransformError
-from restow.protocol.messages import TopicService
 from restow.settings import Settings
 
 AT_ONCE: Final = 500
@@ -61,11 +60,11 @@ class Overtaken(RestowError):
 
 
 class Retrier:
-    """Retries the rejected records of one topic's definition."""
+    """Retries the rejected records of one table."""
 
-    def __init__(self, settings: Settings, engine: Engine, service: TopicService) -> None:
-        """`service` has a table."""
-        self._engine, self._target = engine, target_of(service)
+    def __init__(self, settings: Settings, engine: Engine, target: Target) -> None:
+        """`target` has a table."""
+        self._engine, self._target = engine, target
         self._group = settings.group.name
         writer = Writer(self._group, 0, time.time_ns() // 1_000_000, MEMBER)
         self._letters = RejectTable(

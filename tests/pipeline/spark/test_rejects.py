@@ -1,20 +1,28 @@
 """Bad records with a real broker and a real Spark: found, rejected, skipped or too many, and each in one table."""
 
+import json
+import signal
+from collections.abc import Iterator
 from dataclasses import replace
 from typing import Any
 
 import pytest
+from tests.support.paths import TRANSFORMS
 from tests.support.spark.live import QUICK, Borrowed, Lake, Reading, reading
 from tests.support.spark.project import rows_of
 
+from restow.cli import main
+from restow.cli.support.stopping import STOP_SIGNALS
 from restow.consumer.events import CycleEnded
-from restow.model import TopicPartition
+from restow.model import SortedMapping, TopicPartition
 from restow.pipeline.delta.errors import DeltaTableError
 from restow.pipeline.delta.rejects import STORED
 from restow.pipeline.delta.sink import DeltaSink
 from restow.pipeline.rejected_records import Filter, rejected_in
 from restow.pipeline.retrying import Retried, Retrier
+from restow.pipeline.spark import engine as spark_engine
 from restow.pipeline.spark.session import Resources
+from restow.pipeline.targets import target_of
 from restow.protocol.messages import RECOVER, Rejected, TopicService
 from restow.settings import Group, Settings
 
@@ -154,7 +162,7 @@ def test_a_retry_stores_each_record_once_whenever_it_is_killed(lake: Lake, monke
     engine = Borrowed(settings, Resources(cores=1.0))
 
     def retry(transform: str, offset: int | None = None) -> Retried:
-        retrier = Retrier(settings, engine, replace(service, transform=transform))
+        retrier = Retrier(settings, engine, target_of(replace(service, transform=transform)))
         return retrier.retry(Filter((topic,), offset=offset), lambda: False)
 
     still = retry(NEVER_SEVEN)
@@ -174,6 +182,51 @@ def test_a_retry_stores_each_record_once_whenever_it_is_killed(lake: Lake, monke
     assert retry("transforms_on_spark:numbers") == Retried(1, {})
     assert numbers(lake) == [(0, 6), (1, 7), (2, 8), (3, 7)]
     assert retry("transforms_on_spark:numbers") == Retried(0, {})
-    assert rejected_in(settings, service, Filter()) == []
+    assert rejected_in(settings, lake.table("table_rejected"), Filter()) == []
     assert sorted(state for (state,) in letters(lake, "state")) == ["rejected"] * 2 + ["retrying"] * 2 + ["stored"] * 2
     engine.close()
+
+
+@pytest.fixture
+def own_signals() -> Iterator[None]:
+    """What a command in this process does on signals ends with the test."""
+    before = {number: signal.getsignal(number) for number in STOP_SIGNALS}
+    yield
+    for number, handler in before.items():
+        signal.signal(number, handler)
+
+
+@pytest.mark.usefixtures("own_signals")
+def test_the_dead_letters_of_all_tables_of_a_topic_are_listed_shown_counted_and_retried(
+    lake: Lake, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    topic, config = lake.topic("orders", 1), lake.directory / "restow.toml"
+    first, second = lake.table("first"), lake.table("second")
+    options = {"first": first, "second": second}
+    monkeypatch.setattr(spark_engine, "Engine", Borrowed)  # which leaves this file's session running
+    monkeypatch.setenv("PYTHONPATH", str(TRANSFORMS))
+
+    def rejected_command(transform: str, *arguments: str) -> Any:
+        config.write_text(
+            f'[kafka]\nbootstrap = "{lake.kafka.bootstrap}"\n[group]\nname = "{lake.prefix}"\n'
+            f'[consume.{topic}]\ntransform = "{transform}"\n'
+            f'options = {{ first = "{first}", second = "{second}" }}\n'
+        )
+        capsys.readouterr()
+        assert main(["rejected", *arguments, "--json", "--config", str(config)]) == 0
+        return json.loads(capsys.readouterr().out)
+
+    checked, taken = "transforms_on_spark:checked_twice", "transforms_on_spark:taken_twice"
+    lake.produce(topic, [str(number) for number in range(10)])
+    until(reader_of(lake, orders=TopicService(transform=checked, options=SortedMapping(options))), 10)
+    assert numbers(lake, "second") == [(number, number) for number in range(10) if number not in (5, 7)]
+
+    found = [(each["table"], each["offset"], each["value"]) for each in rejected_command(checked, "list")]
+    assert found == [(first, 7, "7"), (second, 5, "5"), (second, 7, "7")]
+    counts = [(each["table"], each["records"]) for each in rejected_command(checked, "count", "--topic", topic)]
+    assert sorted(counts) == [(first, 1), (second, 2)]
+    assert [each["table"] for each in rejected_command(checked, "show", topic, "0", "7")] == [first, second]
+
+    assert rejected_command(taken, "retry") == {"stored": 3, "still_rejected": 0}
+    assert numbers(lake, "first") == numbers(lake, "second") == [(number, number) for number in range(10)]
+    assert rejected_command(taken, "list") == []

@@ -94,3 +94,19 @@ def countries(records: DataFrame, context: Context) -> DataFrame:
 
 def numbers(records: DataFrame) -> DataFrame:
     return records.selectExpr("cast(cast(value AS string) AS int) AS number")
+
+
+def checked_twice(records: DataFrame, context: Context) -> dict[str, DataFrame]:
+    """Rows for two tables: neither takes a seven, and the second no five."""
+
+    def numbers_but(bad: str) -> DataFrame:
+        text = functions.regexp_replace(functions.col("value").cast("string"), f"^[{bad}]$", "no number")
+        return records.select(text.cast("int").alias("number"))
+
+    first, second = (str(context.options[name]) for name in ("first", "second"))
+    return {first: numbers_but("7"), second: numbers_but("57")}
+
+
+def taken_twice(records: DataFrame, context: Context) -> dict[str, DataFrame]:
+    """Rows for the same two tables, which take every number."""
+    return {str(context.options[name]): numbers(records) for name in ("first", "second")}
