@@ -5,6 +5,7 @@ cycle.py          stores a planned cycle; owns the Spark engine and the sinks
 targets.py        groups a cycle's partitions by table and transform
 outputs.py        several tables of one topic, each with its own positions
 places.py         where a table is, from its path in restow.toml
+probing.py        whether files can be created in a directory, and why not
 sinks.py          the interface of sinks
 start_offsets.py  where a newly assigned partition starts
 in_flight.py      the plan of the running cycle, and cycles with unknown outcome

@@ -5,12 +5,10 @@ a `Finding`: right, wrong, or unknown because something that it depends on doesn
 light/check.py have what is particular to a pipeline. The command line calls it.
 """
 
-import tempfile
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from contextlib import closing
 from dataclasses import dataclass, field
 from enum import StrEnum
-from pathlib import Path
 from typing import Final, NamedTuple, Protocol
 
 from restow.errors import RestowError
@@ -255,23 +253,6 @@ def exit_code(findings: Mapping[Verdict, int]) -> int:
     if findings.get(Verdict.WRONG):
         return 1
     return 2 if findings.get(Verdict.UNKNOWN) else 0
-
-
-def probe(directory: Path) -> str | None:
-    """Why no file can be created in this directory, or in the nearest one above it that exists; None if one can. The
-    file that it tries with has no name and is gone at once."""
-    nearest = directory
-    while not nearest.exists() and nearest != nearest.parent:
-        nearest = nearest.parent
-    if not nearest.is_dir():
-        return f"{nearest} is not a directory"
-    try:
-        with tempfile.TemporaryFile(dir=nearest) as file:
-            file.write(b"restow")
-            file.flush()
-    except OSError as error:
-        return f"{nearest}: {error.strerror}"
-    return None
 
 
 def _place(name: str) -> str:

@@ -5,10 +5,11 @@ from pathlib import Path
 from restow.kafka.newest import newest_offsets, records_at
 from restow.kafka.reading import Record
 from restow.model import TopicPartition
-from restow.pipeline.check import TransformSample, probe
+from restow.pipeline.check import TransformSample
 from restow.pipeline.light.table import LightTableError, preview
 from restow.pipeline.light.transforms import check_service, rows_of
 from restow.pipeline.places import place_of
+from restow.pipeline.probing import probe
 from restow.protocol.messages import TopicService
 from restow.settings import Settings
 

@@ -7,12 +7,13 @@ from restow.consumer.planning import Range
 from restow.errors import RestowError
 from restow.kafka.newest import newest_offsets
 from restow.model import ConsumerId, SortedMapping, TopicPartition
-from restow.pipeline.check import TransformSample, probe
+from restow.pipeline.check import TransformSample
 from restow.pipeline.delta.errors import DeltaTableError
 from restow.pipeline.delta.sink import DeltaSink
 from restow.pipeline.delta.staging import Writer
 from restow.pipeline.delta.stores import is_remote
 from restow.pipeline.places import place_of
+from restow.pipeline.probing import probe
 from restow.pipeline.sinks import Batch, NullSink, Stored
 from restow.pipeline.spark.engine import Engine
 from restow.pipeline.spark.failures import JobFailed

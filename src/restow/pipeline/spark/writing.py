@@ -20,6 +20,7 @@ from restow.pipeline.delta.footers import TRAILER_BYTES, footer_bytes
 from restow.pipeline.delta.staging import WrittenFile
 from restow.pipeline.delta.statistics import statistics_of
 from restow.pipeline.delta.stores import is_remote
+from restow.pipeline.probing import probe
 from restow.pipeline.spark.jvm import java_class
 from restow.pipeline.spark.session import runs_here
 
@@ -29,8 +30,10 @@ NULL_PARTITION: Final = "__HIVE_DEFAULT_PARTITION__"
 def write_files(rows: DataFrame, root: str, staging: str, partition_by: Sequence[str] = ()) -> list[WrittenFile]:
     """Runs the Spark job. `staging` is relative to the table's root. Files without rows are not returned. With
     partition columns there is a directory for each value, like `country=AT`; the files don't have those columns. Raises
-    DeltaTableError if the files can't be uploaded."""
-    if not is_remote(root) or not runs_here(rows.sparkSession):
+    DeltaTableError if the files can't be uploaded, or if the table's disk or its rights are to blame."""
+    if not is_remote(root):
+        return _write_here(rows, root, staging, partition_by)
+    if not runs_here(rows.sparkSession):
         return _write(rows, root, staging, partition_by)
     with tempfile.TemporaryDirectory(prefix="restow-upload-", ignore_cleanup_errors=True) as scratch:
         files = _write(rows, scratch, staging, partition_by)
@@ -39,6 +42,15 @@ def write_files(rows: DataFrame, root: str, staging: str, partition_by: Sequence
         except STORE_ERRORS as error:
             raise DeltaTableError(f"the table {root} can't be written: {one_line(error)}") from None
         return files
+
+
+def _write_here(rows: DataFrame, root: str, staging: str, partition_by: Sequence[str]) -> list[WrittenFile]:
+    try:
+        return _write(rows, root, staging, partition_by)
+    except Exception as error:
+        if reason := probe(Path(root, staging)):
+            raise DeltaTableError(f"the table {root} can't be written: {reason}") from error
+        raise
 
 
 def _write(rows: DataFrame, root: str, staging: str, partition_by: Sequence[str]) -> list[WrittenFile]:
