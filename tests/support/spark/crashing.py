@@ -23,10 +23,13 @@ from restow.pipeline import pipeline
 from restow.pipeline.delta.sink import DeltaSink
 from restow.pipeline.delta.staging import WrittenFile
 from restow.pipeline.spark import writing
+from restow.protocol.definitions import REJECTED
 from restow.protocol.messages import FromConsumer, StopConsumingEvent
 
 PLAN_SAVED: Final = "plan saved"
 FILES_WRITTEN: Final = "files written"
+LETTERS_WRITTEN: Final = "letters written"
+"""The files of dead letters: the partition is claimed, and the records are not rejected yet."""
 TABLE_COMMITTED: Final = "table committed"
 OFFSETS_COMMITTED: Final = "offsets committed"
 ANSWER_NOT_SENT: Final = "answer not sent"
@@ -54,7 +57,8 @@ def install() -> None:
 
     def writing_files(*arguments: Any) -> list[WrittenFile]:
         files = write_files(*arguments)
-        reach(FILES_WRITTEN)
+        _, table, *_ = arguments
+        reach(LETTERS_WRITTEN if table.endswith(REJECTED) else FILES_WRITTEN)
         return files
 
     def committing(self: DeltaSink, *arguments: Any) -> tuple[TopicPartition, ...]:
