@@ -84,5 +84,6 @@ def swept(name: str, rows: Sequence[SweepRow]) -> Figure:
         axes.set_ylim(bottom=0)
         axes.spines[["top", "right"]].set_visible(False)
         axes.grid(alpha=0.25)
-    panels[-1].legend(fontsize=7, frameon=False)
+    handles, labels = panels[-1].get_legend_handles_labels()
+    figure.legend(handles, labels, loc="outside lower center", ncols=len(labels), fontsize=8, frameon=False)
     return figure
