@@ -22,8 +22,9 @@ from restow.platform.processes.supervisors import Supervisors
 from restow.roles.child import kill_role, role_command, start_role
 from restow.study.handover import LIGHT, Progress
 
-CAPACITIES: Final = 1.3
-"""The base load: for two consumers."""
+CAPACITIES: Final = 0.8
+"""The base load, which two consumers share, the least that the group may have. One could carry it: as with Kafka's
+protocols, the other one has room when one is killed."""
 GROWN: Final = 2.4
 """For three."""
 GRACE_S: Final = 20.0

@@ -28,7 +28,8 @@ Changes a group of two members under a steady load, and measures what that costs
   kip-848       the same with the consumer protocol of KIP-848 (group.protocol=consumer)
   static        range with static members: one that is killed comes back after half a second
 
-  join          a third member joins. With restow the load rises by 85 %, and the controller opens a consumer
+  join          a third member joins. With restow the load becomes three times as high, and the controller
+                opens a consumer
   leave         it leaves again. With restow the load falls, and the controller closes one
   kill          one of two members is killed with SIGKILL
 
