@@ -97,11 +97,11 @@ def numbers(records: DataFrame) -> DataFrame:
 
 
 def checked_twice(records: DataFrame, context: Context) -> dict[str, DataFrame]:
-    """Rows for two tables: neither takes a seven, and the second no five."""
+    """Rows for two tables: neither takes 7, and the second does not take 5 either."""
 
     def numbers_but(bad: str) -> DataFrame:
-        text = functions.regexp_replace(functions.col("value").cast("string"), f"^[{bad}]$", "no number")
-        return records.select(text.cast("int").alias("number"))
+        checked = functions.regexp_replace(functions.col("value").cast("string"), f"^[{bad}]$", "no number")
+        return records.select(checked.cast("int").alias("number"))
 
     first, second = (str(context.options[name]) for name in ("first", "second"))
     return {first: numbers_but("7"), second: numbers_but("57")}
