@@ -37,15 +37,17 @@ def wait_for_charge(
 ) -> str | None:
     """Returns why this controller should take over; None if it should end."""
     standby = Standby(take_over_after_s, from_beginning=channel.watch())
-    told = ""
+    told, free = "", None
     while not should_stop(0.0):
         health.alive()
         for sign in channel.signs(LOOK_EVERY_S):
             standby = standby.heard(sign)
         standby = standby.ticked(time.monotonic(), channel.is_listening())
-        cause = standby.cause(standby.has_looked and is_dead(standby))
+        cause = standby.cause(free is not None and free == standby.lock)
         if cause is not None:
             return cause
+        # One look later: a controller that ends says so before its lock is free.
+        free = standby.lock if standby.has_looked and is_dead(standby) else None
         if standby.has_looked and told != standby.in_charge:
             told = standby.in_charge
             health.ready()
