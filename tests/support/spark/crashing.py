@@ -9,6 +9,7 @@ sends itself the signal.
 import os
 import signal
 import sys
+import threading
 from collections.abc import Mapping
 from pathlib import Path
 from typing import Any, Final
@@ -42,7 +43,8 @@ def reach(point: str) -> None:
     wanted, _, name = file.read_text().rpartition(" ")
     if wanted == point:
         file.unlink()
-        os.kill(os.getpid(), signal.Signals[name])
+        # To this thread: a SIGSTOP to the process may reach another one first, and this one goes on until that has CPU.
+        signal.pthread_kill(threading.get_ident(), signal.Signals[name])
 
 
 def install() -> None:
