@@ -44,11 +44,15 @@ class Contender(Protocol):
         """Kills one of two members, as the kernel does when memory is short."""
 
     def mend(self) -> None:
-        """After a kill: gives the group a second member again if it has none."""
+        """After a kill: returns when the group has a second member again, or gives it one. Raises RestowError."""
 
     @property
     def owners_after_kill(self) -> int | None:
         """How many members read then; None if that may be one or two."""
+
+    @property
+    def owners_after_mend(self) -> int | None:
+        """How many members read when it is mended; None if one of two may be without partitions."""
 
     def copies(self) -> Mapping[tuple[int, int], int]:
         """How often the record at each partition's offset was processed or stored."""

@@ -8,6 +8,7 @@ import json
 import os
 import signal
 import subprocess
+import time
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from typing import Final
@@ -28,6 +29,8 @@ protocols, the other one has room when one is killed."""
 GROWN: Final = 2.4
 """For three."""
 GRACE_S: Final = 20.0
+BACK_WITHIN_S: Final = 300.0
+LOOK_S: Final = 0.1
 SETTINGS: Final = """\
 [kafka]
 bootstrap = {bootstrap}
@@ -74,6 +77,8 @@ def running(
 
 class RestowGroup:
     owners_after_kill: int | None = None
+    owners_after_mend: int | None = None
+    """What others have taken over stays with them."""
 
     def __init__(self, name: str, setting: Setting, load: SteadyLoad, capacities: float, spares: int) -> None:
         self._name, self._setting, self._load = name, setting, load
@@ -81,6 +86,9 @@ class RestowGroup:
         self._roles: dict[str, subprocess.Popen[bytes]] = {}
         self._pipe = os.pipe()
         self._owner = "none"
+        self._back = ""
+        """What the controller says when the killed consumer is back."""
+        self._said = 0
         table = setting.directory / ("table.db" if name == LIGHT else "table")
         self._progress = LightProgress(table) if name == LIGHT else DeltaProgress(table)
         consumer, transform = KINDS[name == LIGHT]
@@ -126,12 +134,21 @@ class RestowGroup:
         """Kills the consumer that stored something last, which can't be a spare."""
         for consumer, local in self._supervisors.consumers().items():
             if local.child and self._owner.split()[0] in (str(local.child.pid), f"consumer-{consumer}"):
+                self._back, self._said = f"consumer {consumer}: restarted after a crash", len(self._output())
                 send(local.child, signal.SIGKILL)
                 return
         raise RestowError("the consumer to kill has no process")
 
     def mend(self) -> None:
-        """Does nothing: the group recovers by itself."""
+        """The group recovers by itself. Waits until the killed consumer is back."""
+        deadline_s = time.monotonic() + BACK_WITHIN_S
+        while self._back not in self._output()[self._said :]:
+            if time.monotonic() > deadline_s:
+                raise RestowError(f"the killed consumer was not back within {BACK_WITHIN_S:.0f} s")
+            time.sleep(LOOK_S)
+
+    def _output(self) -> str:
+        return (self._setting.directory / "controller.txt").read_text(errors="replace")
 
     def copies(self) -> Mapping[tuple[int, int], int]:
         return self._progress.copies()

@@ -45,6 +45,7 @@ class Member:
 
 class MemberGroup:
     owners_after_kill: int | None
+    owners_after_mend: int | None = 2
 
     def __init__(self, protocol: str, setting: Setting) -> None:
         self._protocol, self._setting = protocol, setting

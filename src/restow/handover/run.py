@@ -116,7 +116,7 @@ class Observer:
     def mend(self) -> None:
         """After a kill: waits until there are two members again."""
         self._contender.mend()
-        self.until_calm(2)
+        self.until_calm(self._contender.owners_after_mend)
 
     def until_calm(self, owners: int | None, since_s: float = 0.0, within_s: float = WITHIN_S) -> None:
         """Raises RestowError if the group isn't calm in time."""
