@@ -347,13 +347,18 @@ class TestOnlyValidCommands:
         assert said == [1]
 
 
-def test_poison_is_handed_to_no_other_consumer(world: World, controller: ControllerProcess) -> None:
-    said = Said()
-    checker = PoisonStays(said)
+def poison_killed(world: World, controller: ControllerProcess, said: Said) -> PoisonStays:
+    """Consumer 1 has crashed; a record of its partition kills whoever reads it until 200 s."""
     world.agenda.run_until(100.0)
     world.platform.pods[ONE] = Pod(ONE, ConsumerSettings(), "")
     world.poison[P] = (7, 200.0)
     controller.state = replace(controller.state, consumers={ONE: View(Phase.CRASHED, 0.0, 0.0)})
+    return PoisonStays(said)
+
+
+def test_poison_is_handed_to_no_other_consumer(world: World, controller: ControllerProcess) -> None:
+    said = Said()
+    checker = poison_killed(world, controller, said)
     for _ in range(3):
         checker.started(controller, TWO, start())
         assert said == []
@@ -371,11 +376,7 @@ def test_poison_that_every_consumer_refuses_unread_may_be_offered_to_any(
     world: World, controller: ControllerProcess
 ) -> None:
     said = Said()
-    checker = PoisonStays(said)
-    world.agenda.run_until(100.0)
-    world.platform.pods[ONE] = Pod(ONE, ConsumerSettings(), "")
-    world.poison[P] = (7, 200.0)
-    controller.state = replace(controller.state, consumers={ONE: View(Phase.CRASHED, 0.0, 0.0)})
+    checker = poison_killed(world, controller, said)
     for _ in range(3):
         checker.died(process(world, ONE, 20), P, 7)
     checker.started(controller, TWO, start(service=replace(TABLE, transform=BROKEN_TRANSFORM)))

@@ -9,6 +9,8 @@ from restow.settings import Kafka
 from restow.study.handover import Progress
 
 TOPIC: Final = "orders"
+LOOK_S: Final = 0.1
+"""How often a group is looked at."""
 
 
 @dataclass(frozen=True, slots=True)

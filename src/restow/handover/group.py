@@ -14,7 +14,7 @@ from contextlib import contextmanager
 from typing import Final
 
 from restow.errors import RestowError
-from restow.handover.contender import TOPIC, Setting
+from restow.handover.contender import LOOK_S, TOPIC, Setting
 from restow.handover.load import SteadyLoad
 from restow.handover.stored import DeltaProgress, LightProgress
 from restow.platform.processes.ending import end_group
@@ -30,7 +30,6 @@ GROWN: Final = 2.4
 """For three."""
 GRACE_S: Final = 20.0
 BACK_WITHIN_S: Final = 300.0
-LOOK_S: Final = 0.1
 SETTINGS: Final = """\
 [kafka]
 bootstrap = {bootstrap}

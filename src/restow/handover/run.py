@@ -10,7 +10,7 @@ from typing import Final
 
 from restow.errors import RestowError
 from restow.handover import group, members
-from restow.handover.contender import TOPIC, Case, Contender, Setting
+from restow.handover.contender import LOOK_S, TOPIC, Case, Contender, Setting
 from restow.handover.load import SteadyLoad
 from restow.kafka.admin import Admin
 from restow.kafka.embedded.broker import EmbeddedKafka
@@ -37,7 +37,6 @@ moves in any protocol."""
 WITHIN_S: Final = 300.0
 START_WITHIN_S: Final = 300.0
 """The first controller after an update compiles the packer, and the first consumers start."""
-LOOK_S: Final = 0.1
 
 Tell = Callable[[str], None]
 
