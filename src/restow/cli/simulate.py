@@ -355,7 +355,8 @@ def _search(args: argparse.Namespace, make: "partial[Scenario]") -> int:
         print_json({"seeds": [seeds[0], seeds[-1]], "runs": len(seeds), "violations": found})
     else:
         sys.stdout.write(f"{len(seeds)} runs, seeds {seeds[0]} to {seeds[-1]}, {args.faults} faults: ")
-        sys.stdout.write(f"{len(failed)} with violations\n" if failed else "nothing was violated\n")
+        left_out = "; --json lists all of them" if len(failed) > SHOWN_FAILURES else ""
+        sys.stdout.write(f"{len(failed)} with violations{left_out}\n" if failed else "nothing was violated\n")
     return 1 if failed else 0
 
 

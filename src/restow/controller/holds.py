@@ -93,7 +93,7 @@ def until_words(until: str | None) -> str:
 
 
 def _set(transition: Transition, **changes: GroupPause | RecommendOnly | None) -> None:
-    transition.set(desired=replace(transition.state.desired, **changes))  # type: ignore[arg-type]
+    transition.set(desired=replace(transition.state.desired, **changes))  # type: ignore[arg-type]  # by name of field
 
 
 def _answer(transition: Transition, offset: int | None, words: str, taken: bool = True) -> None:

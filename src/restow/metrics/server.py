@@ -47,7 +47,7 @@ def application(board: Board, health: Health, alive_within_s: float, host: str) 
         path = environ.get("PATH_INFO", "")
         is_meant = not is_local or names_loopback(environ.get("HTTP_HOST", ""))
         if path == "/metrics" and is_meant:
-            return metrics(environ, start_response)  # type: ignore[no-any-return]
+            return metrics(environ, start_response)  # type: ignore[no-any-return]  # it has no types
         status, text = _answer(path, health, alive_within_s) if is_meant else WRONG_HOST
         body = text.encode()
         start_response(status, [("Content-Type", "text/plain; charset=utf-8"), ("Content-Length", str(len(body)))])
