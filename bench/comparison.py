@@ -20,7 +20,8 @@ from typing import Any, Final
 from bench.large_groups import write_between_marks
 
 from restow.packing import warm_up
-from restow.settings.schema import PRESETS, Controller
+from restow.settings import Controller
+from restow.settings.sections.controller import PRESETS
 from restow.study import comparison_plot
 from restow.study.comparison.comparing import Job, Row, jobs
 from restow.study.comparison.loads import WORKLOADS, Shape

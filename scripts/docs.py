@@ -13,7 +13,6 @@ from restow.picture import reference as picture_reference
 from restow.platform import interface
 from restow.protocol import desired, measurement, messages, reference
 from restow.settings import reference as settings_reference
-from restow.settings import schema
 
 DOCS: Final = Path(__file__).parent.parent / "docs"
 
@@ -27,7 +26,7 @@ def controller() -> str:
 
 
 def settings() -> str:
-    return settings_reference.page(map(inspect.getsource, (schema, messages)))
+    return settings_reference.page(map(inspect.getsource, settings_reference.kinds()))
 
 
 def group_picture() -> str:

@@ -6,11 +6,13 @@ from dataclasses import fields
 
 from tests.support.paths import ROOT
 
-from restow.protocol import messages
-from restow.settings import ClientProperties, read_settings, reference, schema
+from restow.protocol.messages import TopicService
+from restow.settings import ClientProperties, Controller, Kafka, Spark, read_settings, reference
+from restow.settings.schema import tables
+from restow.settings.sections.controller import PRESETS
 
 PAGE = ROOT / "docs" / "settings.md"
-WRITTEN = reference.page(map(inspect.getsource, (schema, messages)))
+WRITTEN = reference.page(map(inspect.getsource, reference.kinds()))
 SECTIONS = dict(re.findall(r"^## \[(\S+)\]\n(.*?)(?=^## |\Z)", WRITTEN, re.MULTILINE | re.DOTALL))
 
 
@@ -25,8 +27,8 @@ def test_the_page_is_what_the_code_says() -> None:
 
 
 def test_every_table_and_every_key_is_there() -> None:
-    assert [name.removesuffix(".NAME").strip("[]") for name in SECTIONS] == list(schema.tables())
-    for name, kind in {"consume.NAME": messages.TopicService, "kafka": schema.Kafka, "spark": schema.Spark}.items():
+    assert [name.removesuffix(".NAME").strip("[]") for name in SECTIONS] == list(tables())
+    for name, kind in {"consume.NAME": TopicService, "kafka": Kafka, "spark": Spark}.items():
         keys = [cells[0].strip("`") for cells in rows(name)]
         assert keys == ["any other key" if field.type is ClientProperties else field.name for field in fields(kind)]
 
@@ -51,6 +53,6 @@ def test_the_defaults_can_be_written_into_the_file_and_change_nothing() -> None:
 
 def test_the_page_on_policy_has_the_presets() -> None:
     page = (ROOT / "docs" / "policy.md").read_text(encoding="utf-8")
-    for name in schema.PRESETS["careful"]:
-        values = [getattr(schema.Controller.of_preset(preset), name) for preset in ("careful", "balanced", "lean")]
+    for name in PRESETS["careful"]:
+        values = [getattr(Controller.of_preset(preset), name) for preset in ("careful", "balanced", "lean")]
         assert f"| `{name}` | {' | '.join(f'{value:g}' for value in values)} |" in page

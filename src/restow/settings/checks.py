@@ -1,4 +1,4 @@
-"""Constraints on settings beyond their type. `schema.py` annotates fields with them, `reader.py` applies them."""
+"""Constraints on settings beyond their type. `sections/` annotates fields with them, `reader.py` applies them."""
 
 import re
 from collections.abc import Callable

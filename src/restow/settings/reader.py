@@ -1,4 +1,4 @@
-"""Parses restow.toml into `Settings`. The dataclasses of schema.py define the known keys, their types and constraints.
+"""Parses restow.toml into `Settings`. Its dataclasses define the known keys, their types and constraints.
 
 For an invalid file it raises InvalidSettings, which has a line for each error: the file, the key, the value and what
 would be right. `restow check` prints all of them, the other commands the first.

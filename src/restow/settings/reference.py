@@ -1,6 +1,7 @@
 """docs/settings.md, written from the code: every key of restow.toml with its values, default, meaning and reason.
 
-schema.py has all of it. `make docs` (scripts/docs.py) writes the page; a test fails when the page and the code differ.
+schema.py and sections/ have all of it. `make docs` (scripts/docs.py) writes the page; a test fails when the page and
+the code differ.
 """
 
 from collections.abc import Iterable, Iterator, Mapping
@@ -38,8 +39,14 @@ UNITS: Final = {"_bytes_per_s": "bytes per second", "_ms": "milliseconds", "_s":
 """By the end of a key; the first that fits."""
 
 
+def kinds() -> tuple[type, ...]:
+    """The dataclasses that the page describes. `page` needs the source of each."""
+    hints = get_type_hints(Settings)
+    return (Settings, *(_kind(hints[name]) for name in tables()))
+
+
 def page(sources: Iterable[str]) -> str:
-    """`sources`: the texts of the modules that define the tables."""
+    """`sources`: the source text of each of `kinds`."""
     docs = {name: doc for source in sources for name, doc in docs_of(source)}
     hints = get_type_hints(Settings, include_extras=True)
     sections = (_section(setting, hints[setting.name], docs) for setting in tables().values())
@@ -48,16 +55,27 @@ def page(sources: Iterable[str]) -> str:
 
 def _section(setting: "Field[Any]", hint: Any, docs: Mapping[str, Docs]) -> str:
     """One table of restow.toml, or one of many that are alike, as [consume.NAME]."""
+    kind = _kind(hint)
+    name, text = setting.name, docs[kind.__name__].text
     if get_origin(hint) is SortedMapping:
-        name, kind, text = f"{setting.name}.NAME", get_args(hint)[1], docs["Settings"].of_field[setting.name]
+        name, text = f"{setting.name}.NAME", docs["Settings"].of_field[setting.name]
     elif get_origin(hint) is tuple:
-        kind = get_args(hint)[0]
-        name, text = f"[{setting.name}]", docs[kind.__name__].text
-    else:
-        name, kind, text = setting.name, hint, docs[hint.__name__].text
+        name = f"[{setting.name}]"
     text = text.removeprefix(f"`[{name}]`: ")
     rows = table(HEADS, _rows(kind, docs[kind.__name__]))
     return f"## [{name}]\n\n{text[:1].upper()}{text[1:]}\n\n{rows}"
+
+
+def _kind(hint: Any) -> type:
+    """The dataclass of a table, also where the file may have many of them."""
+    if get_origin(hint) is SortedMapping:
+        _, kind = get_args(hint)
+    elif get_origin(hint) is tuple:
+        kind, _ = get_args(hint)
+    else:
+        kind = hint
+    assert isinstance(kind, type)
+    return kind
 
 
 def _rows(kind: Any, docs: Docs) -> Iterator[tuple[str, ...]]:

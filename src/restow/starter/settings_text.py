@@ -10,7 +10,7 @@ from dataclasses import dataclass, fields
 from typing import Any, Final
 
 from restow.protocol.messages import TopicService
-from restow.settings.schema import Consumer, Controller, Log, Page, Processes
+from restow.settings import Consumer, Controller, Log, Page, Processes
 from restow.starter.facts import TopicFacts
 from restow.text import counted, sized
 

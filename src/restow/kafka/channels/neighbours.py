@@ -26,7 +26,7 @@ from restow.kafka.errors import UNREACHABLE, NoAnswer, cause, explained
 from restow.protocol.channels import CONTROLLER
 from restow.protocol.records import GROUP, SENDER, Headers, texts_of
 from restow.settings import Settings
-from restow.settings.schema import OLD_PREFIX
+from restow.settings.sections.group import OLD_PREFIX
 
 log = logging.getLogger(__name__)
 
