@@ -7,14 +7,14 @@ only producing and consuming. Only admin.py uses this.
 import logging
 import ssl
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from typing import Any
-
-from kafka.admin import KafkaAdminClient
-from kafka.errors import KafkaError as KafkaPythonError
+from typing import TYPE_CHECKING, Any
 
 from restow.kafka.errors import NoAnswer, NotAllowed, RequestRefused
 from restow.model import TopicPartition
 from restow.settings import Kafka
+
+if TYPE_CHECKING:
+    from kafka.admin import KafkaAdminClient
 
 logging.getLogger("kafka").setLevel(logging.CRITICAL + 1)  # the sampler logs failures itself, once
 
@@ -57,6 +57,10 @@ class LogDirs:
 
     def sizes_on(self, node: int, topics: Iterable[str] | None = None) -> dict[TopicPartition, int]:
         """The bytes of every log on a node, without those in offline directories. Raises the errors in errors.py."""
+        # Consumers and controllers import this module and never ask: kafka-python would take a quarter of their start.
+        from kafka.admin import KafkaAdminClient  # noqa: PLC0415
+        from kafka.errors import KafkaError as KafkaPythonError  # noqa: PLC0415
+
         asked = None if topics is None else sorted(topics)
         try:
             if self._client is None:
