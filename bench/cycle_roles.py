@@ -20,7 +20,8 @@ from restow.model import ConsumerId, SortedMapping, TopicPartition
 from restow.pipeline.pipeline import spark_pipeline
 from restow.pipeline.spark.jars import CONNECTOR
 from restow.pipeline.spark.session import Resources
-from restow.protocol.messages import RECOVER, StartFrom, TopicService
+from restow.protocol.field_types import RECOVER, StartFrom
+from restow.protocol.topic_service import TopicService
 from restow.settings import ClientProperties, Consumer, Group, Kafka, Settings, Spark
 
 MEMORY_MB = Consumer().memory_mb

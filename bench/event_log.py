@@ -27,18 +27,12 @@ from restow.monitor.meter import Meter
 from restow.monitor.sample import Sample
 from restow.packing import warm_up
 from restow.platform.interface import CreateConsumer
-from restow.protocol.messages import (
-    ConsumerReady,
-    ConsumerReport,
-    FromConsumer,
-    Offsets,
-    StartConsumingCommand,
-    StartConsumingEvent,
-    StateQuery,
-    StopConsumingCommand,
-    StopConsumingEvent,
-    TopicService,
-)
+from restow.protocol.field_types import Offsets
+from restow.protocol.messages.commands import StartConsumingCommand, StateQuery, StopConsumingCommand
+from restow.protocol.messages.consumer_events import ConsumerReady, StartConsumingEvent, StopConsumingEvent
+from restow.protocol.messages.reports import ConsumerReport
+from restow.protocol.messages.unions import FromConsumer
+from restow.protocol.topic_service import TopicService
 from restow.settings import Consumer, Controller, EventLog
 from restow.text import sized
 

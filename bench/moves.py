@@ -27,7 +27,7 @@ from restow.kafka.channels.publisher import Publisher
 from restow.kafka.channels.services import WRITTEN_WITHIN_S
 from restow.kafka.embedded.broker import EmbeddedKafka
 from restow.model import ConsumerId, TopicPartition
-from restow.protocol.desired import PartitionPin
+from restow.protocol.messages.desired import PartitionPin
 from restow.protocol.records import encode, key_of
 from restow.scratch import temporary
 from restow.settings import Kafka, Settings, read_settings

@@ -21,7 +21,9 @@ from restow.model import ConsumerId, SortedMapping, Speeds, TopicPartition
 from restow.picture.lag import Clock
 from restow.picture.observer import Observer
 from restow.picture.publication import Publication
-from restow.protocol.messages import ConsumerReport, Offsets, TopicService
+from restow.protocol.field_types import Offsets
+from restow.protocol.messages.reports import ConsumerReport
+from restow.protocol.topic_service import TopicService
 from restow.settings import Consumer
 
 PARTITIONS = (1_000, 10_000, 50_000)

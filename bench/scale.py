@@ -30,7 +30,7 @@ from restow.packing import warm_up
 from restow.protocol.channels import CONTROLLER, MeasurementReader, decode_on
 from restow.protocol.measurement import Measurement, headers_of
 from restow.protocol.measurement_parts import MeasurementRecord, records_of
-from restow.protocol.messages import FromConsumer
+from restow.protocol.messages.unions import FromConsumer
 from restow.protocol.records import encode
 from restow.text import counted
 

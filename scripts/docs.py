@@ -11,14 +11,14 @@ from restow.metrics import reference as metrics_reference
 from restow.picture import picture
 from restow.picture import reference as picture_reference
 from restow.platform import interface
-from restow.protocol import desired, measurement, messages, reference
+from restow.protocol import reference
 from restow.settings import reference as settings_reference
 
 DOCS: Final = Path(__file__).parent.parent / "docs"
 
 
 def protocol() -> str:
-    return reference.page(map(inspect.getsource, (messages, desired, measurement)))
+    return reference.page(map(inspect.getsource, reference.kinds()))
 
 
 def controller() -> str:

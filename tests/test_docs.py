@@ -27,7 +27,7 @@ from restow.controller.starts import FAILED_STARTS
 from restow.controller.stuck import STUCK
 from restow.controller.urgency import RETENTION_FIRST
 from restow.picture import retention
-from restow.protocol.messages import TopicService
+from restow.protocol.topic_service import TopicService
 from restow.settings import Settings
 
 PAGES: Final = ("operations.md", "troubleshooting.md")

@@ -26,7 +26,7 @@ from restow.kafka.admin import Admin
 from restow.kafka.embedded.ports import choose_ports
 from restow.kafka.topics import wait_until_shown
 from restow.platform.processes.ending import end_group
-from restow.protocol.messages import TopicService
+from restow.protocol.topic_service import TopicService
 from restow.settings import Kafka, read_settings
 
 Eventually = Callable[..., None]

@@ -21,8 +21,10 @@ from restow.kafka.topics import ensure_topics
 from restow.model import ConsumerId, TopicPartition
 from restow.picture.parts import whole
 from restow.picture.picture import ServiceAnswer
-from restow.protocol.desired import ConsumerRestart, GroupPause, PartitionPin, RecommendOnly
-from restow.protocol.messages import OnService, ServiceUpdate, TopicService
+from restow.protocol.messages.desired import ConsumerRestart, GroupPause, PartitionPin, RecommendOnly
+from restow.protocol.messages.service import ServiceUpdate
+from restow.protocol.messages.unions import OnService
+from restow.protocol.topic_service import TopicService
 from restow.settings import Kafka
 
 

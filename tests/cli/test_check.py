@@ -22,7 +22,7 @@ from restow.pipeline.delta.sink import DeltaSink
 from restow.pipeline.delta.staging import Writer
 from restow.pipeline.spark.check import SparkTrial
 from restow.pipeline.spark.writing import write_files
-from restow.protocol.messages import TopicService
+from restow.protocol.topic_service import TopicService
 from restow.settings import Settings, read_settings
 
 NOWHERE = '[group]\nname = "lake"\n[kafka]\nbootstrap = "127.0.0.1:1"\n[consumer]\npipeline = "light"\n'

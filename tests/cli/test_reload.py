@@ -10,7 +10,7 @@ from restow.platform.processes.files import DesiredState, Home
 from restow.platform.processes.reloading import ReloadRequests
 from restow.platform.processes.roles import RunningRole
 from restow.platform.processes.supervisors import run_directory
-from restow.protocol.messages import ConsumerSettings
+from restow.protocol.consumer_settings import ConsumerSettings
 from restow.settings import read_settings
 
 SETTINGS = """

@@ -24,7 +24,9 @@ from restow.consumer.effects import ChangeAssignment, RunCycle, Save
 from restow.consumer.events import ClockTicked, CommandRead, EndRequested, QueryRead
 from restow.consumer.machine import RESUME_AFTER_S
 from restow.model import SortedMapping
-from restow.protocol.messages import ConsumerReady, StateQuery, StateQueryResponse, TopicService
+from restow.protocol.messages.commands import StateQuery
+from restow.protocol.messages.consumer_events import ConsumerReady, StateQueryResponse
+from restow.protocol.topic_service import TopicService
 
 PLAIN = TopicService("files/b", refuses_late_writes=False)
 HELD = Checkpoint(

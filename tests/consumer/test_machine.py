@@ -43,19 +43,13 @@ from restow.consumer.events import (
 )
 from restow.consumer.machine import begin, step
 from restow.model import ConsumerId, SortedMapping
-from restow.protocol.messages import (
-    RECOVER,
-    ConsumerReady,
-    ConsumerReport,
-    ConsumingRefused,
-    Failure,
-    Gap,
-    PlatformIdentity,
-    StateQuery,
-    StateQueryResponse,
-    TopicService,
-)
+from restow.protocol.field_types import RECOVER
+from restow.protocol.messages.commands import StateQuery
+from restow.protocol.messages.consumer_events import ConsumerReady, ConsumingRefused, StateQueryResponse
+from restow.protocol.messages.reports import ConsumerReport, Failure, Gap
+from restow.protocol.platform_identity import PlatformIdentity
 from restow.protocol.records import known_versions
+from restow.protocol.topic_service import TopicService
 
 HELD = Checkpoint(ME, epoch=EPOCH, clean=False, positions=offsets(a_0=10, b_0=20), topics=services("a", "b"))
 

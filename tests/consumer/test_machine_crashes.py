@@ -6,15 +6,14 @@ from tests.support.consumer_machines import A0, A1, A2, B0, EPOCH, INCARNATION, 
 from restow.consumer.checkpoint import Checkpoint
 from restow.consumer.events import EndRequested
 from restow.model import TopicPartition
-from restow.protocol.messages import (
-    Command,
+from restow.protocol.messages.consumer_events import (
     ConsumerReady,
     ConsumingRefused,
-    FromConsumer,
     StartConsumingEvent,
     StateQueryResponse,
     StopConsumingEvent,
 )
+from restow.protocol.messages.unions import Command, FromConsumer
 
 NEXT = INCARNATION + 100
 

@@ -21,20 +21,16 @@ from tests.support.consumer_machines import (
 
 from restow.consumer.effects import ChangeAssignment
 from restow.model import SortedMapping, TopicPartition
-from restow.protocol.messages import (
-    RECOVER,
-    Command,
+from restow.protocol.field_types import RECOVER, Offsets, StartFrom
+from restow.protocol.messages.commands import StartConsumingCommand, StopConsumingCommand
+from restow.protocol.messages.consumer_events import (
     ConsumingRefused,
-    FromConsumer,
-    Offsets,
-    StartConsumingCommand,
     StartConsumingEvent,
-    StartFrom,
     StateQueryResponse,
-    StopConsumingCommand,
     StopConsumingEvent,
-    TopicService,
 )
+from restow.protocol.messages.unions import Command, FromConsumer
+from restow.protocol.topic_service import TopicService
 
 PARTITIONS = (A0, A1, B0)
 TABLE = {A0: 100, A1: 200, B0: 300}

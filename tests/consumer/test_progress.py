@@ -7,7 +7,8 @@ from restow.consumer.machine import begin
 from restow.consumer.progress import Progress, refusals_line
 from restow.consumer.state import State
 from restow.model import ConsumerId, SortedMapping, TopicPartition
-from restow.protocol.messages import ConsumingRefused, TopicService
+from restow.protocol.messages.consumer_events import ConsumingRefused
+from restow.protocol.topic_service import TopicService
 
 A0, A1, B0 = TopicPartition("a", 0), TopicPartition("a", 1), TopicPartition("b", 0)
 

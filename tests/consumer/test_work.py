@@ -8,7 +8,7 @@ import pytest
 from restow.consumer.events import CycleEnded
 from restow.consumer.work import MOST_TOPICS, WorkWindow
 from restow.model import SortedMapping
-from restow.protocol.messages import Work
+from restow.protocol.messages.reports import Work
 
 
 def cycle(busy_s: float = 0.5, *, is_cold: bool = False, is_disturbed: bool = False, **sizes: int) -> CycleEnded:

@@ -7,7 +7,8 @@ from tests.support.controller_driver import A0, A1, A2, A3, B0, SETTINGS, Driver
 
 from restow.controller.event_log import replay
 from restow.controller.transitions import Cause
-from restow.protocol.messages import Failure, TopicService
+from restow.protocol.messages.reports import Failure
+from restow.protocol.topic_service import TopicService
 
 CONSUME = {
     "a": TopicService("tables/a", "shop:orders"),

@@ -9,7 +9,7 @@ from restow.controller.capacity import FASTEST, Terms, learn, recall, restarted
 from restow.controller.costs import cost_of
 from restow.controller.learned import Learned, LearnedCapacity, TopicCost
 from restow.model import ConsumerId, SortedMapping
-from restow.protocol.messages import ConsumerReport, Work
+from restow.protocol.messages.reports import ConsumerReport, Work
 
 START = 2e6
 TERMS = Terms(START)

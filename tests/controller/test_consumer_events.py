@@ -4,14 +4,9 @@ from tests.support.controller_driver import A0, A1, A2, A3, B0, EPOCH, Driver, c
 
 from restow.controller.transitions import Cause, Stage
 from restow.model import ConsumerId, SortedMapping
-from restow.protocol.messages import (
-    ConsumerReady,
-    Gap,
-    StartConsumingCommand,
-    StartConsumingEvent,
-    StopConsumingCommand,
-    StopConsumingEvent,
-)
+from restow.protocol.messages.commands import StartConsumingCommand, StopConsumingCommand
+from restow.protocol.messages.consumer_events import ConsumerReady, StartConsumingEvent, StopConsumingEvent
+from restow.protocol.messages.reports import Gap
 
 
 def stopping(driver: Driver) -> Driver:

@@ -23,7 +23,8 @@ from tests.support.controller_driver import (
 from restow.controller.poison import SUSPECTS
 from restow.controller.transitions import Cause
 from restow.model import SortedMapping, TopicPartition
-from restow.protocol.messages import StateQueryResponse, TopicService
+from restow.protocol.messages.consumer_events import StateQueryResponse
+from restow.protocol.topic_service import TopicService
 
 
 def group(

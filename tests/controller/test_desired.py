@@ -6,8 +6,8 @@ from tests.support.picture_driver import pair as pictured
 from restow.controller.desired import MOST_ANSWERS, Answer
 from restow.model import ConsumerId
 from restow.picture.picture import Paused, Pin, Recommending, ServiceAnswer
-from restow.protocol.desired import ConsumerRestart, GroupPause, PartitionPin, RecommendOnly
-from restow.protocol.messages import ServiceUpdate
+from restow.protocol.messages.desired import ConsumerRestart, GroupPause, PartitionPin, RecommendOnly
+from restow.protocol.messages.service import ServiceUpdate
 
 ONE, TWO = ConsumerId(1), ConsumerId(2)
 ONE_PM, NOON = "2026-03-01T13:00:00Z", "2026-03-01T12:00:00Z"

@@ -38,15 +38,11 @@ from restow.errors import InvalidInput
 from restow.model import ConsumerId, SortedMapping, Speeds, TopicPartition
 from restow.platform.interface import ConsumerCrashed, ConsumerFailing, ConsumerGone, ConsumerUp, Listed
 from restow.protocol.codec import from_plain
-from restow.protocol.messages import (
-    ConsumerReady,
-    ConsumerSettings,
-    ServiceUpdate,
-    StartConsumingCommand,
-    StartFrom,
-    StateQuery,
-    StopConsumingCommand,
-)
+from restow.protocol.consumer_settings import ConsumerSettings
+from restow.protocol.field_types import StartFrom
+from restow.protocol.messages.commands import StartConsumingCommand, StateQuery, StopConsumingCommand
+from restow.protocol.messages.consumer_events import ConsumerReady
+from restow.protocol.messages.service import ServiceUpdate
 
 GOLDEN = Path(__file__).parent / "golden"
 ONE = ConsumerId(1)

@@ -10,7 +10,7 @@ from restow.controller.explain import Line, lines_of
 from restow.controller.machine import begin, step
 from restow.controller.transitions import Cause, Stage
 from restow.model import ConsumerId, SortedMapping
-from restow.protocol.messages import StartConsumingCommand, StateQuery, StopConsumingCommand
+from restow.protocol.messages.commands import StartConsumingCommand, StateQuery, StopConsumingCommand
 
 TWO = ConsumerId(2)
 

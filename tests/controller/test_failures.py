@@ -2,7 +2,7 @@
 
 from tests.support.controller_driver import A0, A2, ELSEWHERE, Driver
 
-from restow.protocol.messages import Failure
+from restow.protocol.messages.reports import Failure
 
 SEVEN = Failure("a", "the transform shop:orders fails on a-0 at offset 7: ValueError: a seven")
 EIGHT = Failure("a", "the transform shop:orders fails on a-2 at offset 8: ValueError: an eight")

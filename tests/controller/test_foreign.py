@@ -10,7 +10,10 @@ from restow.controller.events import ClockTicked, ConsumerElsewhere, Heard, Rece
 from restow.controller.foreign import ELSEWHERE, silent_after_s
 from restow.controller.transitions import Stage
 from restow.model import ConsumerId, SortedMapping
-from restow.protocol.messages import ConsumerReady, ConsumerReport, FromConsumer, PlatformIdentity, StateQueryResponse
+from restow.protocol.messages.consumer_events import ConsumerReady, StateQueryResponse
+from restow.protocol.messages.reports import ConsumerReport
+from restow.protocol.messages.unions import FromConsumer
+from restow.protocol.platform_identity import PlatformIdentity
 
 HERE = PlatformIdentity("processes-1", "host-b:/srv/restow-data")
 THERE = PlatformIdentity("processes-2", "host-a:/srv/restow-data")

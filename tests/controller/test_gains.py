@@ -7,7 +7,7 @@ from tests.support.controller_driver import A0, A1, A2, A3, Driver, create, name
 
 from restow.controller.gains import NO_GAIN, may_fall
 from restow.model import ConsumerId
-from restow.protocol.messages import ConsumerSettings
+from restow.protocol.consumer_settings import ConsumerSettings
 
 RATES = {"a_0": 1.0, "a_1": 1.0, "a_2": 1.0, "a_3": 1.0}
 LOAD = {"a_0": 45.0, "a_1": 45.0, "a_2": 45.0, "a_3": 45.0}

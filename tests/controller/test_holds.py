@@ -5,8 +5,9 @@ from tests.support.controller_driver import A0, A1, A2, A3, B0, ELSEWHERE, SETTI
 from restow.controller.effects import Noted
 from restow.controller.transitions import Cause, Stage
 from restow.picture.waits import waits
-from restow.protocol.desired import GroupPause, RecommendOnly
-from restow.protocol.messages import ConsumerSettings, ServiceUpdate
+from restow.protocol.consumer_settings import ConsumerSettings
+from restow.protocol.messages.desired import GroupPause, RecommendOnly
+from restow.protocol.messages.service import ServiceUpdate
 
 ONE_PM = "2026-03-01T13:00:00Z"
 HOUR_S = 3600.0

@@ -3,7 +3,7 @@
 from tests.support.controller_driver import Driver
 
 from restow.controller.left_out import FLAGGED_FOR_S
-from restow.protocol.messages import Rejected
+from restow.protocol.messages.reports import Rejected
 
 FLAG = "rejected a"
 

@@ -8,8 +8,8 @@ from tests.support.controller_driver import A0, A1, Driver, create, delete, rule
 from restow.controller.events import SpeedsMeasured
 from restow.controller.transitions import Cause, Stage
 from restow.model import SortedMapping, Speeds
-from restow.protocol.desired import GroupPause, RecommendOnly
-from restow.protocol.messages import Offsets
+from restow.protocol.field_types import Offsets
+from restow.protocol.messages.desired import GroupPause, RecommendOnly
 
 PARKED = "nothing was written for 60 s, and everything is read; no consumer runs until a record comes"
 

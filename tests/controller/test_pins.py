@@ -6,7 +6,7 @@ from tests.support.controller_driver import A0, A1, A2, A3, A4, Driver, create, 
 from restow.controller.event_log import replay
 from restow.controller.transitions import Cause
 from restow.model import ConsumerId, TopicPartition
-from restow.protocol.desired import GroupPause, PartitionPin, RecommendOnly
+from restow.protocol.messages.desired import GroupPause, PartitionPin, RecommendOnly
 
 NOON_FIVE, ONE_PM = "2026-03-01T12:05:00Z", "2026-03-01T13:00:00Z"
 UNTIL = "pinned until 2026-03-01 13:00:00 UTC, by anna@host-a"

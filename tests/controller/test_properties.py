@@ -23,18 +23,18 @@ from restow.controller.transitions import Phase, Stage
 from restow.model import ConsumerId, SortedMapping, Speeds, TopicPartition
 from restow.platform.interface import ConsumerFailing, ConsumerGone, ConsumerUp, Listed
 from restow.protocol.codec import from_plain
-from restow.protocol.messages import (
+from restow.protocol.consumer_settings import ConsumerSettings
+from restow.protocol.messages.consumer_events import (
     ConsumerReady,
-    ConsumerReport,
-    ConsumerSettings,
     ConsumingRefused,
-    FromConsumer,
-    ServiceUpdate,
     StartConsumingEvent,
     StateQueryResponse,
     StopConsumingEvent,
-    TopicService,
 )
+from restow.protocol.messages.reports import ConsumerReport
+from restow.protocol.messages.service import ServiceUpdate
+from restow.protocol.messages.unions import FromConsumer
+from restow.protocol.topic_service import TopicService
 
 PARTITIONS = tuple(TopicPartition(topic, number) for topic in ("a", "b") for number in range(4))
 SPEEDS = (0.0, 10.0, 30.0, 45.0, 90.0, 130.0, 1e13)

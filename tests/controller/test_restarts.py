@@ -8,8 +8,8 @@ from tests.support.controller_driver import A0, A1, A2, A3, SETTINGS, Driver, Re
 from restow.controller.event_log import replay
 from restow.controller.transitions import Cause
 from restow.model import ConsumerId
-from restow.protocol.desired import ConsumerRestart, GroupPause, RecommendOnly
-from restow.protocol.messages import ConsumerSettings
+from restow.protocol.consumer_settings import ConsumerSettings
+from restow.protocol.messages.desired import ConsumerRestart, GroupPause, RecommendOnly
 
 CURRENT = SETTINGS.fingerprint
 NEWER = replace(SETTINGS, image="restow:2")

@@ -23,7 +23,7 @@ from restow.controller.event_log import replay
 from restow.controller.roll import difference
 from restow.controller.transitions import Cause, Stage
 from restow.model import SortedMapping
-from restow.protocol.messages import ConsumerSettings
+from restow.protocol.consumer_settings import ConsumerSettings
 
 NEWER = ConsumerSettings("restow:2", 1024, 1.0, 100.0, SortedMapping({"LOG_LEVEL": "debug"}))
 NEWEST = replace(NEWER, image="restow:3")

@@ -8,7 +8,7 @@ from restow.controller.event_log import replay
 from restow.controller.events import SchedulePlanned, Window
 from restow.controller.schedules import planned, words
 from restow.controller.transitions import Cause
-from restow.protocol.messages import ConsumerSettings
+from restow.protocol.consumer_settings import ConsumerSettings
 from restow.settings import Schedule
 
 

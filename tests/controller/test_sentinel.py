@@ -17,7 +17,7 @@ from restow.controller.events import SpeedsMeasured
 from restow.controller.load import backlogs, loads
 from restow.controller.transitions import Cause, Stage
 from restow.model import ConsumerId, SortedMapping, Speeds
-from restow.protocol.messages import Offsets
+from restow.protocol.field_types import Offsets
 
 STALE = "no speeds for more than 30 s; nothing is scaled until they arrive"
 NEVER = rules(look_every_s=100_000.0)

@@ -23,7 +23,9 @@ from tests.support.controller_driver import (
 from restow.controller.events import ServiceChanged
 from restow.controller.transitions import Cause, Stage
 from restow.model import SortedMapping
-from restow.protocol.messages import ConsumerSettings, ServiceUpdate, TopicService
+from restow.protocol.consumer_settings import ConsumerSettings
+from restow.protocol.messages.service import ServiceUpdate
+from restow.protocol.topic_service import TopicService
 
 # Names and patterns.
 

@@ -1,13 +1,13 @@
 """A second controller waits: when a starting controller takes over, and when it does not."""
 
 from restow.controller.standby import ALIVE_EVERY_S, LONGEST_TICK_S, Standby
-from restow.protocol.messages import (
+from restow.protocol.messages.controller_events import (
     ControllerAlive,
     ControllerStarted,
     ControllerStopped,
     PlatformChangeIntended,
-    PlatformIdentity,
 )
+from restow.protocol.platform_identity import PlatformIdentity
 from restow.settings import Controller
 
 LIMIT_S = Controller().take_over_after_s

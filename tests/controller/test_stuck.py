@@ -8,7 +8,7 @@ from tests.support.controller_driver import A0, A1, A2, A3, Driver, create, name
 from restow.controller.load import backlogs, loads
 from restow.controller.stuck import STUCK
 from restow.model import ConsumerId
-from restow.protocol.messages import Failure
+from restow.protocol.messages.reports import Failure
 
 ONE = ConsumerId(1)
 RATES = {"a_0": 1.0, "a_1": 1.0, "a_2": 1.0, "a_3": 1.0}

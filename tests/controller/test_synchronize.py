@@ -18,7 +18,8 @@ from tests.support.controller_driver import (
 from restow.controller.effects import ListConsumers
 from restow.controller.transitions import Cause, Stage
 from restow.model import ConsumerId, SortedMapping, TopicPartition
-from restow.protocol.messages import ConsumerReport, StateQueryResponse
+from restow.protocol.messages.consumer_events import StateQueryResponse
+from restow.protocol.messages.reports import ConsumerReport
 
 OTHER_EPOCH = EPOCH - 1
 

@@ -7,7 +7,7 @@ from tests.support.controller_driver import A0, A1, A2, A3, B0, Driver, create, 
 from restow.controller.events import RetentionSeen
 from restow.controller.load import loads
 from restow.model import SortedMapping
-from restow.protocol.messages import Offsets
+from restow.protocol.field_types import Offsets
 
 BACKLOG: Offsets = SortedMapping({A0: 300, A1: 0})
 """At 10 bytes a record and a catch-up time of 300 s, 10 bytes/s more."""

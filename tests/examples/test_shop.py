@@ -10,7 +10,7 @@ import pytest
 from tests.support.paths import ROOT
 
 from restow.cli.main import main
-from restow.protocol.messages import TopicService
+from restow.protocol.topic_service import TopicService
 from restow.settings import Kafka, read_settings
 
 SHOP = ROOT / "examples" / "shop"

@@ -41,8 +41,8 @@ from restow.model import ConsumerId
 from restow.picture.parts import Assembler
 from restow.platform.processes.ending import end_group
 from restow.platform.processes.platform import LocalProcesses
-from restow.protocol.desired import RecommendOnly
-from restow.protocol.messages import ConsumerSettings
+from restow.protocol.consumer_settings import ConsumerSettings
+from restow.protocol.messages.desired import RecommendOnly
 from restow.roles.controller import ControllerProcess
 from restow.roles.monitor import Monitor
 from restow.settings import Settings, Topics, read_settings

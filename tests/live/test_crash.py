@@ -13,14 +13,11 @@ from tests.support.live_groups import Eventually, Group, LiveGroup
 from restow.controller.events import Received
 from restow.kafka.admin import Admin
 from restow.model import TopicPartition
-from restow.protocol.messages import (
-    ConsumerReady,
-    ConsumerReport,
-    ConsumerSettings,
-    FromConsumer,
-    ServiceUpdate,
-    StartConsumingEvent,
-)
+from restow.protocol.consumer_settings import ConsumerSettings
+from restow.protocol.messages.consumer_events import ConsumerReady, StartConsumingEvent
+from restow.protocol.messages.reports import ConsumerReport
+from restow.protocol.messages.service import ServiceUpdate
+from restow.protocol.messages.unions import FromConsumer
 from restow.settings import Kafka
 
 

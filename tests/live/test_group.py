@@ -19,7 +19,9 @@ from restow.model import SortedMapping, TopicPartition
 from restow.picture.parts import Assembler
 from restow.picture.picture import Picture
 from restow.platform.interface import RestartConsumer
-from restow.protocol.messages import ConsumerSettings, ServiceUpdate, TopicService
+from restow.protocol.consumer_settings import ConsumerSettings
+from restow.protocol.messages.service import ServiceUpdate
+from restow.protocol.topic_service import TopicService
 from restow.settings import read_settings
 
 PATIENT = (60.0, 120.0, 30.0)

@@ -9,7 +9,7 @@ from tests.support.live_groups import LiveGroup
 from restow.cli.main import main
 from restow.controller.events import Received
 from restow.platform.interface import RestartConsumer
-from restow.protocol.messages import StartConsumingEvent
+from restow.protocol.messages.consumer_events import StartConsumingEvent
 
 PATIENT = (60.0, 120.0, 30.0)
 """Long timeouts: consumers are restarted for changed code only, never for being slow."""

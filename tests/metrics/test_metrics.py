@@ -32,7 +32,7 @@ from restow.metrics.series import GroupSize, most_series
 from restow.model import ConsumerId, SortedMapping, TopicPartition
 from restow.picture.picture import ConsumerStatus, Lag, LeftOutRecords, PartitionStatus, Picture, RaisedFlag
 from restow.protocol.measurement import Measurement, PartitionSpeed
-from restow.protocol.messages import Gap
+from restow.protocol.messages.reports import Gap
 
 PROCESS_SERIES = 10
 """Of `process_…`, at most."""

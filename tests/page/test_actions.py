@@ -10,7 +10,7 @@ from starlette.types import Message
 from restow.clock import as_iso
 from restow.errors import InvalidInput
 from restow.page.actions import ACTIONS, MOST_BYTES, body_of
-from restow.protocol.desired import GroupPause, RecommendOnly
+from restow.protocol.messages.desired import GroupPause, RecommendOnly
 
 NOON = 1_772_366_400.0
 AT = as_iso(NOON)

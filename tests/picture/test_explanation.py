@@ -8,7 +8,7 @@ from restow.errors import InvalidInput
 from restow.model import ConsumerId, Retention
 from restow.picture.explanation import explain_consumer, explain_decision, explain_partition
 from restow.picture.picture import Lag
-from restow.protocol.desired import ConsumerRestart, PartitionPin
+from restow.protocol.messages.desired import ConsumerRestart, PartitionPin
 
 
 @pytest.fixture

@@ -14,8 +14,8 @@ from restow.model import ConsumerId, SortedMapping, TopicPartition
 from restow.packing import PackingPlan
 from restow.picture.forecast import caveats, forecast
 from restow.picture.picture import Lag, Paused, Recommending
+from restow.protocol.consumer_settings import ConsumerSettings
 from restow.protocol.measurement import Measurement, PartitionSpeed
-from restow.protocol.messages import ConsumerSettings
 
 ONE, TWO, THREE = ConsumerId(1), ConsumerId(2), ConsumerId(3)
 

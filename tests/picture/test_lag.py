@@ -8,7 +8,9 @@ from restow.model import ConsumerId, FirstUnread, SortedMapping, TopicPartition
 from restow.picture.lag import LOOK_AGAIN_S, MOST_LOOKUPS, Clock, LagTracker
 from restow.picture.offset_history import OffsetHistory
 from restow.picture.picture import Lag
-from restow.protocol.messages import ConsumerReport, Offsets, StartConsumingEvent, StopConsumingEvent
+from restow.protocol.field_types import Offsets
+from restow.protocol.messages.consumer_events import StartConsumingEvent, StopConsumingEvent
+from restow.protocol.messages.reports import ConsumerReport
 
 A, B = TopicPartition("a", 0), TopicPartition("a", 1)
 NOON = 1_772_366_400.0

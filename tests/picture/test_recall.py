@@ -17,7 +17,7 @@ from restow.picture.forecast import caveats, forecast
 from restow.picture.parts import picture_of, plain_picture
 from restow.picture.picture import Picture
 from restow.picture.recall import recalled
-from restow.protocol.messages import Work
+from restow.protocol.messages.reports import Work
 from restow.settings import Consumer, Controller
 
 NOON = "2026-03-01T12:00:00Z"

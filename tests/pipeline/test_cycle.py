@@ -27,7 +27,8 @@ from restow.pipeline.spark.engine import Engine, Outcome, StoreResult
 from restow.pipeline.spark.failures import JobFailed
 from restow.pipeline.spark.worker import Patience
 from restow.pipeline.targets import Target, TargetCycle, target_of
-from restow.protocol.messages import Failure, Rejected, TopicService
+from restow.protocol.messages.reports import Failure, Rejected
+from restow.protocol.topic_service import TopicService
 
 T = TypeVar("T")
 

@@ -12,7 +12,7 @@ from restow.model import SortedMapping, TopicPartition
 from restow.pipeline.crash_memory import CrashMemory
 from restow.pipeline.suspects import WITHIN_S, after_crash
 from restow.pipeline.targets import Target, by_target, target_of
-from restow.protocol.messages import TopicService
+from restow.protocol.topic_service import TopicService
 
 ORDERS, MORE, CLICKS = TopicPartition("orders", 0), TopicPartition("orders", 1), TopicPartition("clicks", 0)
 TOPICS = {"orders": TopicService(table="lake/orders"), "clicks": TopicService(table="lake/clicks")}

@@ -18,7 +18,8 @@ from restow.protocol.channels import (
 )
 from restow.protocol.examples import EXAMPLES, MEASUREMENT
 from restow.protocol.measurement import Measurement, encode, headers_of
-from restow.protocol.messages import Message, ServiceUpdate
+from restow.protocol.messages.service import ServiceUpdate
+from restow.protocol.messages.unions import Message
 from restow.protocol.records import Undecodable
 from restow.protocol.versions import MESSAGES
 from restow.settings import Topics

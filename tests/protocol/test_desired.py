@@ -10,8 +10,9 @@ from hypothesis import strategies as st
 from restow.errors import InvalidInput
 from restow.model import ConsumerId, TopicPartition
 from restow.protocol.checks import utc_s
-from restow.protocol.desired import ConsumerRestart, GroupPause, PartitionPin, RecommendOnly
-from restow.protocol.messages import ConsumerSettings, ServiceUpdate
+from restow.protocol.consumer_settings import ConsumerSettings
+from restow.protocol.messages.desired import ConsumerRestart, GroupPause, PartitionPin, RecommendOnly
+from restow.protocol.messages.service import ServiceUpdate
 
 ONE, A0, NOON = ConsumerId(1), TopicPartition("a", 0), "2026-03-01T12:00:00Z"
 PIN_NEEDS = "until is needed with a consumer, and only then; it must be a time, or both null"

@@ -17,7 +17,7 @@ from restow.protocol import measurement, measurement_parts
 from restow.protocol.channels import CHANNELS, MONITOR, Channel, decode_measurement, decode_on
 from restow.protocol.measurement import Measurement
 from restow.protocol.measurement_parts import MeasurementPart
-from restow.protocol.messages import Message
+from restow.protocol.messages.unions import Message
 from restow.protocol.records import LONGEST_REASON, SkippedRecords, Undecodable, decode, encode
 from restow.protocol.versions import MESSAGES
 

@@ -8,19 +8,13 @@ import pytest
 
 from restow.errors import InvalidInput
 from restow.model import ConsumerId, SortedMapping, TopicPartition
-from restow.protocol.messages import (
-    ConsumerReady,
-    ConsumerReport,
-    ConsumerSettings,
-    ConsumingRefused,
-    PlatformChangeIntended,
-    ServiceUpdate,
-    StartConsumingCommand,
-    StateQuery,
-    StopConsumingCommand,
-    StopConsumingEvent,
-    TopicService,
-)
+from restow.protocol.consumer_settings import ConsumerSettings
+from restow.protocol.messages.commands import StartConsumingCommand, StateQuery, StopConsumingCommand
+from restow.protocol.messages.consumer_events import ConsumerReady, ConsumingRefused, StopConsumingEvent
+from restow.protocol.messages.controller_events import PlatformChangeIntended
+from restow.protocol.messages.reports import ConsumerReport
+from restow.protocol.messages.service import ServiceUpdate
+from restow.protocol.topic_service import TopicService
 
 O0, O1 = TopicPartition("orders", 0), TopicPartition("orders", 1)
 ONE = ConsumerId(1)

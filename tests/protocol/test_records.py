@@ -13,9 +13,12 @@ import pytest
 from restow.errors import InvalidInput
 from restow.model import ConsumerId, SortedMapping, TopicPartition
 from restow.protocol.codec import from_plain
-from restow.protocol.desired import ConsumerRestart, GroupPause, PartitionPin, RecommendOnly
+from restow.protocol.consumer_settings import ConsumerSettings
 from restow.protocol.examples import CONSUMERS_UPDATE, EXAMPLES, IN_VERSION_2, IN_VERSION_3, REPORT_WITH_WORK
-from restow.protocol.messages import ConsumerSettings, Message, ServiceUpdate, StateQuery, StopConsumingCommand
+from restow.protocol.messages.commands import StateQuery, StopConsumingCommand
+from restow.protocol.messages.desired import ConsumerRestart, GroupPause, PartitionPin, RecommendOnly
+from restow.protocol.messages.service import ServiceUpdate
+from restow.protocol.messages.unions import Message
 from restow.protocol.records import (
     VERSIONS,
     Foreign,
@@ -334,7 +337,8 @@ class TestSkippedRecords:
 ENCODE_ALL = """
 from restow.model import ConsumerId, SortedMapping, TopicPartition
 from restow.protocol.examples import CONSUMERS_UPDATE, EXAMPLES, IN_VERSION_2, REPORT_WITH_WORK
-from restow.protocol.messages import ConsumerReady, StopConsumingCommand
+from restow.protocol.messages.commands import StopConsumingCommand
+from restow.protocol.messages.consumer_events import ConsumerReady
 from restow.protocol.records import encode, known_versions
 
 held = {TopicPartition(topic, number) for topic in ("orders", "clicks", "a", "b") for number in range(12)}

@@ -6,12 +6,12 @@ import re
 
 from tests.support.paths import ROOT
 
-from restow.protocol import desired, measurement, messages, reference
+from restow.protocol import measurement, reference
 from restow.protocol.examples import IN_VERSION_2, IN_VERSION_3, MEASUREMENT
 from restow.protocol.versions import MESSAGES
 
 PAGE = ROOT / "docs" / "protocol.md"
-WRITTEN = reference.page(map(inspect.getsource, (messages, desired, measurement)))
+WRITTEN = reference.page(map(inspect.getsource, reference.kinds()))
 
 
 def test_the_page_is_up_to_date() -> None:

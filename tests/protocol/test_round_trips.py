@@ -14,17 +14,15 @@ from restow.consumer.checkpoint import Checkpoint, WritePlan
 from restow.controller import effects, events
 from restow.model import ConsumerId, SortedMapping, Speeds, TopicPartition
 from restow.protocol.codec import from_plain, to_plain
-from restow.protocol.desired import ConsumerRestart, GroupPause, PartitionPin, RecommendOnly
+from restow.protocol.consumer_settings import ConsumerSettings
 from restow.protocol.json_text import as_json, parse_json
-from restow.protocol.messages import (
-    ConsumerSettings,
-    Gap,
-    Message,
-    ServiceUpdate,
-    StartConsumingCommand,
-    TopicService,
-)
+from restow.protocol.messages.commands import StartConsumingCommand
+from restow.protocol.messages.desired import ConsumerRestart, GroupPause, PartitionPin, RecommendOnly
+from restow.protocol.messages.reports import Gap
+from restow.protocol.messages.service import ServiceUpdate
+from restow.protocol.messages.unions import Message
 from restow.protocol.records import decode, encode, key_of
+from restow.protocol.topic_service import TopicService
 from restow.protocol.versions import MESSAGES
 
 thoroughly = settings(max_examples=50, deadline=None, suppress_health_check=[HealthCheck.too_slow])

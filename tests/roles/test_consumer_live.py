@@ -10,17 +10,17 @@ from tests.support.live_consumers import Eventually, Group, terminate
 
 from restow.kafka.admin import Admin
 from restow.model import SortedMapping
-from restow.protocol.messages import (
+from restow.protocol.messages.commands import StateQuery
+from restow.protocol.messages.consumer_events import (
     ConsumerReady,
-    ConsumerReport,
     ConsumingRefused,
     StartConsumingEvent,
-    StateQuery,
     StateQueryResponse,
     StopConsumingEvent,
-    TopicService,
 )
+from restow.protocol.messages.reports import ConsumerReport
 from restow.protocol.records import known_versions
+from restow.protocol.topic_service import TopicService
 from restow.settings import Kafka
 
 

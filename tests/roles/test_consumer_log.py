@@ -17,7 +17,10 @@ from restow.consumer.pipeline import ShouldEnd
 from restow.consumer.volume import Volume
 from restow.health import Health
 from restow.model import ConsumerId, SortedMapping, TopicPartition
-from restow.protocol.messages import BrokenTransforms, ConsumerReport, Failure, StartConsumingCommand, TopicService
+from restow.protocol.field_types import BrokenTransforms
+from restow.protocol.messages.commands import StartConsumingCommand
+from restow.protocol.messages.reports import ConsumerReport, Failure
+from restow.protocol.topic_service import TopicService
 from restow.roles.consumer import ConsumerProcess, Stalled
 from restow.settings import Consumer, Group, Kafka, Settings
 

@@ -9,8 +9,9 @@ from restow.kafka.admin import Admin
 from restow.kafka.clients import make_producer
 from restow.kafka.topics import wait_until_shown
 from restow.model import SortedMapping
-from restow.protocol.messages import ServiceUpdate, TopicService
+from restow.protocol.messages.service import ServiceUpdate
 from restow.protocol.records import encode, key_of
+from restow.protocol.topic_service import TopicService
 from restow.roles.monitor import Monitor
 from restow.settings import Group, Kafka, Settings, Topics
 from restow.settings import Monitor as MonitorSettings

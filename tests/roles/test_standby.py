@@ -8,7 +8,9 @@ import pytest
 from restow.controller.standby import Standby
 from restow.health import Health
 from restow.kafka.channels.controller import ControllerChannel
-from restow.protocol.messages import ControllerAlive, ControllerStopped, OfController, PlatformIdentity
+from restow.protocol.messages.controller_events import ControllerAlive, ControllerStopped
+from restow.protocol.messages.unions import OfController
+from restow.protocol.platform_identity import PlatformIdentity
 from restow.roles.standby import wait_for_charge
 
 HERE = PlatformIdentity("machine:directory", "machine:directory")

@@ -27,7 +27,7 @@ from restow.picture.picture import Lag, PartitionStatus, Picture
 from restow.picture.retention import FLAG
 from restow.platform.processes.ending import end_group
 from restow.platform.processes.platform import LocalProcesses
-from restow.protocol.messages import ConsumerSettings
+from restow.protocol.consumer_settings import ConsumerSettings
 from restow.roles.controller import ControllerProcess
 from restow.roles.monitor import Monitor
 from restow.settings import Kafka, Settings, read_settings

@@ -6,7 +6,7 @@ from dataclasses import fields
 
 from tests.support.paths import ROOT
 
-from restow.protocol.messages import TopicService
+from restow.protocol.topic_service import TopicService
 from restow.settings import ClientProperties, Controller, Kafka, Spark, read_settings, reference
 from restow.settings.schema import tables
 from restow.settings.sections.controller import PRESETS

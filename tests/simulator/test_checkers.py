@@ -15,19 +15,14 @@ from restow.controller.transitions import Phase
 from restow.model import ConsumerId, SortedMapping, Speeds, TopicPartition
 from restow.platform.interface import DeleteConsumer, RestartConsumer
 from restow.protocol.channels import MeasurementReader
-from restow.protocol.desired import ConsumerRestart
+from restow.protocol.consumer_settings import ConsumerSettings
+from restow.protocol.field_types import StartFrom
 from restow.protocol.measurement import Measurement
-from restow.protocol.messages import (
-    ConsumerSettings,
-    ControllerAlive,
-    PlatformChangeIntended,
-    ServiceUpdate,
-    StartConsumingCommand,
-    StartFrom,
-    StateQuery,
-    StopConsumingCommand,
-    TopicService,
-)
+from restow.protocol.messages.commands import StartConsumingCommand, StateQuery, StopConsumingCommand
+from restow.protocol.messages.controller_events import ControllerAlive, PlatformChangeIntended
+from restow.protocol.messages.desired import ConsumerRestart
+from restow.protocol.messages.service import ServiceUpdate
+from restow.protocol.topic_service import TopicService
 from restow.simulator.checkers import (
     LATE_S,
     NothingLost,

@@ -6,7 +6,8 @@ import numpy as np
 import pytest
 
 from restow.model import ConsumerId, Speeds, TopicPartition
-from restow.protocol.messages import RECOVER, TopicService
+from restow.protocol.field_types import RECOVER
+from restow.protocol.topic_service import TopicService
 from restow.simulator.consumer import PendingRange
 from restow.simulator.data import RECORD_BYTES, Data
 from restow.simulator.measures import Histogram, Measures

@@ -12,15 +12,11 @@ from restow.controller.state import Pause, Sent
 from restow.model import ConsumerId, SortedMapping, TopicPartition
 from restow.packing import warm_up
 from restow.platform.interface import CreateConsumer
-from restow.protocol.desired import GroupPause, RecommendOnly
-from restow.protocol.messages import (
-    RECOVER,
-    ConsumerSettings,
-    ServiceUpdate,
-    StartConsumingCommand,
-    StartFrom,
-    StopConsumingCommand,
-)
+from restow.protocol.consumer_settings import ConsumerSettings
+from restow.protocol.field_types import RECOVER, StartFrom
+from restow.protocol.messages.commands import StartConsumingCommand, StopConsumingCommand
+from restow.protocol.messages.desired import GroupPause, RecommendOnly
+from restow.protocol.messages.service import ServiceUpdate
 from restow.simulator.holds import Held
 
 

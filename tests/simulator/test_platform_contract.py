@@ -8,7 +8,7 @@ from tests.support.platform_contract import GROUP, PlatformContract, PlatformMak
 
 from restow.model import ConsumerId, SortedMapping
 from restow.platform.interface import Platform
-from restow.protocol.messages import ConsumerSettings
+from restow.protocol.consumer_settings import ConsumerSettings
 from restow.simulator.agenda import Agenda
 from restow.simulator.platform import PlatformClient, SimulatedPlatform
 

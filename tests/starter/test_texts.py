@@ -8,7 +8,7 @@ from typing import Any
 
 import pytest
 
-from restow.protocol.messages import TopicService
+from restow.protocol.topic_service import TopicService
 from restow.settings import Settings, read_settings
 from restow.starter.columns import shape_of
 from restow.starter.facts import TopicFacts, consumable, needed_consumers

@@ -18,21 +18,12 @@ from restow.consumer.events import (
 from restow.consumer.machine import begin, step
 from restow.consumer.state import State
 from restow.model import ConsumerId, SortedMapping, TopicPartition
-from restow.protocol.messages import (
-    RECOVER,
-    Command,
-    ConsumerReady,
-    ConsumerReport,
-    FromConsumer,
-    Offsets,
-    StartConsumingCommand,
-    StartConsumingEvent,
-    StartFrom,
-    StateQuery,
-    StopConsumingCommand,
-    StopConsumingEvent,
-    TopicService,
-)
+from restow.protocol.field_types import RECOVER, Offsets, StartFrom
+from restow.protocol.messages.commands import StartConsumingCommand, StateQuery, StopConsumingCommand
+from restow.protocol.messages.consumer_events import ConsumerReady, StartConsumingEvent, StopConsumingEvent
+from restow.protocol.messages.reports import ConsumerReport
+from restow.protocol.messages.unions import Command, FromConsumer
+from restow.protocol.topic_service import TopicService
 
 ME = ConsumerId(3)
 EPOCH = 7

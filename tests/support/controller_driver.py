@@ -37,26 +37,21 @@ from restow.platform.interface import (
     PlatformAction,
     RestartConsumer,
 )
-from restow.protocol.messages import (
-    Command,
+from restow.protocol.consumer_settings import ConsumerSettings
+from restow.protocol.field_types import Offsets, StartFrom
+from restow.protocol.messages.commands import StartConsumingCommand, StateQuery, StopConsumingCommand
+from restow.protocol.messages.consumer_events import (
     ConsumerReady,
-    ConsumerReport,
-    ConsumerSettings,
     ConsumingRefused,
-    FromConsumer,
-    Offsets,
-    OnService,
     Refusal,
-    ServiceUpdate,
-    StartConsumingCommand,
     StartConsumingEvent,
-    StartFrom,
-    StateQuery,
     StateQueryResponse,
-    StopConsumingCommand,
     StopConsumingEvent,
-    TopicService,
 )
+from restow.protocol.messages.reports import ConsumerReport
+from restow.protocol.messages.service import ServiceUpdate
+from restow.protocol.messages.unions import Command, FromConsumer, OnService
+from restow.protocol.topic_service import TopicService
 from restow.settings import Consumer, Controller
 
 EPOCH = 7

@@ -38,23 +38,20 @@ from restow.platform.interface import (
     PlatformChange,
     RestartConsumer,
 )
-from restow.protocol.messages import (
-    Command,
+from restow.protocol.consumer_settings import ConsumerSettings
+from restow.protocol.field_types import Offsets
+from restow.protocol.messages.commands import StartConsumingCommand, StateQuery, StopConsumingCommand
+from restow.protocol.messages.consumer_events import (
     ConsumerReady,
-    ConsumerReport,
-    ConsumerSettings,
     ConsumingRefused,
-    FromConsumer,
-    Offsets,
-    ServiceUpdate,
-    StartConsumingCommand,
     StartConsumingEvent,
-    StateQuery,
     StateQueryResponse,
-    StopConsumingCommand,
     StopConsumingEvent,
-    TopicService,
 )
+from restow.protocol.messages.reports import ConsumerReport
+from restow.protocol.messages.service import ServiceUpdate
+from restow.protocol.messages.unions import Command, FromConsumer
+from restow.protocol.topic_service import TopicService
 
 
 @dataclass

@@ -14,7 +14,7 @@ from restow.controller.effects import Effect, Moved
 from restow.controller.transitions import Stage
 from restow.kafka.channels.controller import Addressed
 from restow.platform.interface import PlatformRequest
-from restow.protocol.messages import StateQuery
+from restow.protocol.messages.commands import StateQuery
 from restow.roles.controller import ControllerProcess
 
 POINT = os.environ["CRASH_AT"]

@@ -19,20 +19,13 @@ from restow.kafka.clients import make_consumer, make_producer
 from restow.kafka.topics import ensure_topics, wait_until_shown
 from restow.model import ConsumerId, SortedMapping, TopicPartition
 from restow.protocol.channels import CONTROLLER, decode_on
-from restow.protocol.messages import (
-    RECOVER,
-    Command,
-    ConsumerReady,
-    ControllerStarted,
-    FromConsumer,
-    Offsets,
-    StartConsumingCommand,
-    StartFrom,
-    StateQuery,
-    StopConsumingCommand,
-    TopicService,
-)
+from restow.protocol.field_types import RECOVER, Offsets, StartFrom
+from restow.protocol.messages.commands import StartConsumingCommand, StateQuery, StopConsumingCommand
+from restow.protocol.messages.consumer_events import ConsumerReady
+from restow.protocol.messages.controller_events import ControllerStarted
+from restow.protocol.messages.unions import Command, FromConsumer
 from restow.protocol.records import encode
+from restow.protocol.topic_service import TopicService
 from restow.settings import Kafka, Topics
 
 Eventually = Callable[..., None]

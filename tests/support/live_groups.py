@@ -30,7 +30,7 @@ from restow.kafka.topics import ensure_topics, wait_until_shown
 from restow.model import SortedMapping, TopicPartition
 from restow.platform.processes.ending import end_group
 from restow.protocol.measurement import Measurement, PartitionSpeed, encode, headers_of
-from restow.protocol.messages import ServiceUpdate
+from restow.protocol.messages.service import ServiceUpdate
 from restow.protocol.records import encode as encode_message
 from restow.protocol.records import key_of
 from restow.settings import Kafka, Topics

@@ -24,7 +24,7 @@ from restow.platform.interface import (
     RefusedRequest,
     RestartConsumer,
 )
-from restow.protocol.messages import ConsumerSettings
+from restow.protocol.consumer_settings import ConsumerSettings
 
 GROUP, OTHER_GROUP = "a", "a-consumer-1"
 """Consumers of the second have names that start like those of the first."""

@@ -11,8 +11,8 @@ from restow.cli.support.stopping import Stop
 from restow.cli.support.transforms_path import add_transforms_path
 from restow.errors import InvalidInput
 from restow.logs import configure
-from restow.protocol.messages import TopicService
 from restow.protocol.topic_names import NamesAndPatterns
+from restow.protocol.topic_service import TopicService
 from restow.scratch import temporary
 from restow.settings import Settings
 from restow.text import counted

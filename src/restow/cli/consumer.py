@@ -22,7 +22,7 @@ from restow.settings import Settings
 
 if TYPE_CHECKING:
     from restow.consumer.pipeline import Pipeline, Plans
-    from restow.protocol.messages import PlatformIdentity
+    from restow.protocol.platform_identity import PlatformIdentity
 
 log = logging.getLogger(__name__)
 

@@ -12,7 +12,9 @@ from restow.cli.support.config import CHANGE, add_change, add_config
 from restow.cli.support.options import Subparsers
 from restow.cli.support.output import print_json, right, show, table
 from restow.errors import InvalidInput
-from restow.protocol.messages import ConsumerSettings, OnService, ServiceUpdate
+from restow.protocol.consumer_settings import ConsumerSettings
+from restow.protocol.messages.service import ServiceUpdate
+from restow.protocol.messages.unions import OnService
 from restow.protocol.records import CONSUMERS_KEY
 from restow.text import sized
 

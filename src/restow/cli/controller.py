@@ -24,7 +24,7 @@ from restow.health import Health
 from restow.logs import configure
 from restow.metrics.board import Board
 from restow.model import ConsumerId
-from restow.protocol.messages import ConsumerSettings
+from restow.protocol.consumer_settings import ConsumerSettings
 from restow.settings import Settings
 from restow.waiting import waiting
 

@@ -53,7 +53,7 @@ def run(args: argparse.Namespace) -> int:
     # Kafka's client takes longer to load than most commands take to run, so only this command loads it.
     from restow.cli.support.desired import REFUSED, Desk
     from restow.cli.support.group_picture import check_partition, consumer_in
-    from restow.protocol.desired import PartitionPin
+    from restow.protocol.messages.desired import PartitionPin
 
     with Desk(args) as desk:
         if args.unpin:

@@ -44,7 +44,7 @@ def pause(args: argparse.Namespace) -> int:
     until = end_of(args)
     # Kafka's client takes longer to load than most commands take to run, so only this command loads it.
     from restow.cli.support.desired import Desk
-    from restow.protocol.desired import GroupPause
+    from restow.protocol.messages.desired import GroupPause
 
     with Desk(args) as desk:
         what = "pause until it is resumed" if until is None else f"pause until {until}"
@@ -53,7 +53,7 @@ def pause(args: argparse.Namespace) -> int:
 
 def resume(args: argparse.Namespace) -> int:
     from restow.cli.support.desired import Desk
-    from restow.protocol.desired import GroupPause
+    from restow.protocol.messages.desired import GroupPause
 
     with Desk(args) as desk:
         return desk.write(GroupPause(False, **desk.author.fields()), "resume")

@@ -30,7 +30,7 @@ def add(commands: "Subparsers[argparse.ArgumentParser]") -> None:
 def run(args: argparse.Namespace) -> int:
     # Kafka's client takes longer to load than most commands take to run, so only this command loads it.
     from restow.cli.support.desired import Desk
-    from restow.protocol.desired import RecommendOnly
+    from restow.protocol.messages.desired import RecommendOnly
 
     with Desk(args) as desk:
         what = "only recommend decisions" if args.state == "on" else "carry decisions out"

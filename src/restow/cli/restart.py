@@ -34,7 +34,7 @@ def run(args: argparse.Namespace) -> int:
     # Kafka's client takes longer to load than most commands take to run, so only this command loads it.
     from restow.cli.support.desired import Desk
     from restow.cli.support.group_picture import consumer_in
-    from restow.protocol.desired import ConsumerRestart
+    from restow.protocol.messages.desired import ConsumerRestart
 
     with Desk(args) as desk:
         consumer = ConsumerId(args.consumer)

@@ -12,8 +12,10 @@ from restow.cli.support.options import Subparsers, number, whole_number
 from restow.cli.support.output import print_json, right, show, table
 from restow.errors import InvalidInput
 from restow.protocol.definitions import EVOLVE, FORMATS, ON_BAD_RECORD
-from restow.protocol.messages import ON_GAP, OnService, ServiceUpdate, TopicService
+from restow.protocol.messages.service import ServiceUpdate
+from restow.protocol.messages.unions import OnService
 from restow.protocol.topic_names import NamesAndPatterns
+from restow.protocol.topic_service import ON_GAP, TopicService
 from restow.text import counted, sized
 
 if TYPE_CHECKING:

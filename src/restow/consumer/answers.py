@@ -10,17 +10,10 @@ from typing import Final
 from restow.consumer.commands import CommandBatch, PendingAnswer
 from restow.consumer.events import AssignmentChanged, RefusedPartitions
 from restow.model import ConsumerId, SortedMapping, TopicPartition
-from restow.protocol.messages import (
-    RECOVER,
-    Command,
-    ConsumingRefused,
-    Offsets,
-    StartConsumingCommand,
-    StartConsumingEvent,
-    StartFrom,
-    StopConsumingCommand,
-    StopConsumingEvent,
-)
+from restow.protocol.field_types import RECOVER, Offsets, StartFrom
+from restow.protocol.messages.commands import StartConsumingCommand, StopConsumingCommand
+from restow.protocol.messages.consumer_events import ConsumingRefused, StartConsumingEvent, StopConsumingEvent
+from restow.protocol.messages.unions import Command
 
 Answer = StartConsumingEvent | StopConsumingEvent | ConsumingRefused
 

@@ -3,7 +3,8 @@
 from dataclasses import dataclass, field
 
 from restow.model import ConsumerId, SortedMapping
-from restow.protocol.messages import Offsets, TopicService
+from restow.protocol.field_types import Offsets
+from restow.protocol.topic_service import TopicService
 
 
 @dataclass(frozen=True, slots=True)

@@ -12,7 +12,8 @@ from typing import Final
 from restow.consumer.checkpoint import Checkpoint
 from restow.consumer.commands import CommandBatch, Topics
 from restow.model import SortedMapping, TopicPartition
-from restow.protocol.messages import RECOVER, Command, Offsets, StartFrom
+from restow.protocol.field_types import RECOVER, Offsets, StartFrom
+from restow.protocol.messages.unions import Command
 
 
 @dataclass(frozen=True, slots=True)

@@ -8,14 +8,10 @@ from collections.abc import Iterable
 from dataclasses import dataclass, field
 
 from restow.model import SortedMapping, TopicPartition
-from restow.protocol.messages import (
-    RECOVER,
-    Command,
-    StartConsumingCommand,
-    StartFrom,
-    StopConsumingCommand,
-    TopicService,
-)
+from restow.protocol.field_types import RECOVER, StartFrom
+from restow.protocol.messages.commands import StartConsumingCommand, StopConsumingCommand
+from restow.protocol.messages.unions import Command
+from restow.protocol.topic_service import TopicService
 
 Topics = SortedMapping[str, TopicService]
 

@@ -7,7 +7,9 @@ from dataclasses import dataclass
 
 from restow.consumer.checkpoint import Checkpoint
 from restow.model import SortedMapping, TopicPartition
-from restow.protocol.messages import FromConsumer, Offsets, StartFrom, TopicService
+from restow.protocol.field_types import Offsets, StartFrom
+from restow.protocol.messages.unions import FromConsumer
+from restow.protocol.topic_service import TopicService
 
 
 @dataclass(frozen=True, slots=True)

@@ -5,7 +5,11 @@ from its seed.
 from dataclasses import dataclass, field
 
 from restow.model import SortedMapping, TopicPartition
-from restow.protocol.messages import Command, Failure, Gap, Offsets, Refusal, Rejected, StateQuery
+from restow.protocol.field_types import Offsets
+from restow.protocol.messages.commands import StateQuery
+from restow.protocol.messages.consumer_events import Refusal
+from restow.protocol.messages.reports import Failure, Gap, Rejected
+from restow.protocol.messages.unions import Command
 
 
 @dataclass(frozen=True, slots=True)

@@ -33,16 +33,10 @@ from restow.consumer.events import (
 from restow.consumer.outgoing import Stopped
 from restow.consumer.state import Activity, State
 from restow.model import ConsumerId, SortedMapping, TopicPartition
-from restow.protocol.messages import (
-    RECOVER,
-    BrokenTransforms,
-    Command,
-    Offsets,
-    PlatformIdentity,
-    StartConsumingCommand,
-    StartFrom,
-    StopConsumingCommand,
-)
+from restow.protocol.field_types import RECOVER, BrokenTransforms, Offsets, StartFrom
+from restow.protocol.messages.commands import StartConsumingCommand, StopConsumingCommand
+from restow.protocol.messages.unions import Command
+from restow.protocol.platform_identity import PlatformIdentity
 
 NONE_BROKEN: Final[BrokenTransforms] = SortedMapping()
 RESUME_AFTER_S: Final = 10.0

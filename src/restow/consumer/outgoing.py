@@ -5,15 +5,14 @@ from typing import Final
 from restow.consumer.events import RefusedPartitions
 from restow.consumer.state import State
 from restow.model import SortedMapping, TopicPartition
-from restow.protocol.messages import (
-    BrokenTransforms,
+from restow.protocol.field_types import BrokenTransforms
+from restow.protocol.messages.consumer_events import (
     ConsumerReady,
-    ConsumerReport,
     ConsumingRefused,
-    Failure,
     StateQueryResponse,
     StopConsumingEvent,
 )
+from restow.protocol.messages.reports import ConsumerReport, Failure
 from restow.protocol.records import known_versions
 
 Stopped = SortedMapping[TopicPartition, int | None]

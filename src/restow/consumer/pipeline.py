@@ -13,7 +13,8 @@ from typing import Protocol
 from restow.consumer.checkpoint import Suspect, TableWrite
 from restow.consumer.effects import ChangeAssignment, RunCycle
 from restow.consumer.events import AssignmentChanged, CycleEnded
-from restow.protocol.messages import BrokenTransforms, TopicService
+from restow.protocol.field_types import BrokenTransforms
+from restow.protocol.topic_service import TopicService
 
 ShouldEnd = Callable[[], bool]
 """Returns whether the running work should end soon: a command waits for it, or the process is to exit. Pipelines call

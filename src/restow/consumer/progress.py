@@ -10,7 +10,8 @@ from typing import Final
 
 from restow.consumer.events import CycleEnded
 from restow.consumer.state import State
-from restow.protocol.messages import ConsumingRefused, TopicService
+from restow.protocol.messages.consumer_events import ConsumingRefused
+from restow.protocol.topic_service import TopicService
 from restow.text import counted, listed, sized
 
 EVERY_S: Final = 60.0

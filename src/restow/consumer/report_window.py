@@ -7,7 +7,7 @@ from dataclasses import dataclass, field, replace
 from restow.consumer.events import CycleEnded
 from restow.consumer.work import WorkWindow
 from restow.model import SortedMapping
-from restow.protocol.messages import Gap, Rejected
+from restow.protocol.messages.reports import Gap, Rejected
 
 
 @dataclass(frozen=True, slots=True)

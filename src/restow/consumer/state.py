@@ -10,7 +10,12 @@ from restow.consumer.commands import CommandBatch
 from restow.consumer.events import QueryRead
 from restow.consumer.report_window import ReportWindow
 from restow.model import ConsumerId, SortedMapping, TopicPartition
-from restow.protocol.messages import Command, Digests, Failure, Offsets, PlatformIdentity, TopicService
+from restow.protocol.digests import Digests
+from restow.protocol.field_types import Offsets
+from restow.protocol.messages.reports import Failure
+from restow.protocol.messages.unions import Command
+from restow.protocol.platform_identity import PlatformIdentity
+from restow.protocol.topic_service import TopicService
 
 
 class Activity(Enum):

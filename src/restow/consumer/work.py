@@ -9,7 +9,7 @@ from typing import Final
 
 from restow.consumer.events import CycleEnded
 from restow.model import SortedMapping
-from restow.protocol.messages import Work
+from restow.protocol.messages.reports import Work
 
 LEAST_BYTES: Final = 1_000_000
 """Of a cycle that counts: fixed costs decide how long a smaller one takes."""

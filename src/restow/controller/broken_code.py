@@ -13,7 +13,7 @@ from restow.controller import starts
 from restow.controller.state import State, View
 from restow.controller.transition import Transition
 from restow.controller.transitions import Phase
-from restow.protocol.messages import ConsumerReady
+from restow.protocol.messages.consumer_events import ConsumerReady
 
 BROKEN: Final = "broken code"
 """The flag that is raised while the last process that started can't run a transform."""

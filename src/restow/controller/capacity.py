@@ -14,7 +14,7 @@ from typing import Final
 from restow.controller.costs import FixedCost, weighted_bytes, with_work
 from restow.controller.learned import Learned, LearnedCapacity, Moments, TopicCost
 from restow.model import ConsumerId, SortedMapping
-from restow.protocol.messages import ConsumerReport, Work
+from restow.protocol.messages.reports import ConsumerReport, Work
 
 RISE_S: Final = 60.0
 """Seconds of work after which a capacity has risen by half of the way: a plan that trusts too much is worse than one

@@ -28,16 +28,16 @@ from restow.controller.transition import Transition
 from restow.controller.transitions import Cause, Phase
 from restow.frozen import changed
 from restow.model import ConsumerId, SortedMapping, TopicPartition
-from restow.protocol.messages import (
+from restow.protocol.messages.commands import StartConsumingCommand
+from restow.protocol.messages.consumer_events import (
     ConsumerReady,
-    ConsumerReport,
     ConsumingRefused,
-    FromConsumer,
-    StartConsumingCommand,
     StartConsumingEvent,
     StateQueryResponse,
     StopConsumingEvent,
 )
+from restow.protocol.messages.reports import ConsumerReport
+from restow.protocol.messages.unions import FromConsumer
 from restow.settings import START_CAPACITY_BYTES_PER_S
 from restow.text import counted
 

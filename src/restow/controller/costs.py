@@ -18,7 +18,7 @@ from typing import Final
 
 from restow.controller.learned import Learned, Mix, Moments, TopicCost
 from restow.model import ConsumerId, SortedMapping
-from restow.protocol.messages import Work
+from restow.protocol.messages.reports import Work
 
 MIX_S: Final = 120.0
 """Seconds of work after which a mean has gone half of the way."""

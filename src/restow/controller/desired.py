@@ -7,7 +7,7 @@ from dataclasses import dataclass, field, replace
 from typing import Final
 
 from restow.model import ConsumerId, SortedMapping, TopicPartition
-from restow.protocol.desired import ConsumerRestart, GroupPause, PartitionPin, RecommendOnly
+from restow.protocol.messages.desired import ConsumerRestart, GroupPause, PartitionPin, RecommendOnly
 
 MOST_ANSWERS: Final = 20
 TAKEN: Final = "taken"

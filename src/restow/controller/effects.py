@@ -10,7 +10,8 @@ from typing import Literal
 from restow.controller.transitions import Cause, Stage
 from restow.model import ConsumerId
 from restow.platform.interface import PlatformRequest
-from restow.protocol.messages import Command, StateQuery
+from restow.protocol.messages.commands import StateQuery
+from restow.protocol.messages.unions import Command
 
 
 @dataclass(frozen=True, slots=True)

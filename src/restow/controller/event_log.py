@@ -39,7 +39,8 @@ from restow.errors import InvalidInput
 from restow.model import SortedMapping
 from restow.platform.interface import CreateConsumer, RestartConsumer
 from restow.protocol.codec import TAG, to_plain
-from restow.protocol.messages import ConsumerSettings, ServiceUpdate
+from restow.protocol.consumer_settings import ConsumerSettings
+from restow.protocol.messages.service import ServiceUpdate
 
 VERSION: Final = 7
 REDACTED: Final = "***"

@@ -9,8 +9,10 @@ from itertools import islice
 from restow.controller.learned import LearnedCapacity, TopicCost
 from restow.model import ConsumerId, SortedMapping, Speeds, TopicPartition
 from restow.platform.interface import ConsumerCrashed, ConsumerFailing, ConsumerGone, ConsumerUp, Listed, PlatformAction
+from restow.protocol.field_types import ADDED
 from restow.protocol.measurement import Measurement
-from restow.protocol.messages import ADDED, FromConsumer, OnService, PlatformIdentity
+from restow.protocol.messages.unions import FromConsumer, OnService
+from restow.protocol.platform_identity import PlatformIdentity
 
 
 @dataclass(frozen=True, slots=True)

@@ -7,7 +7,8 @@ from typing import Final, Literal, assert_never
 from restow.controller.effects import Effect, ListConsumers, Moved, Noted, NoteKind, Send
 from restow.controller.event_log import Step
 from restow.platform.interface import CreateConsumer, DeleteConsumer, RestartConsumer
-from restow.protocol.messages import Command, StartConsumingCommand, StateQuery, StopConsumingCommand
+from restow.protocol.messages.commands import StartConsumingCommand, StateQuery, StopConsumingCommand
+from restow.protocol.messages.unions import Command
 from restow.text import listed
 
 LineKind = Literal["log", "transition", "decision", "flag", "consumer", "command", "platform"]

@@ -9,7 +9,7 @@ from collections.abc import Collection
 
 from restow.controller.transition import Transition
 from restow.model import SortedMapping, TopicPartition
-from restow.protocol.messages import ConsumerReport
+from restow.protocol.messages.reports import ConsumerReport
 
 
 def learn(transition: Transition, report: ConsumerReport) -> None:

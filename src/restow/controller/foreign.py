@@ -15,13 +15,10 @@ from restow.controller.state import ForeignConsumers, State
 from restow.controller.transition import Transition
 from restow.controller.transitions import Stage
 from restow.model import ConsumerId, SortedMapping
-from restow.protocol.messages import (
-    ConsumerReady,
-    ConsumerReport,
-    FromConsumer,
-    PlatformIdentity,
-    StateQueryResponse,
-)
+from restow.protocol.messages.consumer_events import ConsumerReady, StateQueryResponse
+from restow.protocol.messages.reports import ConsumerReport
+from restow.protocol.messages.unions import FromConsumer
+from restow.protocol.platform_identity import PlatformIdentity
 from restow.text import MOST_NAMED, counted, listed
 
 REPORTS_MISSED: Final = 3

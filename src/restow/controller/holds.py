@@ -17,7 +17,7 @@ from restow.controller.state import State
 from restow.controller.transition import Transition
 from restow.controller.transitions import Cause, Stage
 from restow.protocol.checks import utc_s
-from restow.protocol.desired import GroupPause, RecommendOnly
+from restow.protocol.messages.desired import GroupPause, RecommendOnly
 from restow.text import clock, said_by
 
 PAUSED, RECOMMEND = "paused", "recommend only"

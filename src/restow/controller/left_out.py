@@ -9,7 +9,7 @@ from typing import Final
 from restow.controller.state import LeftOut
 from restow.controller.transition import Transition
 from restow.model import SortedMapping
-from restow.protocol.messages import ConsumerReport
+from restow.protocol.messages.reports import ConsumerReport
 from restow.text import counted
 
 FLAGGED_FOR_S: Final = 600.0

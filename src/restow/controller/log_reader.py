@@ -15,7 +15,7 @@ from restow.controller.state import State
 from restow.errors import InvalidInput
 from restow.packing import PACKERS
 from restow.protocol.codec import TAG, from_plain
-from restow.protocol.messages import ServiceUpdate
+from restow.protocol.messages.service import ServiceUpdate
 
 READABLE: Final = (2, 3, 4, 5, 6, 7)
 RENAMED_IN_3: Final = {"looked_s": "replanned_s", "to_replace": "roll_halted"}

@@ -13,7 +13,7 @@ from restow.controller.state import State, View
 from restow.controller.transition import Transition
 from restow.controller.transitions import Cause, Phase, Stage
 from restow.model import Assignment, ConsumerId, SortedMapping, TopicPartition
-from restow.protocol.messages import RECOVER, StartFrom
+from restow.protocol.field_types import RECOVER, StartFrom
 
 Holders = dict[TopicPartition, list[ConsumerId]]
 Missing = dict[ConsumerId, frozenset[TopicPartition]]

@@ -4,7 +4,8 @@ from dataclasses import dataclass
 
 from restow.controller.events import ClockTicked, Event, Received
 from restow.model import ConsumerId, TopicPartition
-from restow.protocol.messages import FromConsumer, StartConsumingEvent, StopConsumingEvent
+from restow.protocol.messages.consumer_events import StartConsumingEvent, StopConsumingEvent
+from restow.protocol.messages.unions import FromConsumer
 
 
 @dataclass(frozen=True, slots=True)

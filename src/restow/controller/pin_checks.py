@@ -8,7 +8,7 @@ from restow.controller.state import State
 from restow.controller.transitions import Phase
 from restow.model import ConsumerId
 from restow.protocol.checks import utc_s
-from restow.protocol.desired import PartitionPin
+from restow.protocol.messages.desired import PartitionPin
 from restow.text import clock, percent
 
 NOT_READY: Final = {

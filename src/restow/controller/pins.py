@@ -20,7 +20,7 @@ from restow.controller.transition import Transition
 from restow.controller.transitions import Cause, Phase, Stage
 from restow.model import ConsumerId, SortedMapping, TopicPartition
 from restow.packing.problem import PinnedTo
-from restow.protocol.desired import PartitionPin
+from restow.protocol.messages.desired import PartitionPin
 from restow.text import clock, said_by
 
 WAITS_FOR_SPEEDS: Final = "taken; it is judged when speeds arrive, which say whether the consumer has room"

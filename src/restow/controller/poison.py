@@ -16,7 +16,7 @@ from typing import Final
 from restow.controller.state import PartitionCrash, View
 from restow.controller.transition import Transition
 from restow.model import SortedMapping, TopicPartition
-from restow.protocol.messages import ConsumerReport
+from restow.protocol.messages.reports import ConsumerReport
 from restow.text import listed
 
 WITHIN_S: Final = 600.0

@@ -11,7 +11,8 @@ from typing import Final, NamedTuple
 from restow.controller.state import AWAY, Rules, State, View
 from restow.controller.transitions import Phase
 from restow.model import Assignment, ConsumerId, SortedMapping, TopicPartition
-from restow.protocol.messages import StartConsumingCommand, TopicService
+from restow.protocol.messages.commands import StartConsumingCommand
+from restow.protocol.topic_service import TopicService
 
 NO_PARTITIONS: Final[frozenset[TopicPartition]] = frozenset()
 

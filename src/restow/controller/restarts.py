@@ -17,7 +17,7 @@ from restow.controller.state import State
 from restow.controller.transition import Transition
 from restow.controller.transitions import Phase, Stage
 from restow.model import ConsumerId
-from restow.protocol.desired import ConsumerRestart
+from restow.protocol.messages.desired import ConsumerRestart
 from restow.text import said_by
 
 

@@ -20,7 +20,7 @@ from restow.controller.state import Pause, State, View
 from restow.controller.transition import Transition
 from restow.controller.transitions import Phase
 from restow.model import ConsumerId
-from restow.protocol.messages import ConsumerSettings
+from restow.protocol.consumer_settings import ConsumerSettings
 from restow.text import counted, listed
 
 OUTDATED: Final = "older settings"

@@ -12,8 +12,9 @@ from restow.controller.state import State
 from restow.controller.transition import Transition
 from restow.controller.transitions import Cause
 from restow.model import SortedMapping
-from restow.protocol.desired import ConsumerRestart, GroupPause, PartitionPin, RecommendOnly
-from restow.protocol.messages import OnService, ServiceUpdate
+from restow.protocol.messages.desired import ConsumerRestart, GroupPause, PartitionPin, RecommendOnly
+from restow.protocol.messages.service import ServiceUpdate
+from restow.protocol.messages.unions import OnService
 
 
 def change(transition: Transition, record: OnService, env_digest: str | None, offset: int | None) -> None:

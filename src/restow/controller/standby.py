@@ -12,7 +12,8 @@ standby, hears the other, and waits.
 from dataclasses import dataclass, replace
 from typing import Final
 
-from restow.protocol.messages import ControllerAlive, ControllerStarted, ControllerStopped, OfController
+from restow.protocol.messages.controller_events import ControllerAlive, ControllerStarted, ControllerStopped
+from restow.protocol.messages.unions import OfController
 
 ALIVE_EVERY_S: Final = 3.0
 """Between two ControllerAlive: three of them fit into the default silence limit, so that a lost second or two, or one

@@ -18,17 +18,15 @@ from restow.controller.peaks import Peaks
 from restow.controller.transitions import Phase, Stage
 from restow.model import Assignment, Capacities, ConsumerId, SortedMapping, TopicPartition
 from restow.packing import DEFAULT_PACKER
-from restow.protocol.messages import (
-    Command,
-    ConsumerReady,
-    ConsumerReport,
-    ConsumerSettings,
-    Offsets,
-    PlatformIdentity,
-    StartConsumingCommand,
-    TopicService,
-)
+from restow.protocol.consumer_settings import ConsumerSettings
+from restow.protocol.field_types import Offsets
+from restow.protocol.messages.commands import StartConsumingCommand
+from restow.protocol.messages.consumer_events import ConsumerReady
+from restow.protocol.messages.reports import ConsumerReport
+from restow.protocol.messages.unions import Command
+from restow.protocol.platform_identity import PlatformIdentity
 from restow.protocol.topic_names import NamesAndPatterns
+from restow.protocol.topic_service import TopicService
 from restow.settings import START_CAPACITY_BYTES_PER_S, Consumer, Controller
 
 CLAIMS_VERSION: Final = 2

@@ -10,7 +10,7 @@ from typing import Final
 from restow.controller.state import Lagging, State, View
 from restow.controller.transition import Transition
 from restow.model import ConsumerId, SortedMapping, TopicPartition
-from restow.protocol.messages import ConsumerReport
+from restow.protocol.messages.reports import ConsumerReport
 from restow.text import counted, listed
 
 STUCK: Final = "stuck partitions"

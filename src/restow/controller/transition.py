@@ -9,13 +9,9 @@ from restow.controller.transitions import PHASES, TRANSITIONS, Cause, Phase, Sta
 from restow.frozen import changed
 from restow.model import ConsumerId, SortedMapping, TopicPartition
 from restow.platform.interface import RestartConsumer
-from restow.protocol.messages import (
-    Command,
-    StartConsumingCommand,
-    StartFrom,
-    StateQuery,
-    StopConsumingCommand,
-)
+from restow.protocol.field_types import StartFrom
+from restow.protocol.messages.commands import StartConsumingCommand, StateQuery, StopConsumingCommand
+from restow.protocol.messages.unions import Command
 
 
 class Transition:

@@ -3,13 +3,13 @@
 from restow.controller.events import Event, Received, SpeedsMeasured
 from restow.model import ConsumerId, TopicPartition
 from restow.platform.interface import ConsumerGone
-from restow.protocol.messages import (
+from restow.protocol.messages.consumer_events import (
     ConsumerReady,
     ConsumingRefused,
-    FromConsumer,
     StartConsumingEvent,
     StopConsumingEvent,
 )
+from restow.protocol.messages.unions import FromConsumer
 
 
 class GroupView:

@@ -15,7 +15,7 @@ from confluent_kafka import TopicPartition as KafkaTopicPartition
 from restow.kafka.clients import make_consumer
 from restow.kafka.errors import UNKNOWN_TOPIC
 from restow.model import TopicPartition
-from restow.protocol.messages import Gap
+from restow.protocol.messages.reports import Gap
 from restow.settings import Kafka
 
 log = logging.getLogger(__name__)

@@ -21,8 +21,8 @@ from restow.page.answers import json_answer, refusal
 from restow.page.board import Board
 from restow.page.times import utc_s
 from restow.picture.answers import ANSWER_WITHIN_S, NO_ANSWER, NO_CONTROLLER, Outcome, answer_to
-from restow.protocol.desired import GroupPause, RecommendOnly
 from restow.protocol.json_text import as_json
+from restow.protocol.messages.desired import GroupPause, RecommendOnly
 from restow.settings import Settings
 
 log = logging.getLogger(__name__)

@@ -19,9 +19,10 @@ from restow.errors import RestowError
 from restow.model import ConsumerId, SortedMapping, Speeds, TopicPartition
 from restow.packing import DEFAULT_PACKER, PackingPlan
 from restow.picture.picture import ConsumerStatus, Overview, Picture
-from restow.protocol.desired import PartitionPin
 from restow.protocol.measurement import Measurement
-from restow.protocol.messages import ConsumerReport, TopicService
+from restow.protocol.messages.desired import PartitionPin
+from restow.protocol.messages.reports import ConsumerReport
+from restow.protocol.topic_service import TopicService
 from restow.settings import Consumer, Controller
 from restow.text import counted, listed
 

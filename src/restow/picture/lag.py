@@ -12,14 +12,10 @@ from typing import Final, NamedTuple
 from restow.model import FirstUnread, SortedMapping, TopicPartition
 from restow.picture.offset_history import OffsetHistory, Sample
 from restow.picture.picture import Lag
-from restow.protocol.messages import (
-    ConsumerReport,
-    FromConsumer,
-    Offsets,
-    StartConsumingEvent,
-    StateQueryResponse,
-    StopConsumingEvent,
-)
+from restow.protocol.field_types import Offsets
+from restow.protocol.messages.consumer_events import StartConsumingEvent, StateQueryResponse, StopConsumingEvent
+from restow.protocol.messages.reports import ConsumerReport
+from restow.protocol.messages.unions import FromConsumer
 
 MOST_LOOKUPS: Final = 200
 """At once, those of which nothing is known first: 10,000 partitions that fall behind together are known in minutes, and

@@ -21,8 +21,8 @@ from restow.pipeline.formats.errors import RegistryUnavailable
 from restow.pipeline.formats.infer import infer, is_missing
 from restow.pipeline.transforms import TransformError
 from restow.protocol.definitions import TOPIC
-from restow.protocol.messages import TopicService
 from restow.protocol.topic_names import NamesAndPatterns, topics_of_groups
+from restow.protocol.topic_service import TopicService
 from restow.settings import Settings
 from restow.text import counted, listed
 

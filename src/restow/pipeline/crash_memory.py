@@ -14,7 +14,7 @@ from restow.model import TopicPartition
 from restow.pipeline.searching import BadOffsets
 from restow.pipeline.suspects import CAREFUL_FROM, after_crash, after_store, careful_ranges, killers
 from restow.pipeline.targets import Target, by_target
-from restow.protocol.messages import TopicService
+from restow.protocol.topic_service import TopicService
 
 log = logging.getLogger(__name__)
 

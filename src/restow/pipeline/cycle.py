@@ -32,7 +32,9 @@ from restow.pipeline.spark.engine import Engine, StoreResult
 from restow.pipeline.spark.worker import Patience
 from restow.pipeline.start_offsets import gap_refusal
 from restow.pipeline.targets import Target, TargetCycle, by_target, target_of
-from restow.protocol.messages import BrokenTransforms, Failure, Gap, Rejected, TopicService
+from restow.protocol.field_types import BrokenTransforms
+from restow.protocol.messages.reports import Failure, Gap, Rejected
+from restow.protocol.topic_service import TopicService
 
 log = logging.getLogger(__name__)
 

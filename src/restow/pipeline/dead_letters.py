@@ -25,7 +25,7 @@ from restow.pipeline.spark.engine import Engine
 from restow.pipeline.spark.failures import JobFailed
 from restow.pipeline.targets import Target, TargetCycle
 from restow.pipeline.transforms import TransformRaised
-from restow.protocol.messages import Rejected
+from restow.protocol.messages.reports import Rejected
 from restow.text import counted
 
 log = logging.getLogger(__name__)

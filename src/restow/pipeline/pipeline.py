@@ -38,7 +38,8 @@ from restow.pipeline.spark.writing import write_files
 from restow.pipeline.start_offsets import Opener
 from restow.pipeline.targets import Target, target_of
 from restow.pipeline.transforms import TransformError
-from restow.protocol.messages import BrokenTransforms, StartFrom, TopicService
+from restow.protocol.field_types import BrokenTransforms, StartFrom
+from restow.protocol.topic_service import TopicService
 from restow.settings import Settings
 
 log = logging.getLogger(__name__)

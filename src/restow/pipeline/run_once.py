@@ -14,7 +14,8 @@ from restow.errors import RestowError
 from restow.kafka.offsets import LogOffsets
 from restow.model import SortedMapping, TopicPartition
 from restow.pipeline.pipeline import SparkPipeline
-from restow.protocol.messages import RECOVER, StartFrom, TopicService
+from restow.protocol.field_types import RECOVER, StartFrom
+from restow.protocol.topic_service import TopicService
 from restow.settings import Settings
 
 MOST_FAILURES: Final = 5

@@ -12,7 +12,9 @@ from restow.kafka.offsets import GroupOffsets, LogOffsets
 from restow.model import TopicPartition
 from restow.pipeline.sinks import Sink
 from restow.pipeline.targets import target_of
-from restow.protocol.messages import RECOVER, Gap, StartFrom, TopicService
+from restow.protocol.field_types import RECOVER, StartFrom
+from restow.protocol.messages.reports import Gap
+from restow.protocol.topic_service import TopicService
 from restow.settings import Kafka
 
 Offsets = dict[TopicPartition, int]

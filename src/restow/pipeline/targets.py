@@ -10,7 +10,7 @@ from restow.model import TopicPartition
 from restow.pipeline.searching import BadOffsets
 from restow.pipeline.sinks import DeadLetters, Sink, Span, TableRules
 from restow.protocol.definitions import partition_column, rejected_table
-from restow.protocol.messages import TopicService
+from restow.protocol.topic_service import TopicService
 
 
 class Parsing(NamedTuple):

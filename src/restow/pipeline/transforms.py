@@ -8,7 +8,7 @@ from typing import Any
 from restow.errors import RestowError
 from restow.model import SortedMapping
 from restow.pipeline.user_errors import described
-from restow.protocol.messages import BrokenTransforms
+from restow.protocol.field_types import BrokenTransforms
 
 
 class TransformError(RestowError):

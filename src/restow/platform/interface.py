@@ -14,7 +14,8 @@ from typing import ClassVar, Literal, Protocol, assert_never
 
 from restow.errors import RestowError
 from restow.model import ConsumerId
-from restow.protocol.messages import ConsumerSettings, PlatformIdentity
+from restow.protocol.consumer_settings import ConsumerSettings
+from restow.protocol.platform_identity import PlatformIdentity
 
 PlatformAction = Literal["create", "delete", "restart"]
 

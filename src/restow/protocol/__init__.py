@@ -1,8 +1,12 @@
 """Everything that restow's roles exchange over Kafka: the messages, their encoding, and the topics they travel on.
 
-messages.py           the messages: frozen dataclasses, validated on construction
+messages/             the messages: frozen dataclasses, validated on construction
+field_types.py        types of fields that several messages have, and the mark of fields that were added later
+topic_service.py      the definition of a topic: its table, its transform, its format
 definitions.py        validation of a topic's definition, and names made from the topic's
-desired.py            what people want of the group: pause, recommend only, restarts, pins
+consumer_settings.py  what the processes of consumers are started with
+platform_identity.py  names the platform of a controller or a consumer
+digests.py            digests of definitions
 measurement.py        the monitor's record of write speeds
 measurement_parts.py  that record split and put together, for groups that it is too large for
 checks.py             validation of message fields

@@ -9,27 +9,27 @@ from typing import Final, Literal
 from restow.errors import InvalidInput
 from restow.protocol import measurement_parts
 from restow.protocol.checks import TOPIC, is_time
-from restow.protocol.desired import ConsumerRestart, GroupPause, PartitionPin, RecommendOnly
 from restow.protocol.forms import shown
 from restow.protocol.measurement import Measurement
 from restow.protocol.measurement_parts import Assembly, MeasurementPart
-from restow.protocol.messages import (
+from restow.protocol.messages.commands import StartConsumingCommand, StateQuery, StopConsumingCommand
+from restow.protocol.messages.consumer_events import (
     ConsumerReady,
-    ConsumerReport,
     ConsumingRefused,
+    StartConsumingEvent,
+    StateQueryResponse,
+    StopConsumingEvent,
+)
+from restow.protocol.messages.controller_events import (
     ControllerAlive,
     ControllerStarted,
     ControllerStopped,
-    Message,
     PlatformChangeIntended,
-    ServiceUpdate,
-    StartConsumingCommand,
-    StartConsumingEvent,
-    StateQuery,
-    StateQueryResponse,
-    StopConsumingCommand,
-    StopConsumingEvent,
 )
+from restow.protocol.messages.desired import ConsumerRestart, GroupPause, PartitionPin, RecommendOnly
+from restow.protocol.messages.reports import ConsumerReport
+from restow.protocol.messages.service import ServiceUpdate
+from restow.protocol.messages.unions import Message
 from restow.protocol.records import Foreign, Headers, Undecodable, decode, is_foreign, texts_of
 
 TopicName = Literal["monitor", "controller", "query", "service", "status"]

@@ -1,4 +1,4 @@
-"""Validation of message fields; the constructors in messages.py call it.
+"""Validation of message fields; the constructors of messages call it.
 
 Each error message starts with the field's name, so that codec.py can put the place in front of it.
 """

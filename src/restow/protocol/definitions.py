@@ -1,6 +1,6 @@
 """Validation of a topic's definition beyond its types, and names that are made from the topic's own.
 
-`TopicService` in messages.py calls it. Each error message starts with the field's name.
+`TopicService` in topic_service.py calls it. Each error message starts with the field's name.
 """
 
 import re

@@ -3,32 +3,29 @@
 from typing import Final
 
 from restow.model import ConsumerId, SortedMapping, TopicPartition
-from restow.protocol.desired import ConsumerRestart, GroupPause, PartitionPin, RecommendOnly
+from restow.protocol.consumer_settings import ConsumerSettings
+from restow.protocol.field_types import RECOVER, Options, StartFrom
 from restow.protocol.measurement import Measurement, PartitionSpeed
-from restow.protocol.messages import (
-    RECOVER,
+from restow.protocol.messages.commands import StartConsumingCommand, StateQuery, StopConsumingCommand
+from restow.protocol.messages.consumer_events import (
     ConsumerReady,
-    ConsumerReport,
-    ConsumerSettings,
     ConsumingRefused,
+    StartConsumingEvent,
+    StateQueryResponse,
+    StopConsumingEvent,
+)
+from restow.protocol.messages.controller_events import (
     ControllerAlive,
     ControllerStarted,
     ControllerStopped,
-    Message,
-    Options,
     PlatformChangeIntended,
-    PlatformIdentity,
-    ServiceUpdate,
-    StartConsumingCommand,
-    StartConsumingEvent,
-    StartFrom,
-    StateQuery,
-    StateQueryResponse,
-    StopConsumingCommand,
-    StopConsumingEvent,
-    TopicService,
-    Work,
 )
+from restow.protocol.messages.desired import ConsumerRestart, GroupPause, PartitionPin, RecommendOnly
+from restow.protocol.messages.reports import ConsumerReport, Work
+from restow.protocol.messages.service import ServiceUpdate
+from restow.protocol.messages.unions import Message
+from restow.protocol.platform_identity import PlatformIdentity
+from restow.protocol.topic_service import TopicService
 
 CLICKS_2: Final = TopicPartition("clicks", 2)
 ORDERS_0: Final = TopicPartition("orders", 0)

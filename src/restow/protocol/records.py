@@ -17,10 +17,12 @@ from typing import Any, Final
 from restow.errors import InvalidInput
 from restow.model import SortedMapping
 from restow.protocol.codec import TAG
-from restow.protocol.desired import DesiredState, default_of
+from restow.protocol.consumer_settings import ConsumerSettings
 from restow.protocol.forms import shown
 from restow.protocol.json_text import as_json, parse_json
-from restow.protocol.messages import ConsumerSettings, Message, OnService, ServiceUpdate
+from restow.protocol.messages.desired import DesiredState, default_of
+from restow.protocol.messages.service import ServiceUpdate
+from restow.protocol.messages.unions import Message, OnService
 from restow.protocol.versions import CURRENT, Versions
 
 VERSION: Final = "version"

@@ -12,19 +12,15 @@ from typing import Any, Final, get_type_hints
 from restow.protocol import measurement, measurement_parts
 from restow.protocol.channels import CHANNELS, Lane
 from restow.protocol.codec import form_of, to_plain
+from restow.protocol.consumer_settings import ConsumerSettings
 from restow.protocol.examples import CONSUMERS_UPDATE, EXAMPLES, IN_VERSION_2, IN_VERSION_3, MEASUREMENT
 from restow.protocol.measurement import Measurement, PartitionSpeed
-from restow.protocol.messages import (
-    ConsumerSettings,
-    Failure,
-    Gap,
-    Message,
-    PlatformIdentity,
-    Rejected,
-    TopicService,
-)
+from restow.protocol.messages.reports import Failure, Gap, Rejected
+from restow.protocol.messages.unions import Message
 from restow.protocol.pages import Docs, docs_of, table
+from restow.protocol.platform_identity import PlatformIdentity
 from restow.protocol.records import CONSUMERS_KEY, VERSIONS, encode
+from restow.protocol.topic_service import TopicService
 
 EXAMPLE_GROUP: Final = "data-engineering"
 """The page shows the topics of a group of this name."""
@@ -103,8 +99,13 @@ and nothing of it before.
 """
 
 
+def kinds() -> tuple[type, ...]:
+    """The classes that the page describes. `page` needs the source of each."""
+    return (*(kind for channel in CHANNELS for lane in channel.lanes for kind in lane.messages), *PARTS)
+
+
 def page(sources: Iterable[str], prefix: str = EXAMPLE_GROUP) -> str:
-    """`sources` are the texts of the modules that define the messages; `prefix` is that of the topics shown."""
+    """`sources` has the source text of each of `kinds`; `prefix` is that of the topics shown."""
     docs = {name: doc for source in sources for name, doc in docs_of(source)}
     examples: dict[type, Message] = {type(message): message for message in EXAMPLES}
     blocks = [INTRODUCTION.format(prefix=prefix), _topics_table(prefix)]

@@ -12,7 +12,11 @@ from typing import Any, Final, get_args
 
 from restow.model import SortedMapping
 from restow.protocol.codec import from_plain, to_plain
-from restow.protocol.messages import SINCE_VERSION, ConsumerReady, Message, ServiceUpdate, StartConsumingCommand
+from restow.protocol.messages.commands import StartConsumingCommand
+from restow.protocol.messages.consumer_events import ConsumerReady
+from restow.protocol.messages.service import ServiceUpdate
+from restow.protocol.messages.unions import Message
+from restow.protocol.topic_service import SINCE_VERSION
 
 MESSAGES: Final[tuple[type[Message], ...]] = get_args(Message)
 

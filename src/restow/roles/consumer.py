@@ -29,15 +29,15 @@ from restow.kafka.topics import ensure_topics, grow_topics
 from restow.metrics.board import Board
 from restow.metrics.cycles import ConsumerNow, CycleCounts
 from restow.model import ConsumerId
-from restow.protocol.messages import (
-    BrokenTransforms,
+from restow.protocol.field_types import BrokenTransforms
+from restow.protocol.messages.consumer_events import (
     ConsumerReady,
     ConsumingRefused,
-    FromConsumer,
-    PlatformIdentity,
     StartConsumingEvent,
     StopConsumingEvent,
 )
+from restow.protocol.messages.unions import FromConsumer
+from restow.protocol.platform_identity import PlatformIdentity
 from restow.settings import Settings
 from restow.waiting import waiting
 

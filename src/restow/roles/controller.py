@@ -60,15 +60,14 @@ from restow.platform.interface import (
     RestartConsumer,
 )
 from restow.protocol.measurement import Measurement
-from restow.protocol.messages import (
+from restow.protocol.messages.commands import StateQuery
+from restow.protocol.messages.controller_events import (
     ControllerAlive,
     ControllerStarted,
     ControllerStopped,
-    FromConsumer,
-    OnService,
     PlatformChangeIntended,
-    StateQuery,
 )
+from restow.protocol.messages.unions import FromConsumer, OnService
 from restow.protocol.records import SkippedRecords, Undecodable, common_version
 from restow.roles.schedules import Schedules
 from restow.roles.standby import Lock, wait_for_charge

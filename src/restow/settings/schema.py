@@ -7,7 +7,7 @@ from dataclasses import Field, dataclass, field, fields, replace
 from typing import Any
 
 from restow.model import SortedMapping
-from restow.protocol.messages import TopicService
+from restow.protocol.topic_service import TopicService
 from restow.settings.checks import TOPIC_OR_PATTERN
 from restow.settings.paths import located
 from restow.settings.sections.consumer import Consumer

@@ -35,14 +35,10 @@ from restow.controller.stuck import STUCK
 from restow.controller.transitions import Phase, Stage
 from restow.model import ConsumerId, TopicPartition
 from restow.platform.interface import PlatformRequest
-from restow.protocol.messages import (
-    Command,
-    OfController,
-    PlatformChangeIntended,
-    StartConsumingCommand,
-    StateQuery,
-    TopicService,
-)
+from restow.protocol.messages.commands import StartConsumingCommand, StateQuery
+from restow.protocol.messages.controller_events import PlatformChangeIntended
+from restow.protocol.messages.unions import Command, OfController
+from restow.protocol.topic_service import TopicService
 from restow.simulator.closings import ClosedLate, OpenedAhead, closing_takes_s
 from restow.simulator.crashes import OnlyGranted, PoisonStays
 from restow.simulator.granted import PinsHold, RestartedOnce

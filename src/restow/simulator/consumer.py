@@ -28,17 +28,12 @@ from restow.consumer.events import (
 from restow.consumer.state import State
 from restow.controller.foreign import REPORTS_MISSED
 from restow.model import ConsumerId, SortedMapping, TopicPartition
-from restow.protocol.messages import (
-    BrokenTransforms,
-    ConsumerReady,
-    ConsumerSettings,
-    Failure,
-    Refusal,
-    StartConsumingCommand,
-    StateQuery,
-    StopConsumingCommand,
-    TopicService,
-)
+from restow.protocol.consumer_settings import ConsumerSettings
+from restow.protocol.field_types import BrokenTransforms
+from restow.protocol.messages.commands import StartConsumingCommand, StateQuery, StopConsumingCommand
+from restow.protocol.messages.consumer_events import ConsumerReady, Refusal
+from restow.protocol.messages.reports import Failure
+from restow.protocol.topic_service import TopicService
 from restow.simulator.data import RECORD_BYTES
 from restow.simulator.machines import COLD_S
 from restow.simulator.platform import SimulatedPlatform

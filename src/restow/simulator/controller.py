@@ -38,20 +38,17 @@ from restow.picture.observer import Observer
 from restow.picture.picture import Picture
 from restow.platform.interface import CreateConsumer, DeleteConsumer, PlatformRequest, RestartConsumer
 from restow.protocol.channels import MeasurementReader
-from restow.protocol.messages import (
-    ConsumerReady,
-    ConsumerReport,
+from restow.protocol.messages.commands import StartConsumingCommand, StateQuery
+from restow.protocol.messages.consumer_events import ConsumerReady
+from restow.protocol.messages.controller_events import (
     ControllerAlive,
     ControllerStarted,
     ControllerStopped,
-    FromConsumer,
-    OfController,
-    OnService,
     PlatformChangeIntended,
-    PlatformIdentity,
-    StartConsumingCommand,
-    StateQuery,
 )
+from restow.protocol.messages.reports import ConsumerReport
+from restow.protocol.messages.unions import FromConsumer, OfController, OnService
+from restow.protocol.platform_identity import PlatformIdentity
 from restow.simulator.monitor import time_text
 from restow.simulator.platform import PlatformClient
 from restow.simulator.processes import SimulatedProcess

@@ -19,7 +19,7 @@ from restow.controller.state import State, View
 from restow.controller.stuck import STUCK
 from restow.controller.transitions import PHASES, Cause, Phase, Stage
 from restow.model import ConsumerId
-from restow.protocol.messages import ConsumerReady
+from restow.protocol.messages.consumer_events import ConsumerReady
 
 
 def _only(consumers: Mapping[ConsumerId, View], numbers: Iterable[ConsumerId]) -> Mapping[ConsumerId, View]:

@@ -9,7 +9,9 @@ from typing import TYPE_CHECKING, Final
 
 from restow.controller.transitions import Phase
 from restow.model import ConsumerId, SortedMapping, TopicPartition
-from restow.protocol.messages import Command, StartConsumingCommand, TopicService
+from restow.protocol.messages.commands import StartConsumingCommand
+from restow.protocol.messages.unions import Command
+from restow.protocol.topic_service import TopicService
 from restow.simulator.consumer import BROKEN_TRANSFORM
 
 if TYPE_CHECKING:

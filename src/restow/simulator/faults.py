@@ -9,20 +9,15 @@ from typing import TYPE_CHECKING, Final
 
 from restow.controller.transitions import Phase, Stage
 from restow.model import ConsumerId, SortedMapping, TopicPartition
+from restow.protocol.consumer_settings import ConsumerSettings
 from restow.protocol.measurement import Measurement, PartitionSpeed
-from restow.protocol.messages import (
-    ConsumerReady,
-    ConsumerSettings,
-    ControllerStarted,
-    Message,
-    ServiceUpdate,
-    StartConsumingCommand,
-    StateQuery,
-    StopConsumingCommand,
-    StopConsumingEvent,
-    TopicService,
-)
+from restow.protocol.messages.commands import StartConsumingCommand, StateQuery, StopConsumingCommand
+from restow.protocol.messages.consumer_events import ConsumerReady, StopConsumingEvent
+from restow.protocol.messages.controller_events import ControllerStarted
+from restow.protocol.messages.service import ServiceUpdate
+from restow.protocol.messages.unions import Message
 from restow.protocol.records import known_versions
+from restow.protocol.topic_service import TopicService
 from restow.simulator.consumer import BROKEN_CODE, BROKEN_TRANSFORM, ConsumerProcess, Volume
 from restow.simulator.monitor import time_text
 from restow.simulator.platform import BROKEN_IMAGE, Pod

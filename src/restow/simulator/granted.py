@@ -14,8 +14,8 @@ from restow.controller.transitions import Phase, Stage
 from restow.model import ConsumerId, TopicPartition
 from restow.platform.interface import PlatformRequest, RestartConsumer
 from restow.protocol.checks import utc_s
-from restow.protocol.desired import ConsumerRestart, PartitionPin
-from restow.protocol.messages import ConsumingRefused
+from restow.protocol.messages.consumer_events import ConsumingRefused
+from restow.protocol.messages.desired import ConsumerRestart, PartitionPin
 
 if TYPE_CHECKING:
     from restow.simulator.controller import ControllerProcess

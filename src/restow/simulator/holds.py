@@ -22,8 +22,9 @@ from restow.controller.transitions import Phase
 from restow.model import ConsumerId, TopicPartition
 from restow.platform.interface import CreateConsumer, DeleteConsumer, RestartConsumer
 from restow.protocol.checks import utc_s
-from restow.protocol.desired import GroupPause, RecommendOnly
-from restow.protocol.messages import OnService, StopConsumingCommand
+from restow.protocol.messages.commands import StopConsumingCommand
+from restow.protocol.messages.desired import GroupPause, RecommendOnly
+from restow.protocol.messages.unions import OnService
 
 if TYPE_CHECKING:
     from restow.simulator.world import World

@@ -11,8 +11,8 @@ from enum import StrEnum
 from functools import partial
 from typing import TYPE_CHECKING, Final
 
-from restow.protocol.desired import GroupPause, RecommendOnly
-from restow.protocol.messages import ServiceUpdate
+from restow.protocol.messages.desired import GroupPause, RecommendOnly
+from restow.protocol.messages.service import ServiceUpdate
 from restow.simulator.drawing import schedule_some
 from restow.simulator.monitor import time_text
 from restow.simulator.scenario import Level

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Final
 
 from restow.controller.transitions import Phase
 from restow.model import ConsumerId, TopicPartition
-from restow.protocol.desired import ConsumerRestart, PartitionPin
+from restow.protocol.messages.desired import ConsumerRestart, PartitionPin
 from restow.simulator.monitor import time_text
 from restow.simulator.scenario import Level
 

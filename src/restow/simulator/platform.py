@@ -22,7 +22,8 @@ from restow.platform.interface import (
     PlatformChange,
     PlatformRefusal,
 )
-from restow.protocol.messages import ConsumerSettings, PlatformIdentity
+from restow.protocol.consumer_settings import ConsumerSettings
+from restow.protocol.platform_identity import PlatformIdentity
 from restow.simulator.agenda import Agenda
 
 FAILURES_REPORTED: Final = 3

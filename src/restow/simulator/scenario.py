@@ -11,7 +11,7 @@ from typing import Final
 
 from restow.controller.state import Rules
 from restow.model import SortedMapping, Speeds, TopicPartition
-from restow.protocol.messages import TopicService
+from restow.protocol.topic_service import TopicService
 from restow.settings import START_CAPACITY_BYTES_PER_S, Consumer, Controller, Schedule
 from restow.simulator.machines import MachineTraits
 from restow.simulator.workloads import GENERATORS, STEP_S, Table, generated, recorded, silenced, surged

@@ -6,7 +6,8 @@ The group's committed offsets are here too; they count where no table knows bett
 from dataclasses import dataclass, field
 
 from restow.model import TopicPartition
-from restow.protocol.messages import RECOVER, StartFrom, TopicService
+from restow.protocol.field_types import RECOVER, StartFrom
+from restow.protocol.topic_service import TopicService
 
 Key = tuple[str, TopicPartition]
 

@@ -14,7 +14,7 @@ from restow.protocol import measurement
 from restow.protocol.channels import CONTROLLER, MONITOR, QUERY, SERVICE, Channel, MeasurementReader, decode_on
 from restow.protocol.measurement import Measurement, PartitionSpeed
 from restow.protocol.measurement_parts import records_of
-from restow.protocol.messages import Message
+from restow.protocol.messages.unions import Message
 from restow.protocol.records import Undecodable, encode, key_of
 from restow.simulator.topics import Topic
 

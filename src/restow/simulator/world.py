@@ -18,8 +18,12 @@ from restow.picture.observer import Observer
 from restow.picture.picture import Picture
 from restow.picture.publication import WHOLE_EVERY_S
 from restow.protocol.channels import MeasurementReader
-from restow.protocol.desired import ConsumerRestart, DesiredState
-from restow.protocol.messages import ConsumerSettings, Message, PlatformIdentity, ServiceUpdate, TopicService
+from restow.protocol.consumer_settings import ConsumerSettings
+from restow.protocol.messages.desired import ConsumerRestart, DesiredState
+from restow.protocol.messages.service import ServiceUpdate
+from restow.protocol.messages.unions import Message
+from restow.protocol.platform_identity import PlatformIdentity
+from restow.protocol.topic_service import TopicService
 from restow.simulator.agenda import Agenda
 from restow.simulator.checkers import Runaway, Watch
 from restow.simulator.consumer import ConsumerProcess, Volume

@@ -9,7 +9,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, fields
 from typing import Any, Final
 
-from restow.protocol.messages import TopicService
+from restow.protocol.topic_service import TopicService
 from restow.settings import Consumer, Controller, Log, Page, Processes
 from restow.starter.facts import TopicFacts
 from restow.text import counted, sized

@@ -21,15 +21,9 @@ from restow.model import ConsumerId, SortedMapping, TopicPartition
 from restow.platform.interface import ConsumerFailing, CreateConsumer, Platform
 from restow.platform.processes.ending import end_group
 from restow.platform.processes.supervisors import Supervisors
-from restow.protocol.messages import (
-    RECOVER,
-    ConsumerReady,
-    ConsumingRefused,
-    StartConsumingCommand,
-    StartFrom,
-    StopConsumingCommand,
-    StopConsumingEvent,
-)
+from restow.protocol.field_types import RECOVER, StartFrom
+from restow.protocol.messages.commands import StartConsumingCommand, StopConsumingCommand
+from restow.protocol.messages.consumer_events import ConsumerReady, ConsumingRefused, StopConsumingEvent
 from restow.settings import Settings
 from restow.study.throughput import Commit
 from restow.throughput.backlog import partitions_of

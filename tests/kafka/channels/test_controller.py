@@ -15,22 +15,20 @@ from restow.kafka.clients import make_consumer, make_producer
 from restow.kafka.topics import ensure_topics
 from restow.model import ConsumerId, SortedMapping, TopicPartition
 from restow.protocol.measurement import Measurement
-from restow.protocol.messages import (
-    ConsumerReady,
-    ConsumerReport,
+from restow.protocol.messages.commands import StateQuery, StopConsumingCommand
+from restow.protocol.messages.consumer_events import ConsumerReady
+from restow.protocol.messages.controller_events import (
     ControllerAlive,
     ControllerStarted,
     ControllerStopped,
-    Message,
-    OfController,
     PlatformChangeIntended,
-    PlatformIdentity,
-    ServiceUpdate,
-    StateQuery,
-    StopConsumingCommand,
-    TopicService,
 )
+from restow.protocol.messages.reports import ConsumerReport
+from restow.protocol.messages.service import ServiceUpdate
+from restow.protocol.messages.unions import Message, OfController
+from restow.protocol.platform_identity import PlatformIdentity
 from restow.protocol.records import Undecodable, decode, encode, key_of
+from restow.protocol.topic_service import TopicService
 from restow.settings import Group, Kafka, Settings, Topics
 
 ONE = ConsumerId(1)

@@ -16,7 +16,7 @@ from restow.kafka.topics import ensure_topics
 from restow.protocol.examples import MEASUREMENT
 from restow.protocol.measurement import encode as encode_measurement
 from restow.protocol.measurement import headers_of
-from restow.protocol.messages import StateQuery
+from restow.protocol.messages.commands import StateQuery
 from restow.protocol.records import encode
 from restow.settings import Group, Kafka, Settings, Topics
 

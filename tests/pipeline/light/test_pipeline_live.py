@@ -23,7 +23,9 @@ from restow.kafka.topics import wait_until_shown
 from restow.model import SortedMapping, TopicPartition
 from restow.pipeline.light import table as light_table
 from restow.pipeline.light.pipeline import LightPipeline
-from restow.protocol.messages import RECOVER, Failure, Gap, StartFrom, TopicService
+from restow.protocol.field_types import RECOVER, StartFrom
+from restow.protocol.messages.reports import Failure, Gap
+from restow.protocol.topic_service import TopicService
 from restow.settings import Consumer, Group, Kafka, Settings
 
 CYCLE = Consumer(cycle_s=0.5, cycle_bytes=50_000)

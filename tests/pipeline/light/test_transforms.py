@@ -10,7 +10,7 @@ from restow.model import SortedMapping, TopicPartition
 from restow.pipeline.light.transforms import check_service, rows_of, split
 from restow.pipeline.searching import TooManyBad
 from restow.pipeline.transforms import TransformError
-from restow.protocol.messages import TopicService
+from restow.protocol.topic_service import TopicService
 
 RECORDS = [Record("orders", 3, offset, None, None, str(offset).encode()) for offset in range(40, 80)]
 

@@ -12,7 +12,9 @@ from tests.support.spark.project import rows_of
 
 from restow.kafka.admin import Admin
 from restow.kafka.clients import make_producer
-from restow.protocol.messages import ConsumerReport, ConsumingRefused, StartConsumingEvent, TopicService
+from restow.protocol.messages.consumer_events import ConsumingRefused, StartConsumingEvent
+from restow.protocol.messages.reports import ConsumerReport
+from restow.protocol.topic_service import TopicService
 from restow.settings import Kafka
 
 pytestmark = [pytest.mark.spark, pytest.mark.slow]

@@ -16,7 +16,7 @@ from tests.support.spark.crashing import (
 )
 
 from restow.kafka.admin import Admin
-from restow.protocol.messages import StartConsumingEvent
+from restow.protocol.messages.consumer_events import StartConsumingEvent
 from restow.settings import Kafka
 
 pytestmark = pytest.mark.spark

@@ -15,13 +15,13 @@ from tests.support.spark.crashing import FILES_WRITTEN
 
 from restow.kafka.admin import Admin
 from restow.kafka.embedded.broker import EmbeddedKafka
-from restow.protocol.messages import (
+from restow.protocol.messages.consumer_events import (
     ConsumerReady,
     ConsumingRefused,
     StartConsumingEvent,
     StopConsumingEvent,
-    TopicService,
 )
+from restow.protocol.topic_service import TopicService
 from restow.settings import Kafka
 
 pytestmark = [pytest.mark.kafka, pytest.mark.spark]

@@ -31,7 +31,8 @@ from restow.pipeline.run_once import run_once
 from restow.pipeline.spark.check import SparkTrial
 from restow.pipeline.spark.session import Resources
 from restow.pipeline.spark.writing import write_files
-from restow.protocol.messages import RECOVER, TopicService
+from restow.protocol.field_types import RECOVER
+from restow.protocol.topic_service import TopicService
 from restow.settings import Settings, read_settings
 
 DDL = "id string, n bigint"

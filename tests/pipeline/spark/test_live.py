@@ -18,7 +18,8 @@ from restow.model import SortedMapping, TopicPartition
 from restow.pipeline.delta.sink import DeltaSink
 from restow.pipeline.delta.staging import Writer
 from restow.pipeline.spark.writing import write_files
-from restow.protocol.messages import RECOVER, StartFrom, TopicService
+from restow.protocol.field_types import RECOVER, StartFrom
+from restow.protocol.topic_service import TopicService
 from restow.settings import Table as TableSettings
 
 

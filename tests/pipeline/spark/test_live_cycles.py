@@ -22,7 +22,8 @@ from restow.model import SortedMapping, TopicPartition
 from restow.pipeline.delta.errors import DeltaTableError
 from restow.pipeline.delta.sink import DeltaSink
 from restow.pipeline.spark import reading as reading_module
-from restow.protocol.messages import RECOVER, StartFrom, TopicService
+from restow.protocol.field_types import RECOVER, StartFrom
+from restow.protocol.topic_service import TopicService
 from restow.settings import Consumer
 from restow.starter.facts import TopicFacts
 from restow.starter.names import function_names

@@ -15,7 +15,9 @@ from tests.support.spark.project import rows_of
 
 from restow.kafka.admin import Admin
 from restow.model import TopicPartition
-from restow.protocol.messages import ConsumerReport, StartConsumingEvent, StopConsumingEvent, TopicService
+from restow.protocol.messages.consumer_events import StartConsumingEvent, StopConsumingEvent
+from restow.protocol.messages.reports import ConsumerReport
+from restow.protocol.topic_service import TopicService
 from restow.settings import Kafka
 
 pytestmark = pytest.mark.spark

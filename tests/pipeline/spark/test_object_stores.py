@@ -18,7 +18,7 @@ from restow.kafka.admin import Admin
 from restow.model import SortedMapping, TopicPartition
 from restow.pipeline.delta import objects, stores
 from restow.pipeline.spark.check import SparkTrial
-from restow.protocol.messages import TopicService
+from restow.protocol.topic_service import TopicService
 from restow.settings import Group, Kafka, Settings
 
 pytestmark = pytest.mark.spark

@@ -11,7 +11,7 @@ from restow.pipeline.delta.sink import DeltaSink
 from restow.pipeline.sinks import Batch, Stored
 from restow.pipeline.spark import engine
 from restow.pipeline.spark.parse_once import parsed_once
-from restow.protocol.messages import TopicService
+from restow.protocol.topic_service import TopicService
 
 pytestmark = pytest.mark.spark
 

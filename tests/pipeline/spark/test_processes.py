@@ -16,12 +16,8 @@ from tests.support.spark.project import QUICK, Project, rows_of
 
 from restow.kafka.admin import Admin
 from restow.kafka.topics import wait_until_shown
-from restow.protocol.messages import (
-    ConsumerReady,
-    StartConsumingEvent,
-    StopConsumingEvent,
-    TopicService,
-)
+from restow.protocol.messages.consumer_events import ConsumerReady, StartConsumingEvent, StopConsumingEvent
+from restow.protocol.topic_service import TopicService
 from restow.settings import Kafka
 
 pytestmark = pytest.mark.spark

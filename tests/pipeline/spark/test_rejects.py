@@ -23,7 +23,9 @@ from restow.pipeline.retrying import Retried, Retrier
 from restow.pipeline.spark import engine as spark_engine
 from restow.pipeline.spark.session import Resources
 from restow.pipeline.targets import target_of
-from restow.protocol.messages import RECOVER, Rejected, TopicService
+from restow.protocol.field_types import RECOVER
+from restow.protocol.messages.reports import Rejected
+from restow.protocol.topic_service import TopicService
 from restow.settings import Group, Settings
 
 NEVER_SEVEN = "transforms_on_spark:never_seven"

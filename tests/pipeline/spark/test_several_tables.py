@@ -17,7 +17,9 @@ from tests.support.spark.crashing import TABLE_COMMITTED
 
 from restow.kafka.admin import Admin
 from restow.model import SortedMapping, TopicPartition
-from restow.protocol.messages import ConsumerReport, StartConsumingEvent, TopicService
+from restow.protocol.messages.consumer_events import StartConsumingEvent
+from restow.protocol.messages.reports import ConsumerReport
+from restow.protocol.topic_service import TopicService
 from restow.settings import Kafka
 
 pytestmark = pytest.mark.spark

@@ -18,7 +18,8 @@ from tests.support.live_groups import Eventually
 from restow.kafka.admin import Admin
 from restow.model import SortedMapping, TopicPartition
 from restow.platform.interface import CreateConsumer, RestartConsumer
-from restow.protocol.messages import ConsumerSettings, ServiceUpdate
+from restow.protocol.consumer_settings import ConsumerSettings
+from restow.protocol.messages.service import ServiceUpdate
 from restow.settings import Kafka
 
 Partitions = tuple[TopicPartition, ...]

@@ -11,7 +11,8 @@ from restow.model import ConsumerId
 from restow.platform.kubernetes import names
 from restow.platform.kubernetes.identity import identity_of
 from restow.platform.kubernetes.objects import deployment, digest
-from restow.protocol.messages import ConsumerSettings, PlatformIdentity
+from restow.protocol.consumer_settings import ConsumerSettings
+from restow.protocol.platform_identity import PlatformIdentity
 from restow.settings import Settings, read_settings
 
 CERTIFICATE = "-----BEGIN CERTIFICATE-----\nMIIC\n-----END CERTIFICATE-----\n"

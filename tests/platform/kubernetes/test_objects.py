@@ -7,7 +7,7 @@ import pytest
 from restow.errors import InvalidInput
 from restow.model import ConsumerId, SortedMapping
 from restow.platform.kubernetes.objects import claim, deployment, digest
-from restow.protocol.messages import ConsumerSettings
+from restow.protocol.consumer_settings import ConsumerSettings
 from restow.settings import Settings, read_settings
 
 THREE = ConsumerId(3)

@@ -33,7 +33,7 @@ from restow.model import ConsumerId
 from restow.platform.interface import ConsumerGone, PlatformRefusal
 from restow.platform.kubernetes.platform import KubernetesPlatform
 from restow.platform.kubernetes.rbac import Rule, rules
-from restow.protocol.messages import ConsumerSettings
+from restow.protocol.consumer_settings import ConsumerSettings
 from restow.settings import Kubernetes, read_settings
 
 Eventually = Callable[..., None]

@@ -12,7 +12,7 @@ from restow.model import ConsumerId, SortedMapping
 from restow.platform.processes.ending import end_group
 from restow.platform.processes.linux import Process, process
 from restow.platform.processes.platform import LocalProcesses
-from restow.protocol.messages import ConsumerSettings
+from restow.protocol.consumer_settings import ConsumerSettings
 
 Eventually = Callable[[Callable[[], object]], None]
 GROUP = "a"

@@ -18,7 +18,7 @@ from restow.model import ConsumerId
 from restow.platform.processes.ending import end_group
 from restow.platform.processes.location import directory_of
 from restow.platform.processes.roles import running_roles
-from restow.protocol.messages import ConsumerSettings
+from restow.protocol.consumer_settings import ConsumerSettings
 
 ONE = ConsumerId(1)
 TEXT = """

@@ -31,7 +31,7 @@ from restow.kafka.admin import Admin
 from restow.kafka.embedded.ports import LOOPBACK
 from restow.model import ConsumerId
 from restow.platform.interface import ConsumerGone
-from restow.protocol.messages import ConsumerReady
+from restow.protocol.messages.consumer_events import ConsumerReady
 from restow.settings import Kafka
 
 WHERE = """

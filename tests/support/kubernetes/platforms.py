@@ -16,7 +16,7 @@ from tests.support.kubernetes.cluster.images import BUSYBOX
 
 from restow.model import ConsumerId, SortedMapping
 from restow.platform.kubernetes.platform import KubernetesPlatform
-from restow.protocol.messages import ConsumerSettings
+from restow.protocol.consumer_settings import ConsumerSettings
 from restow.settings import Settings, read_settings
 
 Eventually = Callable[..., None]

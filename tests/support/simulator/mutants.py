@@ -44,9 +44,11 @@ from restow.controller.transition import Transition
 from restow.controller.transitions import Phase
 from restow.model import ConsumerId, SortedMapping, Speeds, TopicPartition
 from restow.protocol import channels, records
-from restow.protocol.desired import PartitionPin
+from restow.protocol.field_types import RECOVER, StartFrom
 from restow.protocol.measurement_parts import Assembly
-from restow.protocol.messages import RECOVER, Command, ConsumerReport, StartFrom
+from restow.protocol.messages.desired import PartitionPin
+from restow.protocol.messages.reports import ConsumerReport
+from restow.protocol.messages.unions import Command
 
 Mutant = Callable[[pytest.MonkeyPatch], None]
 

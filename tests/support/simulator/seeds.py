@@ -11,7 +11,7 @@ from restow.controller.holds import PAUSED, RECOMMEND
 from restow.controller.schedules import SCHEDULE
 from restow.controller.transitions import PHASES, TRANSITIONS, Phase
 from restow.packing import warm_up
-from restow.protocol.messages import Refusal
+from restow.protocol.messages.consumer_events import Refusal
 from restow.simulator.coverage import Coverage
 from restow.simulator.crises import Crisis
 from restow.simulator.faults import Fault

@@ -18,7 +18,11 @@ from tests.support.live_consumers import Group
 from restow.kafka.clients import make_consumer, make_producer
 from restow.kafka.topics import wait_until_shown
 from restow.model import SortedMapping, TopicPartition
-from restow.protocol.messages import RECOVER, Command, ConsumerReady, StartConsumingCommand, StartFrom, TopicService
+from restow.protocol.field_types import RECOVER, StartFrom
+from restow.protocol.messages.commands import StartConsumingCommand
+from restow.protocol.messages.consumer_events import ConsumerReady
+from restow.protocol.messages.unions import Command
+from restow.protocol.topic_service import TopicService
 
 CRASHING = Path(__file__).with_name("crashing.py")
 TRANSFORMS = paths.TRANSFORMS / "transforms_on_spark.py"

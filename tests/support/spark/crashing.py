@@ -25,7 +25,8 @@ from restow.pipeline.delta.sink import DeltaSink
 from restow.pipeline.delta.staging import WrittenFile
 from restow.pipeline.spark import writing
 from restow.protocol.definitions import REJECTED
-from restow.protocol.messages import FromConsumer, StopConsumingEvent
+from restow.protocol.messages.consumer_events import StopConsumingEvent
+from restow.protocol.messages.unions import FromConsumer
 
 PLAN_SAVED: Final = "plan saved"
 FILES_WRITTEN: Final = "files written"

@@ -22,7 +22,8 @@ from restow.pipeline.pipeline import SparkPipeline
 from restow.pipeline.spark.engine import Engine
 from restow.pipeline.spark.session import Resources
 from restow.pipeline.spark.writing import write_files
-from restow.protocol.messages import Offsets, StartFrom, TopicService
+from restow.protocol.field_types import Offsets, StartFrom
+from restow.protocol.topic_service import TopicService
 from restow.settings import ClientProperties, Consumer, Group, Kafka, Settings, Spark
 
 QUICK = Spark(properties=ClientProperties({"spark.driver.extraJavaOptions": "-XX:TieredStopAtLevel=1"}))

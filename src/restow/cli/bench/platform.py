@@ -18,7 +18,7 @@ from restow.cli.support.stopping import interrupt_on_stop_signals
 from restow.errors import InvalidInput, RestowError
 from restow.model import ConsumerId
 from restow.platform.interface import ConsumerFailing, ConsumerGone, CreateConsumer, DeleteConsumer, Platform
-from restow.protocol.messages import ConsumerReady
+from restow.protocol.messages.consumer_events import ConsumerReady
 from restow.scratch import temporary
 from restow.settings import Settings
 

@@ -28,8 +28,8 @@ from restow.picture.answers import ANSWER_WITHIN_S, Outcome, answer_to
 from restow.picture.parts import Assembler
 from restow.picture.picture import Picture
 from restow.picture.publication import OUTAGE_AFTER_S
-from restow.protocol.desired import PartitionPin
-from restow.protocol.messages import OnService
+from restow.protocol.messages.desired import PartitionPin
+from restow.protocol.messages.unions import OnService
 from restow.settings import Settings
 
 LOOK_EVERY_S: Final = 0.2

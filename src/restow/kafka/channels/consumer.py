@@ -21,7 +21,8 @@ from restow.kafka.clients import make_consumer, make_producer
 from restow.kafka.errors import NoAnswer, cause, explained
 from restow.model import ConsumerId
 from restow.protocol.channels import CONTROLLER, QUERY, decode_on
-from restow.protocol.messages import FromConsumer, StartConsumingCommand, StateQuery, StopConsumingCommand
+from restow.protocol.messages.commands import StartConsumingCommand, StateQuery, StopConsumingCommand
+from restow.protocol.messages.unions import FromConsumer
 from restow.protocol.records import SkippedRecords, Undecodable, encode
 from restow.settings import Settings
 

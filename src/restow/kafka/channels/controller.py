@@ -29,16 +29,12 @@ from restow.model import ConsumerId
 from restow.protocol.channels import CONTROLLER, SERVICE, MeasurementReader, decode_on
 from restow.protocol.codec import TAG
 from restow.protocol.measurement import Measurement
-from restow.protocol.messages import (
-    Command,
-    ConsumerReady,
-    ConsumerReport,
-    ControllerStarted,
-    ControllerStopped,
-    OfController,
-    StateQuery,
-)
-from restow.protocol.messages import Message as ProtocolMessage
+from restow.protocol.messages.commands import StateQuery
+from restow.protocol.messages.consumer_events import ConsumerReady
+from restow.protocol.messages.controller_events import ControllerStarted, ControllerStopped
+from restow.protocol.messages.reports import ConsumerReport
+from restow.protocol.messages.unions import Command, OfController
+from restow.protocol.messages.unions import Message as ProtocolMessage
 from restow.protocol.records import SENDER, Undecodable, encode, header_in, key_of
 from restow.settings import Settings
 

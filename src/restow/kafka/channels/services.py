@@ -17,7 +17,8 @@ from restow.kafka.channels.publisher import Publisher
 from restow.kafka.clients import make_consumer, make_reader
 from restow.kafka.errors import NoAnswer, cause, ends_reading, explained
 from restow.protocol.channels import SERVICE, decode_on
-from restow.protocol.messages import OnService, ServiceUpdate
+from restow.protocol.messages.service import ServiceUpdate
+from restow.protocol.messages.unions import OnService
 from restow.protocol.records import SkippedRecords, Undecodable, encode, key_of
 from restow.settings import Settings
 

@@ -8,7 +8,7 @@ from restow.durable import write_atomically
 from restow.errors import RestowError
 from restow.kafka.newest import newest_offsets, records_at
 from restow.model import TopicPartition
-from restow.protocol.messages import TopicService
+from restow.protocol.topic_service import TopicService
 from restow.settings import Settings
 from restow.starter.columns import shape_of
 from restow.starter.json_schema import schema_text

@@ -10,7 +10,7 @@ from restow.pipeline.light.table import LightTableError, preview
 from restow.pipeline.light.transforms import check_service, rows_of
 from restow.pipeline.places import place_of
 from restow.pipeline.probing import probe
-from restow.protocol.messages import TopicService
+from restow.protocol.topic_service import TopicService
 from restow.settings import Settings
 
 

@@ -29,7 +29,9 @@ from restow.pipeline.light.transforms import check_service, rows_of, split, tran
 from restow.pipeline.searching import TooManyBad
 from restow.pipeline.secrets import Secrets
 from restow.pipeline.transforms import TransformError, broken_of
-from restow.protocol.messages import RECOVER, BrokenTransforms, Failure, Rejected, StartFrom, TopicService
+from restow.protocol.field_types import RECOVER, BrokenTransforms, StartFrom
+from restow.protocol.messages.reports import Failure, Rejected
+from restow.protocol.topic_service import TopicService
 from restow.settings import Settings
 
 log = logging.getLogger(__name__)

@@ -9,7 +9,7 @@ from typing import Final
 from restow.pipeline.light.table import LightTableError
 from restow.pipeline.places import place_of
 from restow.pipeline.rejected_records import Filter, RejectedRecord
-from restow.protocol.messages import TopicService
+from restow.protocol.topic_service import TopicService
 from restow.settings import Settings
 
 QUERY: Final = """

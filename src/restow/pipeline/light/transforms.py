@@ -18,7 +18,7 @@ from restow.pipeline.searching import TooManyBad
 from restow.pipeline.sinks import Span
 from restow.pipeline.transforms import TransformError, imported
 from restow.pipeline.user_errors import described
-from restow.protocol.messages import TopicService
+from restow.protocol.topic_service import TopicService
 
 LOCATE_WITHIN_S: Final = 5.0
 """How long to look for the record on which a transform fails. Commands wait for it."""

@@ -22,7 +22,7 @@ from restow.pipeline.spark.worker import no_patience
 from restow.pipeline.spark.writing import write_files
 from restow.pipeline.targets import Target, TargetCycle, target_of
 from restow.pipeline.transforms import TransformError, TransformRaised
-from restow.protocol.messages import TopicService
+from restow.protocol.topic_service import TopicService
 from restow.settings import Settings
 from restow.text import counted
 

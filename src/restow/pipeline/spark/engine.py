@@ -47,7 +47,7 @@ from restow.pipeline.spark.warm_up import warm_up_cycle
 from restow.pipeline.spark.worker import Patience, Worker, no_patience
 from restow.pipeline.targets import Target, TargetCycle
 from restow.pipeline.transforms import TransformRaised, broken_of
-from restow.protocol.messages import BrokenTransforms
+from restow.protocol.field_types import BrokenTransforms
 from restow.settings import Settings
 from restow.waiting import waiting
 

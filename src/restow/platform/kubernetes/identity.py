@@ -11,7 +11,7 @@ from pathlib import Path
 from lightkube.config.kubeconfig import SingleConfig
 from lightkube.core.exceptions import ConfigError
 
-from restow.protocol.messages import PlatformIdentity
+from restow.protocol.platform_identity import PlatformIdentity
 
 
 def identity_of(cluster: SingleConfig, namespace: str) -> PlatformIdentity:

@@ -7,7 +7,7 @@ from collections.abc import Mapping
 from typing import Final
 
 from restow.model import ConsumerId
-from restow.protocol.messages import PlatformIdentity
+from restow.protocol.platform_identity import PlatformIdentity
 from restow.settings import Settings
 
 GROUP: Final = "restow/group"

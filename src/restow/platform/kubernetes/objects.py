@@ -15,7 +15,8 @@ from lightkube.resources.core_v1 import PersistentVolumeClaim
 from restow.model import ConsumerId
 from restow.platform.kubernetes import names
 from restow.platform.kubernetes.pods import pod_template
-from restow.protocol.messages import ConsumerSettings, PlatformIdentity
+from restow.protocol.consumer_settings import ConsumerSettings
+from restow.protocol.platform_identity import PlatformIdentity
 from restow.settings import Kubernetes, Settings
 
 

@@ -39,7 +39,7 @@ from restow.platform.kubernetes.requests import Requests
 from restow.platform.kubernetes.retry import RETRY_FOR_S, retrying
 from restow.platform.kubernetes.status import deployment_status, pod_status
 from restow.platform.kubernetes.watching import QUEUE_SIZE, Watcher
-from restow.protocol.messages import ConsumerSettings
+from restow.protocol.consumer_settings import ConsumerSettings
 from restow.settings import Settings
 
 log = logging.getLogger(__name__)

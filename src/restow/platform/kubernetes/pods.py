@@ -32,7 +32,7 @@ from restow.model import ConsumerId
 from restow.platform.kubernetes import names
 from restow.platform.kubernetes.fragments import merged
 from restow.platform.kubernetes.probing import FIRST_CONSUMER, Serving, serving
-from restow.protocol.messages import ConsumerSettings
+from restow.protocol.consumer_settings import ConsumerSettings
 from restow.settings import Kubernetes, Settings
 
 BEYOND_GRACE_S: Final = 5

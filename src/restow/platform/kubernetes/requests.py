@@ -20,7 +20,8 @@ from restow.platform.kubernetes.change_tracker import Creation
 from restow.platform.kubernetes.inventory import ConsumerObjects, Inventory, label_of
 from restow.platform.kubernetes.names import CREATION, consumer_name
 from restow.platform.kubernetes.retry import CONFLICT, NOT_FOUND, retrying
-from restow.protocol.messages import ConsumerSettings, PlatformIdentity
+from restow.protocol.consumer_settings import ConsumerSettings
+from restow.protocol.platform_identity import PlatformIdentity
 from restow.settings import Settings
 
 

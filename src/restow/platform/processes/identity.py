@@ -10,7 +10,7 @@ import socket
 from pathlib import Path
 
 from restow.platform.processes.linux import boot_id, need_linux
-from restow.protocol.messages import PlatformIdentity
+from restow.protocol.platform_identity import PlatformIdentity
 
 
 def identity_of(directory: Path) -> PlatformIdentity | None:

@@ -23,7 +23,7 @@ from restow.platform.interface import (
 from restow.platform.processes.files import DesiredState, Status
 from restow.platform.processes.identity import identity_of
 from restow.platform.processes.supervisors import LocalConsumer, Supervisors
-from restow.protocol.messages import ConsumerSettings
+from restow.protocol.consumer_settings import ConsumerSettings
 
 CommandOf = Callable[[ConsumerId, Path, ConsumerSettings], Sequence[str]]
 """What to run for a consumer with this volume and these settings."""

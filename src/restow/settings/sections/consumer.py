@@ -3,7 +3,7 @@
 from dataclasses import dataclass
 from typing import Annotated, Final
 
-from restow.protocol.messages import ConsumerSettings
+from restow.protocol.consumer_settings import ConsumerSettings
 from restow.settings.checks import ABOVE_0, AT_LEAST_1, Check
 
 START_CAPACITY_BYTES_PER_S: Final = 2_000_000.0

@@ -25,18 +25,12 @@ from restow.controller.events import (
 from restow.controller.state import Rules
 from restow.model import ConsumerId, SortedMapping, Speeds, TopicPartition
 from restow.platform.interface import ConsumerGone, CreateConsumer, DeleteConsumer, Listed, RestartConsumer
-from restow.protocol.messages import (
-    Command,
-    ConsumerReady,
-    ConsumerReport,
-    FromConsumer,
-    Offsets,
-    StartConsumingCommand,
-    StartConsumingEvent,
-    StateQuery,
-    StopConsumingEvent,
-    TopicService,
-)
+from restow.protocol.field_types import Offsets
+from restow.protocol.messages.commands import StartConsumingCommand, StateQuery
+from restow.protocol.messages.consumer_events import ConsumerReady, StartConsumingEvent, StopConsumingEvent
+from restow.protocol.messages.reports import ConsumerReport
+from restow.protocol.messages.unions import Command, FromConsumer
+from restow.protocol.topic_service import TopicService
 from restow.settings import Consumer, Controller
 from restow.study.comparison.accounting import STEP_S, Accounting, Outcome
 from restow.study.comparison.loads import Load
