@@ -10,22 +10,13 @@ from pathlib import Path
 
 import pytest
 from tests.conftest import Eventually
+from tests.support.role_scripts import SERVING, STUBBORN
 
 from restow.platform.processes.linux import Process, is_alive
 from restow.roles import child as child_module
 from restow.roles.child import LONGEST_LINE, Lines, how_it_ended
 from restow.roles.together import Together
 
-SERVING = """
-import signal, sys, time
-def end(*_):
-    print(sys.argv[1], "ends", flush=True)
-    sys.exit(0)
-signal.signal(signal.SIGTERM, end)
-print(sys.argv[1], "serves", flush=True)
-time.sleep(1000)
-"""
-STUBBORN = SERVING.replace("end)", "signal.SIG_IGN)")
 REFUSING = "import sys; print('restow: restow.toml: wrong'); sys.exit(2)"
 
 

@@ -5,10 +5,8 @@ with us, and the consumers end when their directory is removed, which the contro
 """
 
 import json
-import os
 import re
 import signal
-import subprocess
 from pathlib import Path
 from types import TracebackType
 from typing import Final, Self
@@ -19,12 +17,11 @@ from restow.errors import InvalidInput
 from restow.kafka.channels.status import StatusReader
 from restow.model import ConsumerId
 from restow.picture.parts import Assembler, plain_picture
-from restow.platform.processes.ending import end_group
 from restow.platform.processes.linux import send
 from restow.platform.processes.logs import READABLE_FILE
 from restow.platform.processes.supervisors import Supervisors
 from restow.protocol.json_text import as_json
-from restow.roles.child import kill_role, role_command, start_role
+from restow.roles.background import BackgroundRoles
 from restow.settings import read_settings
 
 GROUP: Final = "data-engineering"
@@ -75,27 +72,25 @@ class DemoGroup:
         self.processes = directory / "processes"
         self.config = directory / "restow.toml"
         self.log = directory / "events"
-        self._roles: dict[str, subprocess.Popen[bytes]] = {}
-        self._lifeline: tuple[int, int] | None = None
         self._write_settings(bootstrap)
+        self._roles = BackgroundRoles(GROUP, self.config, self.processes, GRACE_S)
         self._consumers = Supervisors(GROUP, self.processes)
 
     def __enter__(self) -> Self:
-        self._lifeline = os.pipe()
         try:
-            self._start("monitor")
-            self._start("controller", "--log", str(self.log), doomed=self.processes)
+            self._roles.start("monitor")
+            self._roles.start("controller", "--log", str(self.log), doomed=self.processes)
             if self._with_page:
-                self._start(PAGE, "--free-port")
+                self._roles.start(PAGE, "--free-port")
         except BaseException:
-            self._end()
+            self._roles.end()
             raise
         return self
 
     def __exit__(
         self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
     ) -> None:
-        self._end()
+        self._roles.end()
 
     def keep_picture(self) -> None:
         """Keeps the group's newest picture in the directory, as `restow status --from` reads it. Raises RestowError."""
@@ -110,16 +105,15 @@ class DemoGroup:
         return self.directory / "lake" / topic
 
     def output_of(self, role: str) -> str:
-        return (self.directory / f"{role}.txt").read_text(encoding="utf-8", errors="replace")
+        return self._roles.output_of(role)
 
     def ended_role(self) -> str | None:
         """The role whose process has ended unexpectedly, or None. The group works without its page."""
-        needed = {name: process for name, process in self._roles.items() if name != PAGE}
-        return next((name for name, process in needed.items() if process.poll() is not None), None)
+        return next((role for role in self._roles.ended() if role != PAGE), None)
 
     def page_address(self) -> str | None:
         """None without a page, or before it serves."""
-        found = re.search(r"http://\S+/", self.output_of(PAGE)) if PAGE in self._roles else None
+        found = re.search(r"http://\S+/", self.output_of(PAGE)) if self._with_page else None
         return None if found is None else found[0]
 
     def consumers(self) -> tuple[ConsumerId, ...]:
@@ -148,24 +142,3 @@ class DemoGroup:
                 file.write(head + "".join(tables))
         except FileExistsError:
             raise InvalidInput(f"{self.directory} has another demonstration; name a new or empty directory") from None
-
-    def _start(self, role: str, *arguments: str, doomed: Path | None = None) -> None:
-        assert self._lifeline is not None
-        command = role_command(role, self.config, *arguments)
-        with (self.directory / f"{role}.txt").open("wb") as output:
-            self._roles[role] = start_role(command, self._lifeline[0], output, doomed)
-
-    def _end(self) -> None:
-        """Ends the controller first, because it could start consumers, and then the consumers."""
-        for role in self._roles.values():
-            role.terminate()
-        for role in self._roles.values():
-            try:
-                role.wait(GRACE_S)
-            except subprocess.TimeoutExpired:
-                kill_role(role)
-                role.wait(GRACE_S)
-        end_group(GROUP, self.processes, GRACE_S, lambda _: None)
-        for end in self._lifeline or ():
-            os.close(end)
-        self._lifeline = None

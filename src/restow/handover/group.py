@@ -5,9 +5,7 @@ cool-downs are not the defaults, because the group must shrink at once and grow 
 """
 
 import json
-import os
 import signal
-import subprocess
 import time
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
@@ -17,10 +15,9 @@ from restow.errors import RestowError
 from restow.handover.contender import LOOK_S, TOPIC, Setting
 from restow.handover.load import SteadyLoad
 from restow.handover.stored import DeltaProgress, LightProgress
-from restow.platform.processes.ending import end_group
 from restow.platform.processes.linux import send
 from restow.platform.processes.supervisors import Supervisors
-from restow.roles.child import kill_role, role_command, start_role
+from restow.roles.background import BackgroundRoles
 from restow.study.handover import LIGHT, Progress
 
 CAPACITIES: Final = 0.8
@@ -80,10 +77,8 @@ class RestowGroup:
     """What others have taken over stays with them."""
 
     def __init__(self, name: str, setting: Setting, load: SteadyLoad, capacities: float, spares: int) -> None:
-        self._name, self._setting, self._load = name, setting, load
+        self._setting, self._load = setting, load
         self._processes = setting.directory / "processes"
-        self._roles: dict[str, subprocess.Popen[bytes]] = {}
-        self._pipe = os.pipe()
         self._owner = "none"
         self._back = ""
         """What the controller says when the killed consumer is back."""
@@ -107,18 +102,16 @@ class RestowGroup:
                 transform=transform,
             )
         )
+        self._roles = BackgroundRoles(name, self.config, self._processes, GRACE_S)
         self._supervisors = Supervisors(name, self._processes)
 
     def start(self) -> None:
-        for role, options in {"monitor": (), "controller": ("--log", str(self._setting.directory / "events"))}.items():
-            with (self._setting.directory / f"{role}.txt").open("wb") as output:
-                self._roles[role] = start_role(role_command(role, self.config, *options), self._pipe[0], output)
+        self._roles.start("monitor")
+        self._roles.start("controller", "--log", str(self._setting.directory / "events"))
 
     def new_progress(self) -> list[Progress]:
-        for role, process in self._roles.items():
-            if process.poll() is not None:
-                output = (self._setting.directory / f"{role}.txt").read_text(errors="replace")
-                raise RestowError(f"the {role} has ended: {output[-500:]}")
+        for role in self._roles.ended():
+            raise RestowError(f"the {role} has ended: {self._roles.output_of(role)[-500:]}")
         new = self._progress.new()
         self._owner = new[-1].owner if new else self._owner
         return new
@@ -147,20 +140,10 @@ class RestowGroup:
             time.sleep(LOOK_S)
 
     def _output(self) -> str:
-        return (self._setting.directory / "controller.txt").read_text(errors="replace")
+        return self._roles.output_of("controller")
 
     def copies(self) -> Mapping[tuple[int, int], int]:
         return self._progress.copies()
 
     def end(self) -> None:
-        for role in self._roles.values():
-            role.terminate()
-        for role in self._roles.values():
-            try:
-                role.wait(GRACE_S)
-            except subprocess.TimeoutExpired:
-                kill_role(role)
-                role.wait(GRACE_S)
-        end_group(self._name, self._processes, GRACE_S, lambda _: None)
-        for end in self._pipe:
-            os.close(end)
+        self._roles.end()

@@ -1,5 +1,5 @@
 """A role as a child process of this one: it can't outlive us, and we read its lines. `together.py` runs several, and
-the demonstration starts its own.
+`background.py` those of a demonstration or a bench.
 
 It runs below a lifeline (lifeline.py), in a session of its own, so that a terminal's Ctrl-C reaches only this process,
 which ends its children in the right order.
