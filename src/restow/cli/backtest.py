@@ -8,13 +8,12 @@ from typing import TYPE_CHECKING
 
 from rich.table import Column
 
-from restow.cli.replay import chosen_files, log_of_the_group
 from restow.cli.support.config import add_config
+from restow.cli.support.event_logs import chosen_files, log_of_the_group, reading
 from restow.cli.support.moments import moment
 from restow.cli.support.options import Subparsers, number, one_of, setting
 from restow.cli.support.output import note, print_json, right, show, table
 from restow.cli.support.packer import load_packer
-from restow.errors import InvalidInput
 from restow.settings import Controller
 from restow.text import counted, spanned
 
@@ -102,7 +101,7 @@ def _read(log: Path, args: argparse.Namespace) -> "LoggedGroup":
     from restow.study.comparison.backtest import LoggedGroup
 
     group = LoggedGroup()
-    try:
+    with reading(log):
         files, window = chosen_files(log, args.begin, args.end)
         for found in History(files).steps():
             if isinstance(found, Remark):
@@ -110,12 +109,6 @@ def _read(log: Path, args: argparse.Namespace) -> "LoggedGroup":
                     note(f"{found.file.name}: {found.words}")
             elif window.has(found.utc_s):
                 group.add([found])
-    except InvalidInput as error:
-        raise InvalidInput(f"{log}: {error}") from None
-    except OSError as error:
-        raise InvalidInput(
-            f"{log}: can't be read ({(error.strerror or 'unknown').lower()}); it must be an event log"
-        ) from None
     return group
 
 

@@ -2,20 +2,18 @@
 
 import argparse
 import json
-import math
 import sys
 from collections import Counter
-from collections.abc import Iterator, Sequence
-from datetime import UTC, datetime
+from collections.abc import Iterator
 from pathlib import Path
-from typing import TYPE_CHECKING, NamedTuple
+from typing import TYPE_CHECKING
 
-from restow.cli.support.config import add_config, settings_of
-from restow.cli.support.moments import Moment, moment, shown
+from restow.cli.support.config import add_config
+from restow.cli.support.event_logs import Window, chosen_files, log_of_the_group, reading
+from restow.cli.support.moments import moment, shown
 from restow.cli.support.options import Subparsers
 from restow.cli.support.output import note
 from restow.clock import as_iso
-from restow.errors import InvalidInput
 from restow.text import counted
 
 if TYPE_CHECKING:
@@ -45,19 +43,6 @@ examples:
 KINDS = ("log", "transition", "decision", "flag", "consumer", "command", "platform")
 
 
-class Window(NamedTuple):
-    """The moments between which lines are printed, in seconds since 1970."""
-
-    from_s: float = -math.inf
-    to_s: float = math.inf
-
-    def has(self, utc_s: float | None) -> bool:
-        return utc_s is None or self.from_s <= utc_s <= self.to_s
-
-
-EVERYTHING = Window()
-
-
 def add(commands: "Subparsers[argparse.ArgumentParser]") -> None:
     parser = commands.add_parser(
         "replay", help="explain a controller's event log", description=DESCRIPTION, epilog=EPILOG
@@ -74,20 +59,8 @@ def add(commands: "Subparsers[argparse.ArgumentParser]") -> None:
 
 def run(args: argparse.Namespace) -> int:
     log: Path = args.log or log_of_the_group(args)
-    try:
+    with reading(log):
         return _replay(log, args)
-    except InvalidInput as error:
-        raise InvalidInput(f"{log}: {error}") from None
-    except OSError as error:
-        raise InvalidInput(
-            f"{log}: can't be read ({(error.strerror or 'unknown').lower()}); it must be an event log"
-        ) from None
-
-
-def log_of_the_group(args: argparse.Namespace) -> Path:
-    from restow.cli.controller import default_log
-
-    return default_log(settings_of(args))
 
 
 def _replay(log: Path, args: argparse.Namespace) -> int:
@@ -101,36 +74,6 @@ def _replay(log: Path, args: argparse.Namespace) -> int:
         else:
             printer.step(found)
     return printer.end()
-
-
-def chosen_files(log: Path, begin: Moment | None, end: Moment | None) -> tuple[Sequence[Path], Window]:
-    from restow.controller.history import last_utc_s, overlapping
-    from restow.controller.segments import segments_in
-
-    segments = segments_in(log) if log.is_dir() else ()
-    files = [segment.path for segment in segments] if log.is_dir() else [log]
-    if not files:
-        raise InvalidInput("there is no segment of an event log in it; they are called events-….jsonl.gz")
-    if begin is None and end is None:
-        return files, EVERYTHING
-    last_s = last_utc_s(files)
-    if last_s is None:
-        raise InvalidInput("it has no wall clock times, which logs have since version 4; leave out --from and --to")
-    window = _window(begin, end, datetime.fromtimestamp(last_s, UTC))
-    return [segment.path for segment in overlapping(segments, *window)] if segments else files, window
-
-
-def _window(begin: Moment | None, end: Moment | None, last: datetime) -> Window:
-    """A time of day is the last one in the log; the end's is the first one after the beginning's."""
-    from_s = begin.last_before(last).timestamp() if begin is not None else -math.inf
-    if end is None:
-        return Window(from_s)
-    if begin is None:
-        return Window(from_s, end.last_before(last).timestamp())
-    to_s = end.first_after(begin.last_before(last)).timestamp()
-    if to_s < from_s:
-        raise InvalidInput(f"--to {as_iso(to_s)} is before --from {as_iso(from_s)}; it must be later")
-    return Window(from_s, to_s)
 
 
 class Printer:

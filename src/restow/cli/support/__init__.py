@@ -7,6 +7,7 @@ config.py            finds and reads restow.toml
 kafka_options.py     the brokers on the command line, without restow.toml
 group_watch.py       watches any consumer group, for `restow advise`
 group_picture.py     the newest picture of a group, its age, and what is in it
+event_logs.py        finds an event log, and the part of it between two times
 desired.py           writes desired state, and says what became of it
 picture_file.py      a picture in a file
 group_screen.py      a picture of the group on a terminal
