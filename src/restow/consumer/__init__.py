@@ -10,6 +10,7 @@ claims.py         what a process after a crash would resume, and reads only when
 commands.py       a batch of Start and Stop commands, merged into one change of the assignment
 answers.py        the answers to that batch
 outgoing.py       all other messages to the controller
+cycle_totals.py   sums over cycles, for the report and the log line
 report_window.py  throughput and cycle times since the last report
 work.py           what cycles say about the consumer's capacity, since the last report
 progress.py       the log line on what was stored, lag and tables

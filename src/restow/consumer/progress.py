@@ -5,9 +5,10 @@ whether a consumer works and keeps up; the second after every attempt to start p
 """
 
 from collections.abc import Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from typing import Final
 
+from restow.consumer.cycle_totals import CycleTotals
 from restow.consumer.events import CycleEnded
 from restow.consumer.state import State
 from restow.protocol.messages.consumer_events import ConsumingRefused
@@ -24,23 +25,10 @@ class Progress:
     """Since the last line. Cycles that found no records don't count: their length is that of a wait."""
 
     since_s: float
-    records: int = 0
-    bytes: int = 0
-    cycles: int = 0
-    cycles_s: float = 0.0
-    longest_s: float = 0.0
+    totals: CycleTotals = field(default_factory=CycleTotals)
 
     def with_cycle(self, cycle: CycleEnded) -> "Progress":
-        if not cycle.records:
-            return self
-        return replace(
-            self,
-            records=self.records + cycle.records,
-            bytes=self.bytes + cycle.bytes,
-            cycles=self.cycles + 1,
-            cycles_s=self.cycles_s + cycle.took_s,
-            longest_s=max(self.longest_s, cycle.took_s),
-        )
+        return replace(self, totals=self.totals.with_cycle(cycle)) if cycle.records else self
 
     def is_due(self, now_s: float) -> bool:
         return now_s >= self.since_s + EVERY_S
@@ -50,11 +38,12 @@ class Progress:
 
     def _stored(self, now_s: float) -> str:
         within = f"in the last {max(0.0, now_s - self.since_s):.0f} s"
-        if not self.cycles:
+        totals = self.totals
+        if not totals.cycles:
             return f"stored nothing {within}"
-        length = f"{self.cycles_s / self.cycles:.1f} s each, the longest {self.longest_s:.1f} s"
-        what = f"{counted(self.records, 'record')} ({sized(self.bytes)})"
-        return f"stored {what} {within}, in {counted(self.cycles, 'cycle')} of {length}"
+        length = f"{totals.mean_s:.1f} s each, the longest {totals.longest_s:.1f} s"
+        what = f"{counted(totals.records, 'record')} ({sized(totals.bytes)})"
+        return f"stored {what} {within}, in {counted(totals.cycles, 'cycle')} of {length}"
 
 
 def _holds(state: State) -> str:

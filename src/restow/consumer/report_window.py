@@ -4,6 +4,7 @@ report is due.
 
 from dataclasses import dataclass, field, replace
 
+from restow.consumer.cycle_totals import CycleTotals
 from restow.consumer.events import CycleEnded
 from restow.consumer.work import WorkWindow
 from restow.model import SortedMapping
@@ -15,11 +16,7 @@ class ReportWindow:
     since_s: float | None = None
     """The start of the window; None before the first tick."""
     due_s: float = 0.0
-    records: int = 0
-    bytes: int = 0
-    cycles: int = 0
-    cycles_s: float = 0.0
-    longest_s: float = 0.0
+    totals: CycleTotals = field(default_factory=CycleTotals)
     paused: bool = False
     """Whether a cycle could have taken more records than there were."""
     gaps: tuple[Gap, ...] = ()
@@ -30,11 +27,7 @@ class ReportWindow:
     def with_cycle(self, cycle: CycleEnded) -> "ReportWindow":
         return replace(
             self,
-            records=self.records + cycle.records,
-            bytes=self.bytes + cycle.bytes,
-            cycles=self.cycles + 1,
-            cycles_s=self.cycles_s + cycle.took_s,
-            longest_s=max(self.longest_s, cycle.took_s),
+            totals=self.totals.with_cycle(cycle),
             paused=self.paused or not cycle.saturated,
             gaps=(*self.gaps, *cycle.gaps),
             rejected=_added(self.rejected, cycle.rejected),
@@ -49,7 +42,7 @@ class ReportWindow:
         longer than the time between two reports counts over all the time it took, else its throughput would look too
         high."""
         due_s = now_s + report_every_s
-        if self.since_s is not None and not self.cycles:
+        if self.since_s is not None and not self.totals.cycles:
             return replace(self, due_s=due_s)
         return ReportWindow(since_s=now_s, due_s=due_s)
 
@@ -59,11 +52,7 @@ class ReportWindow:
 
     @property
     def saturated(self) -> bool:
-        return self.cycles > 0 and not self.paused
-
-    @property
-    def cycle_s_mean(self) -> float:
-        return self.cycles_s / self.cycles if self.cycles else 0.0
+        return self.totals.cycles > 0 and not self.paused
 
 
 def _added(known: SortedMapping[str, Rejected], more: tuple[Rejected, ...]) -> SortedMapping[str, Rejected]:
