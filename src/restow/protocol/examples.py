@@ -1,5 +1,6 @@
 """One example of each message and version, for docs/protocol.md and the golden files of the tests."""
 
+from dataclasses import replace
 from typing import Final
 
 from restow.model import ConsumerId, SortedMapping, TopicPartition
@@ -47,6 +48,18 @@ REFUNDS: Final = TopicService(
 RETURNS: Final = TopicService("lake/returns", "shop:returns", evolve="none", partition_by=("day(at)", "country"))
 DIGESTS: Final = SortedMapping({"clicks": "9bd80d73400e", "orders": "7d6d26731f0e"})
 STARTS: Final[dict[TopicPartition, StartFrom]] = {CLICKS_2: RECOVER, ORDERS_0: 81240, ORDERS_1: RECOVER}
+
+REPORT: Final = ConsumerReport(
+    consumer=ConsumerId(1),
+    incarnation=790,
+    lag_records=SortedMapping({CLICKS_2: 0, ORDERS_0: 311}),
+    definitions=DIGESTS,
+    records_per_s=1250.5,
+    bytes_per_s=512000.0,
+    saturated=False,
+    cycle_s_mean=0.75,
+    cycle_s_max=1.5,
+)
 
 EXAMPLES: Final[tuple[Message, ...]] = (
     ControllerStarted(controller="host-a, process 4711"),
@@ -106,17 +119,7 @@ EXAMPLES: Final[tuple[Message, ...]] = (
         definitions=DIGESTS,
         last_sequence=8,
     ),
-    ConsumerReport(
-        consumer=ConsumerId(1),
-        incarnation=790,
-        lag_records=SortedMapping({CLICKS_2: 0, ORDERS_0: 311}),
-        definitions=DIGESTS,
-        records_per_s=1250.5,
-        bytes_per_s=512000.0,
-        saturated=False,
-        cycle_s_mean=0.75,
-        cycle_s_max=1.5,
-    ),
+    REPORT,
     ServiceUpdate("add", "orders", ORDERS),
     GroupPause(True, "2026-03-01T14:00:00Z", "anna@host-a", "2026-03-01T12:00:00Z", "the brokers are upgraded"),
     RecommendOnly(True, "anna@host-a", "2026-03-01T12:00:00Z", "a week of looking on"),
@@ -126,17 +129,8 @@ EXAMPLES: Final[tuple[Message, ...]] = (
     ),
 )
 
-REPORT_WITH_WORK: Final = ConsumerReport(
-    consumer=ConsumerId(1),
-    incarnation=790,
-    lag_records=SortedMapping({CLICKS_2: 0, ORDERS_0: 311}),
-    definitions=DIGESTS,
-    records_per_s=1250.5,
-    bytes_per_s=512000.0,
-    saturated=False,
-    cycle_s_mean=0.75,
-    cycle_s_max=1.5,
-    work=Work(cycles=3, busy_s=2.125, bytes=SortedMapping({"clicks": 1_200_000, "orders": 4_096_000})),
+REPORT_WITH_WORK: Final = replace(
+    REPORT, work=Work(cycles=3, busy_s=2.125, bytes=SortedMapping({"clicks": 1_200_000, "orders": 4_096_000}))
 )
 """A report of a consumer whose cycles say something about its capacity."""
 
