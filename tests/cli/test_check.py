@@ -169,7 +169,7 @@ def test_a_missing_topic_is_wrong_and_a_pattern_waits_for_topics() -> None:
     found = {name: (finding, parts) for name, finding, parts in check_topics(settings(text), CLUSTER)}
     assert {name: str(finding) for name, (finding, _) in found.items()} == {
         "^events-.*": 'right    [consume."^events-.*"] topic: matches events-a with 1 partition',
-        "^none-.*": 'right    [consume."^none-.*"] topic: no topic on h:1 matches it yet; one that does will be read',
+        "^none-.*": 'right    [consume."^none-.*"] topic: no topic on h:1 matches it yet; one will be read if it comes',
         "events-b": "right    [consume.events-b] topic: events-b has 1 partition",
         "order": (
             "wrong    [consume.order] topic: there is no topic order on h:1, or the right Describe on it is missing; "

@@ -48,7 +48,7 @@ class Advice:
 
     @property
     def spare(self) -> int:
-        """Members beyond those that the peak needs."""
+        """Members beyond what the peak needs."""
         return max(0, len(self.facts.members) - self.needed_at_peak)
 
     @property

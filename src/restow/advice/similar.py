@@ -1,4 +1,4 @@
-"""Names that a person may have meant, for an error about one that doesn't exist."""
+"""Finds existing names that resemble a missing one, for the error about it."""
 
 from collections.abc import Iterable
 from difflib import get_close_matches
@@ -9,7 +9,7 @@ CUTOFF: Final = 0.6
 
 
 def similar(name: str, known: Iterable[str]) -> list[str]:
-    """The closest first; then those that contain the name, or are contained in it."""
+    """The closest first; then names that contain the given one, or are contained in it."""
     names = sorted(set(known))
     close = get_close_matches(name, names, MOST, CUTOFF)
     lower = name.lower()

@@ -41,9 +41,9 @@ Keeps the group just large enough. It reads the speeds that `restow monitor` pub
 consumers as can carry them, starts and stops consumers, moves partitions between them, and logs each decision with its
 reason.
 
-Consumers are processes on this machine or pods of a cluster. They outlive the controller; the next one finds them, and
-restarts those that were started with other settings or other modules of transforms, one after the other. A second
-controller of the same group waits as a standby: it takes over when the first one ends, or has been silent for 10 s.
+Consumers are processes on this machine or pods of a cluster. They outlive the controller. The next one finds them, and
+restarts consumers that have other settings or other modules of transforms, one after the other. A second controller of
+the same group waits as a standby: it takes over when the first one ends, or has been silent for 10 s.
 `restow down` ends a group on this machine.
 
 It refuses to start if another group uses its topics, and says which line to write into restow.toml.

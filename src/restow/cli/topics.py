@@ -45,7 +45,7 @@ again with the new definition, unless only --cost changes: the next plan uses th
 {CHANGE}"""
 
 REMOVE = f"""\
-Stops the group from consuming a topic, even one that restow.toml names. The table and the offsets in it stay: after
+Stops the group from consuming a topic, even if restow.toml names it. The table and the offsets in it stay: after
 `restow topics add` or `reset` reading continues where it stopped.
 
 {CHANGE}"""

@@ -25,7 +25,7 @@ class Claims:
     since_s: float | None = None
     """Since when nothing was heard of a controller; None until the next tick."""
     is_due: bool = False
-    """Whether those that may be resumed unasked are to be."""
+    """Whether to resume, without an answer, the claims for which that is safe."""
 
     @classmethod
     def of(cls, checkpoint: Checkpoint, resume_after_s: float) -> "Claims":
@@ -44,7 +44,7 @@ class Claims:
         return replace(self, since_s=None, is_due=False) if self.positions else self
 
     def answered(self, commands: Iterable[Command]) -> "Claims":
-        """Without those that the commands name."""
+        """Without the claims that the commands name."""
         if not self.positions:
             return self
         named = {partition for command in commands for partition in command.partitions}

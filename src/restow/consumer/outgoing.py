@@ -65,7 +65,7 @@ def report(state: State, now_s: float) -> ConsumerReport:
     return ConsumerReport(
         state.consumer,
         _incarnation(state),
-        # A report names every partition held; the lag of one that no cycle has read yet is unknown, hence 0.
+        # A report names every partition held; before the first cycle reads one, its lag is unknown, hence 0.
         SortedMapping({partition: state.lag_records.get(partition, 0) for partition in state.positions}),
         state.definitions,
         records_per_s=window.per_s(window.totals.records, now_s),

@@ -198,7 +198,7 @@ MOST_FETCH_BYTES: Final = 1 << 20
 FETCH_SHARE: Final = 1 / 4
 """Of the heap: what the Kafka clients of all partitions may hold together."""
 FETCH_COPIES: Final = 3
-"""Of a fetch, at the worst: the one that is parsed into records, the next one, and the one on its way."""
+"""Fetches in memory at once, at the worst: one that is being parsed, the next one, and one in transit."""
 
 
 def fetch_bytes(partitions: int, heap_bytes: float) -> int:

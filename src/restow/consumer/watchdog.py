@@ -1,4 +1,4 @@
-"""Tells a cycle that makes no progress from one that is only slow. Pure; roles/consumer.py keeps one `Watchdog`.
+"""Distinguishes a stalled cycle from a slow one. Pure; roles/consumer.py keeps one `Watchdog`.
 
 What is slow is learned from the consumer's own cycles. A stalled cycle is reported, and the process writes a thread
 dump; if the stall goes on, the process ends, and the platform starts it again.
@@ -18,7 +18,7 @@ FIRST_HOPELESS_AFTER_S: Final = 1800.0
 """Before the process has stored anything its cycles are unknown: a transform may be that slow, and a restart would only
 begin the same cycle again."""
 FADING: Final = 0.9
-"""The longest cycle counts less with each one that follows it."""
+"""The longest cycle counts less with each later cycle."""
 MOST_BETWEEN_S: Final = 2.0
 """Counted between two looks. The process looks several times a second: a longer time is one in which it was suspended,
 or had no core."""

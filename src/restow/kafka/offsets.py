@@ -56,7 +56,7 @@ class LogOffsets:
         self._made_s = time.monotonic()
 
     def partitions(self, topics: Iterable[str]) -> list[TopicPartition]:
-        """Those of the topics that exist. Asks for all topics: asking for one that is missing could create it."""
+        """The partitions of the topics that exist. Asks for all topics: asking for a missing topic could create it."""
         try:
             known = self._client.list_topics(timeout=LOG_ANSWER_WITHIN_S).topics
         except KafkaException:

@@ -37,7 +37,7 @@ class Outages:
                 if isinstance(error, (InvalidInput, *final)):
                     raise
                 failures += 1
-                if type(error) not in logged:  # brokers that come up refuse for other reasons than those that are away
+                if type(error) not in logged:  # brokers that come up refuse for other reasons than lost ones
                     logged.add(type(error))
                     log.warning("%s; retrying", error)
                 self._pause(BACKOFF.pause_s(failures), error)

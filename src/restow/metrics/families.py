@@ -24,8 +24,8 @@ class Family:
 
 
 ROUND_BUCKETS: Final = (0.01, 0.05, 0.2, 1.0, 5.0)
-"""A round of a small group takes milliseconds, one that plans 10,000 partitions tenths of a second; above 1 s the
-answers of consumers wait noticeably."""
+"""A round of a small group takes milliseconds, a plan for 10,000 partitions tenths of a second; above 1 s the answers
+of consumers wait noticeably."""
 PAUSE_BUCKETS: Final = (0.5, 1.0, 2.0, 5.0, 10.0, 30.0, 60.0, 300.0)
 """A move costs about a cycle of each of its two consumers; above 10 s a consumer crashed or a table was slow."""
 CYCLE_BUCKETS: Final = (0.05, 0.2, 0.5, 1.0, 2.0, 5.0, 15.0, 60.0)
@@ -49,9 +49,7 @@ EVERY_PROCESS: Final = (BUILD_INFO, LOOP_AGE, READY)
 
 # The controller.
 
-IN_CHARGE: Final = Family(
-    "restow_controller_in_charge", "gauge", "1 in the controller that decides, 0 in one that waits as a standby."
-)
+IN_CHARGE: Final = Family("restow_controller_in_charge", "gauge", "1 in the controller in charge, 0 in a standby.")
 STAGE: Final = Family(
     "restow_controller_stage",
     "gauge",

@@ -80,7 +80,7 @@ def standby() -> Iterator[Sample]:
 
 
 def wanted(state: State) -> int:
-    """Those of the plan that the controller works towards, or else those that the group has."""
+    """How many consumers the plan has that the controller works towards; without a plan, how many the group has."""
     planned = state.usable() if state.target is None else state.target.consumers
     return len(planned) + state.set_aside
 

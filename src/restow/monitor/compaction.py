@@ -12,8 +12,8 @@ calls this for partitions of compacted topics, in intervals whose growth it woul
 A sample reads offsets shortly after sizes: a burst in between has its records in one interval and its bytes in the
 next. What was raised for the first interval is withdrawn when the second has the same excess.
 
-Two things go unnoticed: a compaction that removes the same share in every interval, and one that removes exactly as
-much as larger records add.
+Two things go unnoticed: a compaction that removes the same share in every interval, and a compaction that removes
+exactly as much as larger records add.
 """
 
 from dataclasses import dataclass, replace

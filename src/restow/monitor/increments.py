@@ -120,7 +120,7 @@ def between(before: Sample, after: Sample, seconds: Floats, knowledge: Knowledge
     records = (after.end_offset - before.end_offset).astype(np.float64)
     start_moved = after.start_offset != before.start_offset
     same_log = (before.size_bytes != UNREADABLE) & (before.leader == after.leader)
-    was_empty = before.end_offset == 0  # on every broker, even one that has not created the log yet
+    was_empty = before.end_offset == 0  # on every broker, even if it has not created the log yet
     size_before = np.where(same_log, before.size_bytes, 0)
     comparable = (same_log | was_empty) & (after.size_bytes != UNREADABLE)
     growth = np.where(comparable, after.size_bytes - size_before, -1).astype(np.float64)

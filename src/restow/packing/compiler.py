@@ -25,7 +25,7 @@ def fingerprint(sources: Iterable[Path]) -> str:
 
 
 def writable(kept: Path) -> Path:
-    """The cache folder to use: numba ignores one that it can't write to.
+    """The cache folder to use: numba ignores a folder that it can't write to.
 
     A package that another user installed is compiled into this user's cache. The image has compiled code on a read-only
     file system; there each process gets a copy of it, which beats half a minute of compiling."""

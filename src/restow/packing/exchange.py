@@ -186,7 +186,7 @@ def exchange(stowage: Stowage, consumers: Ints, size: int, partitions: Ints, cho
 
 @compiled
 def some_partition(stowage: Stowage) -> int:
-    """A random partition, preferably one that has moved: bringing it home pays most."""
+    """A random partition, preferably a moved one: bringing it home pays most."""
     partition = 0
     for _ in range(6):
         partition = next_random(stowage, len(stowage.partitions))
@@ -209,7 +209,8 @@ def add_unless_there(consumers: Ints, size: int, consumer: int) -> int:
 @compiled
 def exchange_some(stowage: Stowage, rounds: int) -> None:
     """In each round a partition's consumer, its home, and random others exchange partitions. In a small group the same
-    consumers meet again and again: those that gained nothing are left out until another exchange has changed things."""
+    consumers meet again and again: consumers that gained nothing are left out until another exchange changes
+    something."""
     consumers = np.empty(CONSUMERS, np.int64)
     partitions, choice = np.empty(MOST_PARTITIONS, np.int64), np.empty(MOST_PARTITIONS, np.int64)
     is_small = len(stowage.consumers) <= SMALL_GROUP

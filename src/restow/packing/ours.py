@@ -73,7 +73,7 @@ class Effort:
     rounds_per_move: float
     """Exchanges to try in a larger group for each partition that moved, besides half the rounds."""
     whole: int
-    """Up to this many partitions all recipes are tried; larger groups get the one that is cheapest for a sample."""
+    """Up to this many partitions all recipes are tried; larger groups get the recipe that is cheapest for a sample."""
     sample: int
     """Partitions in the sample."""
 
@@ -176,8 +176,8 @@ def _cheapest(ship: Ship, effort: Effort, recipes: Sequence[Recipe]) -> list[Bui
 
 
 def _sampled_recipes(ship: Ship, effort: Effort) -> tuple[Recipe, ...]:
-    """The recipes to try for a large group: the one that is cheapest for a sample of it, and every other that may be as
-    cheap, for all that the sample can tell."""
+    """The recipes to try for a large group: the cheapest for a sample of it, and each that may be as cheap, as far as
+    the sample can tell."""
     sample = ship.sample(effort.sample, SAMPLED_CONSUMERS)
     if sample is None:
         return (AS_IT_IS if ship.problem.worth < 2 else TIGHT,)

@@ -1,4 +1,4 @@
-"""Places one partition where it costs least: on a consumer with room, one that ejects something lighter, or a new one.
+"""Places one partition where it costs least: on a consumer with room, in place of a lighter one, or on a new consumer.
 
 `search` calls `stow` for everything that it has taken out.
 """

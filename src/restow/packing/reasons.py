@@ -100,7 +100,7 @@ class LeftAlone:
     consumer: ConsumerId
     share: float
     partition: TopicPartition
-    """The one that stays."""
+    """The partition that stays."""
 
     @property
     def words(self) -> str:

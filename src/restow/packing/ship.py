@@ -61,10 +61,11 @@ class Ship:
 
     @classmethod
     def of(cls, problem: Problem, spare: int) -> "Ship":
-        """`spare` is how many consumers could be opened besides those that exist or have a capacity of their own."""
+        """`spare` is how many consumers could be opened besides consumers that exist or have a capacity of their
+        own."""
         speed = np.fromiter(problem.speeds.values(), np.float64, len(problem.speeds))
         existing = np.array(problem.current.consumers, np.int64)
-        named = np.fromiter(problem.capacities.of_consumer, np.int64)  # may include a large one that isn't open
+        named = np.fromiter(problem.capacities.of_consumer, np.int64)  # may include a large consumer that isn't open
         known = np.union1d(existing, named) if len(named) else existing
         is_free = np.ones(FIRST_CONSUMER + len(known) + spare, np.bool_)
         is_free[:FIRST_CONSUMER] = is_free[known[known < len(is_free)]] = False
@@ -97,7 +98,7 @@ class Ship:
 
     @property
     def most(self) -> int | None:
-        """The most consumers, or the number of those that must stay for a pin if it is higher."""
+        """The most consumers, or the number that must stay for pins if it is higher."""
         most = self.problem.most_consumers
         return None if most is None else max(most, _distinct(self.current[self.fixed]))
 
@@ -113,8 +114,8 @@ class Ship:
 
     def with_idle_at_home(self, at: Ints) -> Ints:
         """The same places, with idle partitions back on their consumers: the search moves them for free, and a move
-        costs a stop and a start. They leave a consumer that is closed, and one that a partition too fast for it has to
-        itself."""
+        costs a stop and a start. They leave a consumer that is closed, and a consumer that a partition too fast for it
+        has to itself."""
         moved = np.flatnonzero((self.current != at) & (self.current != NOWHERE))
         idle = moved[self.speed[moved] <= IDLE * self.problem.capacities.default]
         if not len(idle):

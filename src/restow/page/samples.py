@@ -25,7 +25,7 @@ class GroupFigures:
     """Of a time in which no controller ran, only the load is known."""
 
     consumers: int | None
-    """All but those that are lost."""
+    """All consumers except lost ones."""
     ready: int | None
     load_bytes_per_s: float | None
     """What producers write to all partitions; None before the first measurement."""

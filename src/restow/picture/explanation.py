@@ -1,6 +1,6 @@
 """Explains a partition, a consumer or a decision in lines: why it is as it is, since when, and what would change it.
 
-Everything comes from the picture and the decisions on the status topic; every figure is one that the picture has.
+Everything comes from the picture and the decisions on the status topic; every figure is in the picture.
 """
 
 from collections.abc import Iterator, Sequence

@@ -59,7 +59,7 @@ class OffsetHistory:
         self._drop_oldest()
 
     def restore(self, older: Iterable[Sample]) -> None:
-        """Adds samples from before the first, in ascending time: those that an earlier process had."""
+        """Adds the samples of an earlier process that are older than the first one. They come in ascending time."""
         first_s = self._samples[0].time_s if self._samples else math.inf
         self._samples = [*(sample for sample in older if sample.time_s < first_s), *self._samples]
         self._drop_oldest()

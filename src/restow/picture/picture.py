@@ -216,7 +216,7 @@ class PartitionStatus:
     catch_up_s: float | None = field(default=None, metadata=OPTIONAL)
     """Seconds until the lag is 0 at the present throughput; null if the lag does not shrink, or is 0."""
     moving_to: ConsumerId | None = field(default=None, metadata=OPTIONAL)
-    """The consumer that the present plan gives it to, if another than the one that reads it."""
+    """The consumer that the present plan gives it to, if another consumer reads it now."""
     refused_for_s: float | None = field(default=None, metadata=OPTIONAL)
     """Seconds until a consumer is asked to start it again, after a refusal."""
     waits_for: ConsumerId | None = field(default=None, metadata=OPTIONAL)
@@ -253,7 +253,7 @@ class Overview:
     speeds_age_s: float | None = None
     """The age of the newest measurement; null before the first."""
     planned_with: str | None = field(default=None, metadata=OPTIONAL)
-    """The time of the measurement that the last plan was made with, also of one that changed nothing."""
+    """The time of the measurement that the last plan was made with, even if the plan changed nothing."""
     creation_paused_s: float = field(default=0.0, metadata=OPTIONAL)
     """Seconds until a consumer may be created again, after one did not become ready."""
     decisions: tuple[Decision, ...] = ()

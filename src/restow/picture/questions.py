@@ -1,7 +1,6 @@
 """What the picture needs to know of the brokers beside the monitor's measurements, and what their answers change.
 
-The controller's process asks (roles/lookups.py); in the simulator nobody does, and the picture has what can be known
-without.
+The controller's process asks (roles/lookups.py); the simulator doesn't, and its picture has what can be known without.
 """
 
 from collections.abc import Iterable, Mapping

@@ -8,7 +8,7 @@ from restow.model import SortedMapping, TopicPartition
 from restow.picture.picture import Picture
 
 CHANGED: Final = 0.2
-"""The machine is told again when the time that is left has changed by this share of what it would be by now."""
+"""The machine gets the partitions again when the time left differs by more than this share from what was expected."""
 
 
 class Urgent:

@@ -185,7 +185,7 @@ def _topic(name: str, subject: str, topics: list[str], partitions: int, bootstra
     if name.startswith("^"):
         if not topics:
             return Finding(
-                Verdict.RIGHT, subject, f"no topic on {bootstrap} matches it yet; one that does will be read"
+                Verdict.RIGHT, subject, f"no topic on {bootstrap} matches it yet; one will be read if it comes"
             )
         matches = f"matches {listed(topics, 'topic')} with {counted(partitions, 'partition')}"
         return Finding(Verdict.RIGHT, subject, matches)

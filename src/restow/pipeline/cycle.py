@@ -153,7 +153,7 @@ class CycleRunner:
         self._failures = {target: reason for target, reason in self._failures.items() if target in kept}
 
     def failures(self, topics: Mapping[str, TopicService]) -> tuple[Failure, ...]:
-        """Of these topics, those that can't be stored now."""
+        """The topics among these that can't be stored now."""
         reasons = {
             topic: [reason for each in self._outputs.of(target_of(service)) if (reason := self._failures.get(each))]
             for topic, service in topics.items()

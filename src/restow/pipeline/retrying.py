@@ -5,8 +5,8 @@ two run at once:
 
 1. The dead-letter table takes a row for each record that is about to be stored, with the number of the retry. Numbers
    are taken one after the other: of two that want the same, one is refused.
-2. The table takes the rows and the number of the retry, under a transaction id of its own, if its number is still the
-   one that was read before.
+2. The table takes the rows and the number of the retry, under a transaction id of its own, if its number has not
+   changed since it was read.
 3. The dead-letter table takes a row for each record that was stored.
 
 The next retry first reads the table's number: if it is that of a retry without the rows of step 3, it adds them. A

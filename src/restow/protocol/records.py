@@ -83,8 +83,7 @@ def common_version(message: Message, theirs: Mapping[str, int]) -> int | None:
 def encode(
     message: Message, sender: str, group: str, version: int | None = None, *, versions: Versions = CURRENT
 ) -> tuple[tuple[tuple[str, bytes], ...], bytes]:
-    """Returns headers and value. `version` is by default the highest one that suits; `common_version` returns
-    others."""
+    """Returns headers and value. `version` is by default the highest suitable one; `common_version` returns others."""
     kind = type(message)
     number = versions.suiting(message) if version is None else version
     form = versions.get(kind, number)

@@ -61,8 +61,8 @@ class Versions:
         return max(number for number, version in self._known[type(message)].items() if version.suits(message))
 
     def common(self, message: Message, theirs: Mapping[str, int]) -> int | None:
-        """The highest version of those that suit the message which both sides know. Returns None if there is none:
-        the other side can't read it."""
+        """The highest version that suits the message and that both sides know. Returns None if there is none: the other
+        side can't read it."""
         known = self._known[type(message)].items()
         most = theirs.get(type(message).__name__, 0)
         return max((number for number, version in known if number <= most and version.suits(message)), default=None)

@@ -88,7 +88,7 @@ class Monitor:
                 health.ready()
             self._counts.sampled(measurement, time.monotonic(), time.monotonic() - begun_s)
             self._board.publish(self._counts.newest.samples)
-            # The pause is counted from the start of a sample; one that takes longer is followed by the next at once.
+            # The pause is counted from the start of a sample; after a longer sample the next one follows at once.
             pause_s = max(0.0, begun_s + self.pause_s - time.monotonic())
 
     @property
@@ -153,7 +153,7 @@ class Monitor:
         return measurement
 
     def _failed(self, error: RestowError) -> None:
-        if type(error) not in self._logged:  # brokers that come up refuse for other reasons than those that are away
+        if type(error) not in self._logged:  # brokers that come up refuse for other reasons than lost ones
             self._logged.add(type(error))
             log.warning("%s; no speeds are published until a retry succeeds", error)
         self._failures += 1

@@ -80,7 +80,7 @@ class Cron:
 
 def begins(cron: Cron, offset_s: Callable[[float], float], from_s: float, until_s: float) -> Iterator[float]:
     """The times at which the expression holds, as seconds since 1970 in UTC. `offset_s` is the local time's distance
-    from UTC at a time. A local time that the clock skips does not occur; one that it repeats occurs twice."""
+    from UTC at a time. A local time that the clock skips does not occur; a time that it repeats occurs twice."""
     for minute in range(int(from_s) // MINUTE_S, int(until_s) // MINUTE_S + 1):
         utc_s = float(minute * MINUTE_S)
         if from_s <= utc_s < until_s and cron.matches(minute + int(offset_s(utc_s)) // MINUTE_S):

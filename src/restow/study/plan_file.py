@@ -7,7 +7,7 @@
      "worth": 1, "least_consumers": 1, "most_consumers": 20}
 
 A partition without a speed is given up; one without a consumer is new. Capacities and speeds have the same unit. Each
-margin is at most the one before it; one that is left out is 1, or as close to 1 as the others allow.
+margin is at most the one before it; a margin that is left out is 1, or as close to 1 as the others allow.
 """
 
 from collections.abc import Iterator

@@ -155,8 +155,8 @@ def _pieces(commits: Sequence[Commit]) -> list[float]:
 
 
 def cpu_shares(loads: Sequence[Load], from_s: float) -> tuple[float, float]:
-    """CPU seconds per second after `from_s`, between the first and the last look: the contender's, and those that
-    other processes took on its cores."""
+    """CPU seconds per second after `from_s`, between the first and the last look: the contender's, and what other
+    processes took on its cores."""
     seen = [load for load in loads if load.time_s >= from_s]
     if len(seen) < 2:
         raise TooFewCommits("its CPU time was not seen twice after its warm-up")

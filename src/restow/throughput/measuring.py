@@ -134,8 +134,8 @@ def measure(
     backlog: float,
     tell: Callable[[str], None],
 ) -> Measured:
-    """Starts the contender, and ends it when its figures are known. `backlog` is the number of records that there
-    are to store; infinite for one that reads them again. Raises RestowError."""
+    """Starts the contender, and ends it when its figures are known. `backlog` is the number of records that there are
+    to store; infinite for a contender that reads them again. Raises RestowError."""
     before: tuple[Mapping[str, float], Mapping[str, float]] | None = None
     with running as contender:
         seen = Observation(case, cores, timing, backlog, contender.begun_s, tell)

@@ -26,7 +26,7 @@ Changes a group of two members under a steady load, and measures what that costs
   range         confluent-kafka clients in a consumer group, classic protocol, range assignor
   cooperative   the same with the cooperative-sticky assignor
   kip-848       the same with the consumer protocol of KIP-848 (group.protocol=consumer)
-  static        range with static members: one that is killed comes back after half a second
+  static        range with static members: a killed member comes back after half a second
 
   join          a third member joins. With restow the load becomes three times as high, and the controller
                 opens a consumer

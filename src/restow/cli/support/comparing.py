@@ -27,7 +27,7 @@ R = TypeVar("R")
 Workers = Callable[[], Pool]
 
 SHOWN_AFTER = 100
-"""The first seed that is shown is so many after the one that policies are tuned on."""
+"""The first seed that is shown is this many after the seed that policies are tuned on."""
 DEFAULT_SEEDS = 2
 QUICK_HOURS = 0.5
 TRACE = "trace"
@@ -87,7 +87,7 @@ def _shape(args: argparse.Namespace) -> tuple[Shape, Sequence[str]]:
 
 
 def _shown_on(args: argparse.Namespace) -> range:
-    """Never those that policies are tuned on."""
+    """Never the seeds that policies are tuned on."""
     first = int(args.seed) + SHOWN_AFTER
     return range(first, first + int(args.seeds or (1 if args.quick else DEFAULT_SEEDS)))
 

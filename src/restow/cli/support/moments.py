@@ -19,14 +19,14 @@ class Moment:
     at: datetime | time
 
     def last_before(self, end: datetime) -> datetime:
-        """For a time of day: the last one that is not after `end`."""
+        """For a time of day: the last occurrence that is not after `end`."""
         if isinstance(self.at, datetime):
             return self.at
         found = datetime.combine(end.date(), self.at, UTC)
         return found if found <= end else found - DAY
 
     def first_after(self, begin: datetime) -> datetime:
-        """For a time of day: the first one that is not before `begin`."""
+        """For a time of day: the first occurrence that is not before `begin`."""
         if isinstance(self.at, datetime):
             return self.at
         found = datetime.combine(begin.date(), self.at, UTC)

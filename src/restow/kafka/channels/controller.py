@@ -6,8 +6,8 @@ The controller writes in transactions under one transactional id per group: comm
 then ends without another change. The offset of a controller's ControllerStarted record is its epoch.
 
 It reads partition 0 of <prefix>-controller from its epoch on, <prefix>-service from the beginning, and <prefix>-monitor
-from its present end. Before it is in charge (`watch`) it has no producer and fences nobody: it reads the end of
-partition 0 for the records of the controller that is.
+from its present end. Before it is in charge (`watch`) it has no producer and fences no other controller: it reads the
+end of partition 0 for the records of the controller that is.
 """
 
 import logging
@@ -228,8 +228,8 @@ class ControllerChannel:
                 on_error(error)
 
     def _taken(self, within_s: float) -> list[Message]:
-        """What arrives in time; returns at once if a record is among it that somebody waits for. (Kafka's
-        `consume(500, …)` would wait until there are 500.)"""
+        """What arrives in time; returns at once with an urgent record. (Kafka's `consume(500, …)` would wait until
+        there are 500.)"""
         taken: list[Message] = []
         deadline_s = time.monotonic() + within_s
         while len(taken) < AT_ONCE:

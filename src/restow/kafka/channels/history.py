@@ -32,7 +32,7 @@ def read_history(
 ) -> Generator[Measurement]:
     """Yields the measurements published from this time on, up to the topic's present end. `client` names the reader
     after the group; without it, it has the group's own name. `is_due` gets the time at which a measurement was
-    published, in seconds since 1970; those that are not due are passed over without decoding them. Raises
+    published, in seconds since 1970; measurements that are not due are skipped without being decoded. Raises
     RestowError."""
     topic, bootstrap = settings.topics.monitor, settings.kafka.bootstrap
     name = settings.group.name if client is None else f"{settings.group.name}-{client}"

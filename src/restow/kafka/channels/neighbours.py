@@ -1,8 +1,8 @@
 """Looks, before a controller starts, whether two groups would share topics, or one group two sets of topics.
 
 A group uses a topic if its processes write to it now: the topic's last minutes have a record of it, and another one
-arrives while we watch. So a group that has ended, even a moment ago, is in nobody's way, and a group without neighbours
-starts without a wait.
+arrives while we watch. So a group that has ended, even a moment ago, blocks no other group, and a group without
+neighbours starts without a wait.
 
 A record's group is in its header. Consumers of versions without the header are known by their name, which is the
 sender's.
@@ -169,6 +169,6 @@ class Neighbourhood:
         return f'{given}; write [topics] prefix = "{prefix}", or end them first'
 
     def _free_prefix(self) -> str:
-        """The group's name, or what else nobody uses."""
+        """The group's name, or else the first unused name made from it."""
         names = itertools.chain([self._group], (f"{self._group}-{number}" for number in itertools.count(2)))
         return next(name for name in names if CONTROLLER.topic(name) not in self._existing and name != self._prefix)

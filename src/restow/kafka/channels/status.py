@@ -155,8 +155,8 @@ class StatusReader(Generic[P_co]):
         return changed
 
     def check(self) -> bool:
-        """After `newest`, when nothing has arrived for a while: returns whether the topic is still the one that is
-        followed, and not one that was made anew. Raises RestowError if the brokers don't answer."""
+        """After `newest`, when nothing has arrived for a while: returns whether the topic that is followed still
+        exists, and was not deleted and created again. Raises RestowError if the brokers don't answer."""
         try:
             _, end = self._client.get_watermark_offsets(self._place, timeout=ANSWER_WITHIN_S)
             return end >= self._position(0)

@@ -43,7 +43,7 @@ ASK_EVERY_S = 0.05
 class EmbeddedKafka:
     """`data` is a directory that is kept and can be reused; the default is a temporary one. `port` is the first node's,
     the others follow; by default free ports are chosen. `server` overrides Kafka's properties on all nodes. A node that
-    is stopped in order writes the `archive` of its classes; by default nodes use the one that `make` has built."""
+    is stopped in order writes the `archive` of its classes; by default nodes use the archive that `make` has built."""
 
     def __init__(
         self,
@@ -244,7 +244,7 @@ SMALL = {  # Kafka's defaults suit large machines; these save memory, threads an
 
 
 def _seen_by(node: Node) -> set[int]:
-    """The brokers in this node's metadata. Each request has a new client: one that knows the cluster may ask any
+    """The brokers in this node's metadata. Each request has a new client: a client that knows the cluster may ask any
     node."""
     client = AdminClient({"bootstrap.servers": node.own_address, "reconnect.backoff.max.ms": 100}, logger=SILENT)
     try:

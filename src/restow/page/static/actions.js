@@ -34,7 +34,7 @@ const ACTIONS = {
   apply: {
     path: "/api/actions/recommend",
     title: "Carry decisions out again",
-    words: "The controller carries its decisions out again, beginning with the one that it recommends now.",
+    words: "The controller carries its decisions out again, beginning with the decision that it recommends now.",
     verb: "Carry them out",
     hasEnd: false,
     body: { on: false },

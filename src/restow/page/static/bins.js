@@ -12,7 +12,7 @@ import { layoutOf } from "./layout.js";
 
 const FLIGHT_MS = 1100;
 const SETTLE_MS = 450;
-const MOST_SETTLING = 120; // partitions: with more, only those that move are animated
+const MOST_SETTLING = 120; // partitions: with more, only moving ones are animated
 const MOST_FLYING = 400;
 const MANY = 60; // consumers: the bins may take most of the window then
 const MARGIN = 8; // px around the bins: margin lines reach beyond them

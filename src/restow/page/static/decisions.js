@@ -22,7 +22,7 @@ export class Decisions {
     });
   }
 
-  /** Adds decisions; those that are known stay as they are. @param {Decision[]} decisions */
+  /** Adds decisions; known ones stay as they are. @param {Decision[]} decisions */
   add(decisions) {
     for (const decision of decisions) {
       const key = `${decision.time} ${decision.summary}`;

@@ -53,7 +53,7 @@ class Page {
     this.feed.run();
   }
 
-  /** Draws once a frame at most, and not while nobody looks. */
+  /** Draws once a frame at most, and not while the page is hidden. */
   #soon() {
     if (this.isDue || document.hidden) return;
     this.isDue = true;

@@ -84,7 +84,7 @@ export function loadedOf(picture, places) {
  * @property {number} load
  * @property {number} capacity
  * @property {import("./types.js").Lag | null} lag  all records, and the seconds of the partition that is furthest behind
- * @property {string | null} furthest  which one that is
+ * @property {string | null} furthest  that partition
  *
  * @param {Picture} picture @param {Place[]} places @returns {Totals}
  */

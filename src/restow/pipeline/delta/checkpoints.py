@@ -45,8 +45,8 @@ class Checkpoints:
         self._news = News()
 
     def write_if_due(self, ledger: Ledger) -> None:
-        """Of several consumers, the one that made the N-th commit writes the checkpoint. If it failed to, any of them
-        does after N more."""
+        """Of several consumers, the writer of the N-th commit writes the checkpoint. If it failed to, any of them does
+        after N more."""
         own, last = ledger.own_version, ledger.last_checkpoint
         if own is None or last is None or (self._thread is not None and self._thread.is_alive()):
             return

@@ -2,7 +2,7 @@
 
 restow keeps offsets in them. delta-rs answers for one id by reading the last checkpoint and the log after it, which
 takes 1 ms and grows with the table. So the ledger caches each answer, and follows the log: it reads the few commits
-since the last one that it knows. On a local disk it makes commits itself (local_log.py); elsewhere delta-rs does.
+since the last known one. On a local disk it makes commits itself (local_log.py); elsewhere delta-rs does.
 """
 
 import time

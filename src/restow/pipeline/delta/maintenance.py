@@ -112,7 +112,7 @@ def is_over(ledger: Ledger, what: str, settings: TableSettings) -> bool:
 
 
 def has_new_small_files(ledger: Ledger, settings: TableSettings) -> bool:
-    """Whether enough small files were added since the last compaction; those that it had to leave don't count. The
+    """Whether enough small files were added since the last compaction; files that it had to leave don't count. The
     ledger must be loaded."""
     left = ledger[SMALL_FILES_LEFT] or 0
     return 0 < settings.compact_at_files <= small_files(ledger.table, settings) - left

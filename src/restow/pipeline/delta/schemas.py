@@ -3,8 +3,8 @@
 Spark and Delta write schemas as the same JSON. The rules:
 
 - every column that restow creates is nullable, at every depth: nothing checks the files that Spark writes;
-- a column, or a field of a struct, that the table lacks is added, unless the topic has `evolve = "none"`; one that the
-  batch lacks is null in its rows;
+- a column, or a field of a struct, that the table lacks is added, unless the topic has `evolve = "none"`; a column that
+  the batch lacks is null in its rows;
 - a type of the batch that the table's type includes is widened to it before files are written. The table's own types
   never change: engines disagree on how they read such a column (docs/decisions/074-evolving-tables.md);
 - any other difference is refused, with both schemas.

@@ -228,7 +228,7 @@ class DeltaSink:
 
     def _commit_claims(self, ledger: Ledger, offsets: Mapping[TopicPartition, int], made: list[int]) -> int:
         """Returns the claim, which is in `made` before it is committed: an answer may be lost. The positions stay as
-        they are. They are in the commit so that it conflicts with every other one that has them."""
+        they are. They are in the commit so that it conflicts with every other commit that has them."""
         known = (ledger[self._writer.claims_id], *(self._claim(ledger, p) for p in offsets), *made)
         made.append(new := claims.new(self._writer.consumer, known))
         versions = {self._writer.position_id(p): at for p, at in offsets.items()}

@@ -40,7 +40,7 @@ Convert = Callable[[Any], Any]
 
 
 class LeftOut(Exception):
-    """A message without fields, or one that contains itself, has no type in Spark."""
+    """A message without fields, or a message that contains itself, has no type in Spark."""
 
 
 def fields_of(descriptor: Descriptor, outer: tuple[str, ...]) -> tuple[dict[str, str], dict[str, Convert]]:

@@ -1,7 +1,7 @@
 """The light consumer's table: a SQLite file with the records and the next offset of every partition.
 
 Several consumers may write to one file. A cycle's records and next offsets go into one transaction. It takes only
-partitions whose offset in the table is the one that the cycle began at: a consumer that was replaced is refused.
+partitions whose offset in the table is where the cycle began: a consumer that was replaced is refused.
 """
 
 import sqlite3

@@ -1,4 +1,4 @@
-"""Bad records on Spark: leaves them out of a frame, finds those that don't parse, and makes the rows of dead letters.
+"""Bad records on Spark: leaves them out of a frame, finds records that don't parse, and makes the rows of dead letters.
 
 engine.py calls it. searching.py decides which jobs look for a record on which a transform fails.
 """

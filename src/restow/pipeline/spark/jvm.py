@@ -57,7 +57,7 @@ def _process() -> int | None:
 
 @contextmanager
 def _filtered_stderr() -> Iterator[int]:
-    """A file descriptor whose lines go to our stderr, without those that Java prints at every start and no option
+    """A file descriptor whose lines go to our stderr, without the lines that Java prints at every start and no option
     silences."""
     reading, writing = os.pipe()
     Thread(target=_forward, args=(reading,), name="stderr of the JVM", daemon=True).start()

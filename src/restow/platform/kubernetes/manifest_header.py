@@ -21,7 +21,8 @@ ROLES: Final = {
 
 
 def header(settings: Settings, file: str, variables: Sequence[str], in_image: Sequence[str]) -> str:
-    """`variables` are those that restow.toml refers to, `in_image` the modules that the image must contain."""
+    """`variables` are the environment variables that restow.toml refers to, `in_image` the modules that the image must
+    contain."""
     group, namespace = settings.group.name, namespace_of(settings)
     return "\n".join(
         [

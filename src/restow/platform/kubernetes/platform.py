@@ -51,7 +51,7 @@ CONFIRM_UNSEEN_EVERY_S: Final = 10.0
 INVALID: Final = (400, 422)
 
 Numbered = tuple[int, PlatformRequest]
-"""A request and its place among those that came with it."""
+"""A request and its place in its batch."""
 
 
 class KubernetesPlatform:

@@ -1,6 +1,6 @@
 """A thread that watches one kind of a group's objects and queues what it sees. The queue is all that it shares.
 
-A watch that ends is reopened where it ended; one that has expired starts again from a fresh list; while the API server
+A watch that ends is reopened where it ended; an expired watch starts again from a fresh list; while the API server
 doesn't answer, the watch is retried with backoff, which is logged once.
 """
 

@@ -1,8 +1,8 @@
 """Consumers as processes on this machine: the embedded default. They outlive the controller; the next one finds them.
 
-Why supervisors. A consumer that crashes must be restarted, and one that is being deleted must be ended, even while no
-controller runs; and a controller may die at any instruction. So each consumer has a small process above it, its
-*supervisor*, and the controller never starts, watches or ends a consumer itself. The controller writes the desired
+Why supervisors. A consumer that crashes must be restarted, and a consumer that is being deleted must be ended, even
+while no controller runs; and a controller may die at any instruction. So each consumer has a small process above it,
+its *supervisor*, and the controller never starts, watches or ends a consumer itself. The controller writes the desired
 state to disk, atomically, and the supervisor makes it so:
 
     controller ── wish.json ──> supervisor ── starts, restarts, ends ──> consumer and all processes it starts
@@ -11,7 +11,7 @@ state to disk, atomically, and the supervisor makes it so:
 Whenever the controller dies, the disk holds either the old desired state or the new one, each complete. A consumer may
 be left without a supervisor: the controller died before starting it, the supervisor was killed, or the machine
 rebooted. The next controller that looks starts one (`Supervisors.repair`). If the platform object restarted consumers
-itself, then without a controller a crashed consumer would stay down, and one that ignores SIGTERM would stay up.
+itself, then without a controller a crashed consumer would stay down, and a consumer that ignores SIGTERM would stay up.
 
 linux.py         processes identified by pid, start time and boot id; signals that can't hit a reused pid
 files.py         a consumer's directory on disk: desired state and status

@@ -83,7 +83,7 @@ def _end_consumers(group: str, directory: Path, progress: Progress) -> bool:
 def _wait(
     there: Mapping[str, T], still_there: Callable[[], Mapping[str, T]], within_s: float, progress: Progress
 ) -> Mapping[str, T]:
-    """Waits until all have ended, at most this long. Returns those that have not."""
+    """Waits until all have ended, at most this long. Returns what still runs."""
     deadline_s = time.monotonic() + within_s
     while True:
         now = still_there()

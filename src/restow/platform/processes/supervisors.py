@@ -144,7 +144,7 @@ class Supervisors:
         return LocalConsumer(desired.creation, wanted, desired.grace_s, desired.settings, status)
 
     def _is_supervised(self, consumer: ConsumerId, home: Home) -> bool:
-        """Whether a supervisor runs; one that this process has just started has not written its status yet."""
+        """Whether a supervisor runs. If this process has just started it, it has not written its status yet."""
         status, spawned = home.status(), self._spawned.get(consumer)
         if status and is_alive(status.supervisor):
             return True

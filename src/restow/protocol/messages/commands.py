@@ -49,7 +49,7 @@ class StopConsumingCommand:
     incarnation: int
     """The incarnation that the command is for; others ignore it."""
     partitions: tuple[TopicPartition, ...]
-    """The partitions to stop. The answer includes those that the consumer does not hold."""
+    """The partitions to stop. The answer includes partitions that the consumer does not hold."""
 
     def __post_init__(self) -> None:
         checks.at_least(0, epoch=self.epoch, incarnation=self.incarnation)

@@ -31,7 +31,7 @@ PRESETS: Final[Mapping[str, Mapping[str, float]]] = {
         "cool_down_after_closing_s": 30.0,
     },
 }
-"""Settings of [controller] that go together; those that a preset leaves out have their defaults."""
+"""Settings of [controller] that go together; settings that a preset leaves out have their defaults."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -68,16 +68,15 @@ class Controller:
     again soon after."""
 
     least_consumers: Annotated[int, AT_LEAST_0] = 0
-    """The group never has fewer consumers; those that are starting count. With 0, a group with nothing to read has
-    none."""
+    """The group never has fewer consumers; starting ones count. With 0, a group with nothing to read has none."""
 
     most_consumers: Annotated[int, AT_LEAST_1] | None = None
     """The group never has more consumers, even if they are overloaded. Without it, it has as many as the load needs."""
 
     spares: Annotated[int, AT_LEAST_0] = 0
-    """Warm consumers without partitions, on top of those that the load needs, within `most_consumers`. They take the
-    partitions of one that crashes, and a scale-up takes them first while their successors start: both then wait for no
-    start of Spark. Each costs what a consumer costs."""
+    """Warm consumers without partitions, on top of what the load needs, within `most_consumers`. They take the
+    partitions of a consumer that crashes, and a scale-up takes them first while their successors start: both then wait
+    for no start of Spark. Each costs what a consumer costs."""
 
     look_every_s: Annotated[float, ABOVE_0] = 60.0
     """Seconds after which the controller checks again whether fewer consumers would do, if nothing else made it
@@ -165,7 +164,7 @@ class Controller:
 
     @classmethod
     def of_preset(cls, preset: str, **given: Any) -> "Controller":
-        """The settings of a preset, with those that are given in place of its own."""
+        """The settings of a preset; `given` overrides them."""
         return cls(**{**PRESETS[preset], **given, "preset": preset})
 
     @property

@@ -21,5 +21,5 @@ class Page:
     """The port to listen on; 0 takes any free one. Groups on one machine need one each."""
 
     token_file: str | None = None
-    """The file with the token that actions need. Without it, `restow page` makes one that only its owner can read: in
-    the group's directory, or with platform = "kubernetes" below ~/.restow."""
+    """The file with the token that actions need. Without it, `restow page` creates a file that only its owner can read:
+    in the group's directory, or with platform = "kubernetes" below ~/.restow."""

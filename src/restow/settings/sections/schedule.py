@@ -21,7 +21,7 @@ class Schedule:
     """How long it lasts."""
 
     zone: Annotated[str, Check("a time zone, like Europe/Berlin", bool)] = "UTC"
-    """The time zone of `cron`. A local time that the clock skips in spring does not occur; one that it repeats in
+    """The time zone of `cron`. A local time that the clock skips in spring does not occur; a time that it repeats in
     autumn occurs twice."""
 
     least: Annotated[int, AT_LEAST_0] | None = None

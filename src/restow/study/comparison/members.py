@@ -31,7 +31,7 @@ class Members:
         return len(self._ready) + len(self._starting)
 
     def tick(self) -> None:
-        """Members that have started join; those that start together rebalance together."""
+        """Members that have started join; members that start together rebalance together."""
         now_s = self._accounting.now_s
         joining = [consumer for ready_s, consumer in self._starting if ready_s <= now_s]
         if joining:
@@ -40,7 +40,7 @@ class Members:
             self._rebalance(is_join=True)
 
     def scale_to(self, size: int) -> None:
-        """The newest members leave first, those that have not joined yet before the others."""
+        """The newest members leave first, and members that have not joined yet before the others."""
         while self.size > size and self._starting:
             self._starting.pop()
         if self.size > size:

@@ -54,6 +54,6 @@ class PackedGroup:
                 self._accounting.assign(row, int(target), self._times.restow_join_s)
 
     def _consumers(self) -> set[ConsumerId]:
-        """Those of the plan, and those that still read what others will."""
+        """The consumers of the plan, and consumers that still read what others will."""
         reading = {ConsumerId(number) for number in self._accounting.owner.tolist() if number != NOBODY}
         return {*self._plan.consumers, *reading}
