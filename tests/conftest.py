@@ -32,7 +32,7 @@ MARKERS = {
 """By fixture: what a test that uses it needs."""
 
 LONGEST_FIRST = ("kubernetes", "without a node", "spark", "slow", "kafka")
-"""Tests of the control plane alone come before those that start a node, which would run their pods."""
+"""Tests of the control plane alone come before tests that start a node, which would run their pods."""
 
 ONE_WORKER = "tests/platform/kubernetes"
 """All tests of this folder run in one worker, one after the other: a second control plane would cost more than it

@@ -232,7 +232,7 @@ def applied(current: Assignment, difference: Difference) -> Assignment:
         assert held[consumer] >= set(stopped), "only what a consumer holds can be stopped"
         held[consumer] -= set(stopped)
     for consumer, started in difference.start:
-        assert not any(set(started) & others for others in held.values()), "what is started is held by nobody"
+        assert not any(set(started) & others for others in held.values()), "no consumer holds what is started"
         held[consumer] |= set(started)
     for consumer in difference.delete:
         assert not held.pop(consumer), "a consumer is empty before it is deleted"

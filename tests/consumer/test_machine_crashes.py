@@ -92,7 +92,7 @@ def test_a_restart_repairs_what_a_crash_before_any_effect_left(effects: int) -> 
 
 
 def unanswered(world: World) -> set[TopicPartition]:
-    """Partitions of commands that were not answered, and those that were taken away; all if it was about to end."""
+    """Partitions of unanswered commands, and partitions that were taken away; all if it was about to end."""
     if world.state.ending:
         return {A0, A1, A2, B0}
     answers = (StartConsumingEvent, StopConsumingEvent, ConsumingRefused)

@@ -40,7 +40,7 @@ def hears(driver: Driver, message: FromConsumer) -> Requests:
 
 
 def waits(driver: Driver, seconds: float) -> Requests:
-    """Time passes, speeds arrive, and nobody reports."""
+    """Time passes, speeds arrive, and no consumer reports."""
     done: Requests = ()
     for _ in range(round(seconds)):
         done += (*driver.ticks(), *driver.measures(a_0=40))

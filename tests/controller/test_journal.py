@@ -358,7 +358,7 @@ def test_a_segment_that_is_deleted_while_the_history_is_read_is_reported(tmp_pat
 
 
 class FullDisk:
-    """Fails writes while it is full; before that it takes a part of the one that does not fit."""
+    """Fails writes while it is full; of the first write that does not fit it takes a part."""
 
     def __init__(self, monkeypatch: pytest.MonkeyPatch) -> None:
         self.left: float = float("inf")

@@ -224,7 +224,7 @@ def test_overload_is_relieved_meanwhile(group: Driver) -> None:
     assert group.measures(a_0=40, a_1=40, a_2=60, a_3=60) == (create(3, NEWER),)
     assert group.is_ready(3) != ()
     group.settles()
-    assert group.state.stage is Stage.SENTINEL, "it does not wait for the one that is restarted"
+    assert group.state.stage is Stage.SENTINEL, "it does not wait for the restarted consumer"
     assert group.is_ready(1) == (group.start(1, 1, a_0=10, a_1=10),)
 
 

@@ -21,7 +21,7 @@ BOTH = (A0, A1)
 
 
 def grown() -> Driver:
-    """A group of one that became two, because a-0 and a-1 together are too much for one."""
+    """A group of one consumer that became two, because a-0 and a-1 together are too much for one."""
     group = Driver()
     group.starts()
     group.lists()

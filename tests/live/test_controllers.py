@@ -103,7 +103,7 @@ def test_a_second_controller_in_another_directory_starts_no_second_set_of_consum
     group.eventually(lambda: len(group.events("SpeedsMeasured")) > 10)
     assert group.stage() == "Synchronize"
     assert group.running() == consumers
-    end_group(group.name, here, 10, lambda line: None)  # noqa: ARG005  nobody listens
+    end_group(group.name, here, 10, lambda line: None)  # noqa: ARG005  no one reads the lines
     group.settle(orders, consumers=1)
     assert "consumers elsewhere: resolved" in group.controller_output()
     group.produce(orders)

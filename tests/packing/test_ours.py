@@ -226,7 +226,7 @@ def test_the_overload_of_a_large_group_is_spread_evenly(packer: str) -> None:
 
 @ours
 def test_a_group_that_is_overloaded_as_a_whole_is_not_restowed_for_a_trifle(packer: str) -> None:
-    # 60 consumers hold 20 too much each; one that holds 19 could take 1 from another, which is less than a hundredth.
+    # 60 consumers hold 20 too much each; a consumer with 19 could take 1 from another, which is less than a hundredth.
     current = held(*range(1, 61), *range(1, 61), *range(1, 61), 61, 61)
     asked = Problem(speeds(*(180 * [10.0]), 4.5, 4.5), current, TEN, most_consumers=61)
     assert PACKERS[packer](asked).assignment == current

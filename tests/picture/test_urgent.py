@@ -1,4 +1,4 @@
-"""The machine is told of partitions to serve first when they change, and not of every second that passes."""
+"""The machine gets the partitions to serve first when they change, and not every second."""
 
 from dataclasses import replace
 

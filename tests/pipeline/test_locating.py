@@ -32,7 +32,7 @@ def fails_on(bad: At) -> tuple[Callable[[Spans], bool], list[Spans]]:
 def test_the_one_bad_record_is_found_in_few_attempts(bad: tuple[TopicPartition, int]) -> None:
     fails, tried = fails_on({bad})
     assert locate(SPANS, fails) == {bad[0]: Span(bad[1], bad[1] + 1)}
-    assert len(tried) <= 8, "110 records are halved 7 times, and the one that is left is confirmed"
+    assert len(tried) <= 8, "110 records are halved 7 times, and the last one is confirmed"
     assert sum(len(offsets(spans)) for spans in tried) <= 2 * 110
 
 

@@ -1,4 +1,4 @@
-"""What libraries and users' code say about an error is told without the secrets that they were given."""
+"""The errors of libraries and users' code are logged without the secrets that these were given."""
 
 from restow.pipeline.secrets import Secrets
 from restow.settings import ClientProperties, Group, Kafka, Settings, Spark

@@ -1,4 +1,4 @@
-"""An error in a user's code is told in one line: type, message, and the place in the user's own file."""
+"""An error in a user's code becomes one line: type, message, and the place in the user's own file."""
 
 import json
 import subprocess

@@ -42,7 +42,7 @@ def test_the_channels_are_the_topics_that_are_made() -> None:
 
 @pytest.mark.parametrize("message", EXAMPLES, ids=lambda message: type(message).__name__)
 def test_a_message_is_decoded_where_it_belongs_and_rejected_elsewhere(message: Message) -> None:
-    headers, value = records.encode(message, "somebody", PREFIX)
+    headers, value = records.encode(message, "anna@host-a", PREFIX)
 
     def read(channel: Channel, partition: int) -> Message | Undecodable:
         return decode_on(channel, channel.topic(PREFIX), partition, 7, headers, value, group=PREFIX)

@@ -345,7 +345,7 @@ held = {TopicPartition(topic, number) for topic in ("orders", "clicks", "a", "b"
 digests = SortedMapping({topic: "x" for topic in {partition.topic for partition in held}})
 ready = ConsumerReady(ConsumerId(1), True, tuple(held), digests, known_versions())
 for message in (*EXAMPLES, CONSUMERS_UPDATE, ready, StopConsumingCommand(1, 1, 1, tuple(held))):
-    print(encode(message, "somebody", "lake"))
+    print(encode(message, "anna@host-a", "lake"))
 """
 
 

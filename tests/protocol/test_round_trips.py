@@ -139,9 +139,9 @@ def values_of(kind: Any) -> st.SearchStrategy[Any]:
 @given(data=st.data())
 def test_a_message_is_read_as_it_was_sent(kind: type[Message], data: st.DataObject) -> None:
     message = data.draw(values_of(kind))
-    headers, value = encode(message, "somebody", "lake")
+    headers, value = encode(message, "anna@host-a", "lake")
     assert decode("t", 3, 7, headers, value, key_of(message)) == message
-    assert encode(decode("t", 3, 7, headers, value), "somebody", "lake") == (headers, value)  # type: ignore[arg-type]
+    assert encode(decode("t", 3, 7, headers, value), "anna@host-a", "lake") == (headers, value)  # type: ignore[arg-type]
 
 
 @pytest.mark.parametrize("kind", [*get_args(events.Event), *get_args(effects.Effect), Checkpoint, WritePlan])

@@ -20,7 +20,7 @@ Eventually = Callable[[Callable[[], object]], None]
 
 
 def put(producer: Producer, topic: str, update: ServiceUpdate) -> None:
-    headers, value = encode(update, "somebody", topic.rpartition("-")[0])
+    headers, value = encode(update, "anna@host-a", topic.rpartition("-")[0])
     producer.produce(topic, value, key=key_of(update), partition=0, headers=list(headers))
     assert producer.flush(30) == 0
 

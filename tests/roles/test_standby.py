@@ -1,4 +1,4 @@
-"""A controller that waits: one that ends says so before its lock is free, and is not taken for dead."""
+"""A controller that waits: a controller that ends says so before its lock is free, and is not taken for dead."""
 
 from collections.abc import Iterator
 from typing import cast

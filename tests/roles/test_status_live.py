@@ -1,4 +1,4 @@
-"""Seconds behind and the margin to retention in the picture of a group that nobody's consumers read, on a real broker.
+"""Seconds behind and the margin to retention in the picture of a group without consumers, on a real broker.
 
 A real monitor and a real controller; its consumers are processes that do nothing.
 """
@@ -46,7 +46,8 @@ HOUR_S = 3600.0
 AGE_S = 2400.0
 COSTS = SortedMapping({"another-topic": TopicCost(1.5, 4e9)})
 OLD, NEW, READ = 0, 1, 2
-"""Partitions: with a record of 40 minutes ago, with one that comes while the monitor runs, and without unread ones."""
+"""Partitions: with a record of 40 minutes ago, with a record that comes while the monitor runs, and without unread
+ones."""
 
 
 class Group:

@@ -12,7 +12,7 @@ from restow.simulator.world import digest
 pytestmark = pytest.mark.slow
 
 SEEDS = (next(seed for seed in range(1, 40) if scenario(seed).encodes), 2)
-"""A seed that sends bytes, and one that sends values."""
+"""A seed that sends bytes, and a seed that sends values."""
 
 DIGESTS = """
 import sys

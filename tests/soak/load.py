@@ -28,7 +28,7 @@ class SoakLoad:
         self._partitions = dict.fromkeys(TOPICS, PARTITIONS)
         self.produced = Counter[str]()
         self.ends = Counter[TopicPartition]()
-        """The records of each partition, which nobody else writes to."""
+        """The records of each partition, which has no other producer."""
         self._owed = 0.0
         self._last_s = time.monotonic()
         self._refusals: list[str] = []

@@ -20,7 +20,7 @@ from restow.platform.processes.linux import Process, send
 
 APPEARS_WITHIN_S: Final = 30.0
 STOPPED_S: Final = (2.0, 25.0)
-"""How long a process is suspended: its controller restarts one that is silent for 20 s."""
+"""How long a process is suspended: its controller restarts a consumer that is silent for 20 s."""
 AWAY_S: Final = (0.0, 8.0)
 """How long a broker, a topic or the room on a disk is away."""
 MOST_ADDED: Final = 4
@@ -151,7 +151,7 @@ def all_roles(field: Battlefield) -> Hit | None:
 
 
 def suspended_controller(field: Battlefield) -> Hit | None:
-    """For so long that nobody hears it; then it goes on where it was."""
+    """Longer than the others wait for it; then it continues where it was."""
     known = field.group.role("controller")
     if known is None:
         return None

@@ -59,8 +59,8 @@ class DeltaTables:
 
 
 def out_of_order(table: Path) -> int:
-    """Rows that came after a later one of their partition: in a later commit, or further down in the same file, be it
-    one that compaction wrote. Files that vacuum deleted are in a compacted one."""
+    """Rows that came after a later one of their partition: in a later commit, or further down in the same file, be it a
+    file that compaction wrote. Files that vacuum deleted are in a compacted one."""
     first = [str(file) for file in brought(table) if file.exists()]
     now = [path.removeprefix("file://") for path in DeltaTable(str(table)).file_uris()]
     compacted = sorted(set(now) - set(first))

@@ -351,4 +351,4 @@ class LiveGroup(Group):
             if controller.poll() is None:
                 os.kill(controller.pid, signal.SIGKILL)
             controller.wait(30)
-        end_group(self.name, self.processes, 10, lambda line: None)  # noqa: ARG005  nobody listens
+        end_group(self.name, self.processes, 10, lambda line: None)  # noqa: ARG005  no one reads the lines

@@ -1,4 +1,4 @@
-"""The light pipeline's transforms: one that fails names the record and its own line."""
+"""The light pipeline's transforms: the error of a failing one names the record and the line."""
 
 import sys
 from pathlib import Path

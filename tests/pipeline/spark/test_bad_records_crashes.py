@@ -1,5 +1,6 @@
-"""Bad records and real Spark consumers that crash: one whose JVM a record kills, and one that was replaced by a process
-with newer code while it was rejecting a record. Each record ends in exactly one of the two tables."""
+"""Bad records and real Spark consumers that crash: a consumer whose JVM a record kills, and a consumer that was
+replaced by a process with newer code while it was rejecting a record. Each record ends in exactly one of the two
+tables."""
 
 import signal
 from collections.abc import Callable, Iterator

@@ -35,7 +35,7 @@ def group(kafka: Kafka, admin: Admin, prefix: str, tmp_path: Path, eventually: E
 
 
 def permit(table: Path, mode: int) -> None:
-    """For all directories of the table: those that are there, and by that those that would be created."""
+    """For all directories of the table: the existing ones, and through them any that would be created."""
     for directory, _, _ in list(os.walk(table)):
         Path(directory).chmod(mode)
 

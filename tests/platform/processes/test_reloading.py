@@ -15,7 +15,7 @@ def test_a_request_is_seen_once_by_each_controller_that_runs(tmp_path: Path) -> 
         assert (first.is_new(), first.is_new()) == (True, False)
         assert second.is_new()
         time.sleep(0.01)  # the clock of a file system is coarse
-    assert not ReloadRequests("lake", tmp_path).is_new(), "one that starts reads the modules anyway"
+    assert not ReloadRequests("lake", tmp_path).is_new(), "a starting controller reads the modules anyway"
     assert not other.is_new()
 
 

@@ -27,7 +27,7 @@ RARE: frozenset[tuple[Phase | None, Phase | None]] = frozenset(
     [(Phase.CRASHED, None), (Phase.CRASHED, Phase.LOST), (Phase.READY, Phase.LOST), (Phase.AWAITED, None)]
 )
 """Each occurs in at most one seed of fifty, and has tests of its own in tests/controller: a crashed consumer is seldom
-deleted by somebody else, or does not come back, before others have its partitions; nobody else deletes a new one."""
+deleted by another person, or does not come back, before others have its partitions; no one deletes a new one."""
 
 
 def run_all(seeds: Iterable[int]) -> Coverage:

@@ -102,7 +102,7 @@ def _check_system() -> None:
 
 
 def _install(programs: tuple[str, ...], progress: Progress) -> None:
-    """Installs those that are missing, as root on Debian. Updates the package index only if it must."""
+    """Installs what is missing, as root on Debian. Updates the package index only if it must."""
     packages = [PACKAGES[name] for name in programs if _find(name) is None]
     if not packages or os.geteuid() != 0 or shutil.which("apt-get") is None:
         return
