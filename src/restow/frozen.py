@@ -1,30 +1,28 @@
-"""Changed copies of frozen dataclasses. The controller makes dozens of them in each step of its machine."""
+"""Changed copies of frozen dataclasses. The machines make dozens of them in each step."""
 
-from collections.abc import Callable
-from dataclasses import fields
-from functools import cache
-from operator import attrgetter
+from functools import cache, cached_property
 from typing import Any, TypeVar
 
 Value = TypeVar("Value")
-Put = Callable[[object, object], None]
 
 
 def changed(value: Value, **changes: Any) -> Value:
-    """What dataclasses.replace does, in a third of its time, for a dataclass with slots and without __post_init__."""
+    """What dataclasses.replace does, in a twentieth of its time: copies the fields as one dict. For a dataclass without
+    slots, without __post_init__ and without cached properties, whose values would be copied too."""
     kind = type(value)
-    read, puts, by_name = _parts(kind)  # type: ignore[arg-type]  # every class is hashable
+    assert _is_copied_by_fields(kind)  # type: ignore[arg-type]  # every class is hashable
+    fields = value.__dict__
+    assert changes.keys() <= fields.keys(), f"{kind.__name__} has no {sorted(changes.keys() - fields.keys())}"
     copy = object.__new__(kind)
-    for put, each in zip(puts, read(value), strict=True):
-        put(copy, each)
-    for name, each in changes.items():
-        by_name[name](copy, each)
+    copy.__dict__.update(fields)
+    copy.__dict__.update(changes)
     return copy
 
 
 @cache
-def _parts(kind: type[Any]) -> tuple[Callable[[Any], tuple[Any, ...]], tuple[Put, ...], dict[str, Put]]:
-    """How all fields are read at once, and how each is written, past the check that freezes them."""
+def _is_copied_by_fields(kind: type[Any]) -> bool:
     assert not hasattr(kind, "__post_init__"), f"{kind.__name__} checks its fields: use dataclasses.replace"
-    by_name: dict[str, Put] = {field.name: kind.__dict__[field.name].__set__ for field in fields(kind)}
-    return attrgetter(*by_name), tuple(by_name.values()), by_name
+    assert not hasattr(kind, "__slots__"), f"{kind.__name__} has slots: use dataclasses.replace"
+    cached = [name for name, each in vars(kind).items() if isinstance(each, cached_property)]
+    assert not cached, f"{kind.__name__} caches {cached}: use dataclasses.replace"
+    return True

@@ -32,6 +32,7 @@ from restow.consumer.events import (
 )
 from restow.consumer.outgoing import Stopped
 from restow.consumer.state import Activity, State
+from restow.frozen import changed
 from restow.model import ConsumerId, SortedMapping, TopicPartition
 from restow.protocol.field_types import RECOVER, BrokenTransforms, Offsets, StartFrom
 from restow.protocol.messages.commands import StartConsumingCommand, StopConsumingCommand
@@ -78,11 +79,11 @@ def step(state: State, event: Event) -> Step:
         case ReadySent(incarnation):
             return _announced(state, incarnation)
         case ClockTicked(now_s, is_stalled):
-            return _ticked(replace(state, is_stalled=is_stalled), now_s)
+            return _ticked(changed(state, is_stalled=is_stalled), now_s)
         case CommandRead():
             return _command_read(state, event), ()
         case CommandsReadTo(offset):
-            return replace(state, commands_read_to=max(state.commands_read_to, offset)), ()
+            return changed(state, commands_read_to=max(state.commands_read_to, offset)), ()
         case QueryRead():
             return _query_read(state, event), ()
         case CycleEnded():
@@ -91,7 +92,7 @@ def step(state: State, event: Event) -> Step:
             assert state.activity is Activity.CHANGING, f"nothing was changed while {state.activity.value}"
             return _changed(state, event)
         case EndRequested():
-            return replace(state, ending=True), ()
+            return changed(state, ending=True), ()
         case _:
             assert_never(event)
 
@@ -101,7 +102,7 @@ def _announced(state: State, incarnation: int) -> Step:
     # Epochs and incarnations are offsets of the same log, and the epoch in the checkpoint was there before us. If it is
     # not smaller than our incarnation, the topic was recreated, and its epochs start again from 0.
     epoch = state.epoch if state.epoch < incarnation else 0
-    state = replace(state, incarnation=incarnation, epoch=epoch)
+    state = changed(state, incarnation=incarnation, epoch=epoch)
     if state.ending:  # nothing was opened: only the tables know the offsets
         return _end(state, SortedMapping(dict.fromkeys(state.positions, None)))
     state, effects = _save(state)
@@ -115,25 +116,25 @@ def _announced(state: State, incarnation: int) -> Step:
 
 
 def _command_read(state: State, read: CommandRead) -> State:
-    state = replace(state, commands_read_to=max(state.commands_read_to, read.offset + 1))
+    state = changed(state, commands_read_to=max(state.commands_read_to, read.offset + 1))
     command = read.command
     if state.ending or command.incarnation != state.incarnation or command.epoch < state.epoch:
-        return replace(state, ignored=state.ignored + 1)
+        return changed(state, ignored=state.ignored + 1)
     state = _raise_epoch(state, command.epoch)
-    return replace(state, waiting=(*state.waiting, command), claims=state.claims.heard())
+    return changed(state, waiting=(*state.waiting, command), claims=state.claims.heard())
 
 
 def _query_read(state: State, read: QueryRead) -> State:
     if read.query.epoch < state.epoch:
-        return replace(state, ignored=state.ignored + 1)
-    return replace(_raise_epoch(state, read.query.epoch), query=read, claims=state.claims.heard())
+        return changed(state, ignored=state.ignored + 1)
+    return changed(_raise_epoch(state, read.query.epoch), query=read, claims=state.claims.heard())
 
 
 def _raise_epoch(state: State, epoch: int) -> State:
     """A newer controller is in charge: waiting commands and remembered answers of the previous one are void."""
     if epoch == state.epoch:
         return state
-    return replace(
+    return changed(
         state,
         epoch=epoch,
         waiting=(),
@@ -155,7 +156,7 @@ def _cycle_ended(state: State, ended: CycleEnded) -> Step:
         kept = (item for item in state.positions.items() if item[0] not in lost)
         positions = SortedMapping({partition: positions.get(partition, offset) for partition, offset in kept})
     state = _holding(state, positions)
-    state = replace(
+    state = changed(
         state,
         lag_records=ended.lag_records,
         failures=ended.failures,
@@ -178,13 +179,13 @@ def _cycle_ended(state: State, ended: CycleEnded) -> Step:
 def _resume(state: State) -> Step:
     """No controller has answered the claims."""
     claims, batch = state.claims.resumed(state.topics)
-    return _change(replace(state, claims=claims), batch)
+    return _change(changed(state, claims=claims), batch)
 
 
 def _apply(state: State) -> Step:
     batch = merge_commands(state.positions, state.topics, state.waiting, state.last_sequence)
     starts = [command for command in state.waiting if isinstance(command, StartConsumingCommand)]
-    state = replace(
+    state = changed(
         state,
         claims=state.claims.answered(state.waiting),
         will_claim=starts[-1].answers_claims if starts else state.will_claim,
@@ -193,18 +194,18 @@ def _apply(state: State) -> Step:
     state = _taken(state)
     if batch.changes_something:
         return _change(state, batch)
-    return _changed(replace(state, batch=batch), AssignmentChanged(SortedMapping(), SortedMapping()))
+    return _changed(changed(state, batch=batch), AssignmentChanged(SortedMapping(), SortedMapping()))
 
 
-def _changed(state: State, changed: AssignmentChanged) -> Step:
+def _changed(state: State, event: AssignmentChanged) -> Step:
     """Saves, then answers in the order of the commands, then answers the query if it is due."""
     batch, incarnation = state.batch, state.incarnation
     assert batch is not None
     assert incarnation is not None
-    applied = AppliedBatch(state.consumer, incarnation, batch, state.positions, changed)
-    state = _holding(replace(state, batch=None, topics=batch.topics), applied.positions())
+    applied = AppliedBatch(state.consumer, incarnation, batch, state.positions, event)
+    state = _holding(changed(state, batch=None, topics=batch.topics), applied.positions())
     if batch.ends:
-        return _end(state, SortedMapping(changed.stopped))
+        return _end(state, SortedMapping(event.stopped))
     sends = [Send(outgoing.refused(state, refused)) for refused in applied.unsolicited_refusals()]
     for command, answers in applied.answers():
         state, answers = _remembered(state, command, answers)
@@ -219,8 +220,8 @@ def _remembered(state: State, command: Command, answers: tuple[Answer, ...] | No
         return state, answers or ()  # of an older controller: a newer one's commands have their own sequences
     if answers is None:
         known = state.answers.get(command.sequence)
-        return (state, known) if known else (replace(state, ignored=state.ignored + 1), ())
-    return replace(state, answers=remember(state.answers, command.sequence, answers)), answers
+        return (state, known) if known else (changed(state, ignored=state.ignored + 1), ())
+    return changed(state, answers=remember(state.answers, command.sequence, answers)), answers
 
 
 def _continue(state: State) -> Step:
@@ -232,7 +233,7 @@ def _answer_query(state: State) -> Step:
     if not state.query_is_due:
         return state, ()
     send = Send(outgoing.response(state))
-    state, effects = _save(replace(state, query=None))
+    state, effects = _save(changed(state, query=None))
     return state, (*effects, send)
 
 
@@ -252,7 +253,7 @@ def _end(state: State, stopped: Stopped) -> Step:
     stopped = SortedMapping({p: named_start(p, waiting) for p in started} | dict(stopped))
     stops = [command for command in waiting if isinstance(command, StopConsumingCommand)]
     answers = [answer for command in stops for answer in _last_answers(state, command, stopped)]
-    state = _holding(replace(_taken(state), activity=Activity.ENDED, claims=NO_CLAIMS), SortedMapping())
+    state = _holding(changed(_taken(state), activity=Activity.ENDED, claims=NO_CLAIMS), SortedMapping())
     state, saves = _save(state)
     state, responses = _answer_query(state)
     return state, (*saves, Send(outgoing.stopped(state, None, stopped)), *map(Send, answers), *responses, End())
@@ -294,14 +295,14 @@ def _still_suspected(state: State, ended: CycleEnded) -> SortedMapping[TopicPart
 
 def _ticked(state: State, now_s: float) -> Step:
     if state.incarnation is not None:
-        state = replace(state, claims=state.claims.ticked(now_s))
+        state = changed(state, claims=state.claims.ticked(now_s))
     window = state.report_window
     if window.since_s is not None and not window.is_due(now_s):
         return state, ()
     effects: tuple[Effect, ...] = ()
     if window.is_due(now_s) and state.incarnation is not None:
         effects = (Send(outgoing.report(state, now_s)),)
-    return replace(state, report_window=window.restarted(now_s, state.report_every_s)), effects
+    return changed(state, report_window=window.restarted(now_s, state.report_every_s)), effects
 
 
 # Parts of the steps above.
@@ -309,25 +310,25 @@ def _ticked(state: State, now_s: float) -> Step:
 
 def _taken(state: State) -> State:
     last = max([state.last_sequence, *(command.sequence for command in state.waiting)])
-    return replace(state, waiting=(), last_sequence=last)
+    return changed(state, waiting=(), last_sequence=last)
 
 
 def _change(state: State, batch: CommandBatch) -> Step:
-    state = replace(state, activity=Activity.CHANGING, batch=batch)
+    state = changed(state, activity=Activity.CHANGING, batch=batch)
     return state, (ChangeAssignment(batch.stop, batch.start, batch.topics),)
 
 
 def _run_cycle(state: State) -> Step:
     suspects = tuple(partition for partition in state.suspects if partition in state.positions)
-    return replace(state, activity=Activity.READING), (RunCycle(state.positions, state.topics, suspects),)
+    return changed(state, activity=Activity.READING), (RunCycle(state.positions, state.topics, suspects),)
 
 
 def _holding(state: State, positions: Offsets) -> State:
     topics = {partition.topic for partition in positions}
     if len(topics) == len(state.topics):
-        return replace(state, positions=positions)
+        return changed(state, positions=positions)
     kept = SortedMapping({topic: service for topic, service in state.topics.items() if topic in topics})
-    return replace(state, positions=positions, topics=kept)
+    return changed(state, positions=positions, topics=kept)
 
 
 def _save(state: State) -> Step:
@@ -338,7 +339,7 @@ def _save(state: State) -> Step:
     holds_the_same = list(checkpoint.positions) == list(state.checkpoint.positions)
     if holds_the_same and replace(checkpoint, positions=state.checkpoint.positions) == state.checkpoint:
         return state, ()
-    return replace(state, checkpoint=checkpoint), (Save(checkpoint),)
+    return changed(state, checkpoint=checkpoint), (Save(checkpoint),)
 
 
 def _after(effects: tuple[Effect, ...], then: Step) -> Step:

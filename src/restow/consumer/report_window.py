@@ -2,16 +2,17 @@
 report is due.
 """
 
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 
 from restow.consumer.cycle_totals import CycleTotals
 from restow.consumer.events import CycleEnded
 from restow.consumer.work import WorkWindow
+from restow.frozen import changed
 from restow.model import SortedMapping
 from restow.protocol.messages.reports import Gap, Rejected
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True)
 class ReportWindow:
     since_s: float | None = None
     """The start of the window; None before the first tick."""
@@ -25,7 +26,7 @@ class ReportWindow:
     work: WorkWindow = field(default_factory=WorkWindow)
 
     def with_cycle(self, cycle: CycleEnded) -> "ReportWindow":
-        return replace(
+        return changed(
             self,
             totals=self.totals.with_cycle(cycle),
             paused=self.paused or not cycle.saturated,
@@ -43,7 +44,7 @@ class ReportWindow:
         high."""
         due_s = now_s + report_every_s
         if self.since_s is not None and not self.totals.cycles:
-            return replace(self, due_s=due_s)
+            return changed(self, due_s=due_s)
         return ReportWindow(since_s=now_s, due_s=due_s)
 
     def per_s(self, amount: int, now_s: float) -> float:

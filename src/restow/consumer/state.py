@@ -27,7 +27,7 @@ class Activity(Enum):
     ENDED = "ended"
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True)
 class State:
     consumer: ConsumerId
     report_every_s: float

@@ -9,9 +9,10 @@ Two controllers under a supervisor that restarts both never alternate: the one t
 standby, hears the other, and waits.
 """
 
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from typing import Final
 
+from restow.frozen import changed
 from restow.protocol.messages.controller_events import ControllerAlive, ControllerStarted, ControllerStopped
 from restow.protocol.messages.unions import OfController
 
@@ -23,7 +24,7 @@ LONGEST_TICK_S: Final = 2.0
 ALIVE_EVERY_S: a standby that slept does not take over before it has read what came meanwhile."""
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True)
 class Standby:
     """The newest knowledge of the controller in charge."""
 
@@ -41,14 +42,14 @@ class Standby:
     def heard(self, sign: OfController) -> "Standby":
         """`sign` is the next of the controllers' records on partition 0."""
         if isinstance(sign, ControllerStarted | ControllerAlive | ControllerStopped):
-            return replace(self, last=sign, silent_s=0.0)
-        return replace(self, silent_s=0.0)
+            return changed(self, last=sign, silent_s=0.0)
+        return changed(self, silent_s=0.0)
 
     def ticked(self, now_s: float, listening: bool) -> "Standby":
         """`now_s` is a monotonic clock's. `listening`: partition 0 has been read to its end, and its leader answers."""
         passed_s = 0.0 if self.now_s is None or not self.has_looked else min(now_s - self.now_s, LONGEST_TICK_S)
         silent_s = self.silent_s + (passed_s if listening else 0.0)
-        return replace(self, now_s=now_s, silent_s=silent_s, has_looked=self.has_looked or listening)
+        return changed(self, now_s=now_s, silent_s=silent_s, has_looked=self.has_looked or listening)
 
     @property
     def lock(self) -> tuple[str, str] | None:

@@ -71,7 +71,7 @@ class Rules:
         return {}
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True)
 class Sent:
     """An unanswered command."""
 
@@ -111,7 +111,7 @@ class Lagging:
         return lag_records < self.lag_records or offset - self.offset >= self.lag_records
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True)
 class View:
     """What the controller knows of one consumer. Times are listened seconds (`State.listened_s`)."""
 
@@ -300,7 +300,7 @@ class NoGain:
     """The settings then."""
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True)
 class State:
     rules: Rules
     stage: Stage = Stage.SYNCHRONIZE
