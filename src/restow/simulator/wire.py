@@ -59,20 +59,33 @@ class Wire(Protocol):
 
 
 class AsValues:
+    def __init__(self) -> None:
+        self._as_bytes = AsBytes()
+
     def seal(self, message: Message) -> object:
         return message
 
     def open(self, topic: Topic, partition: int, offset: int, record: object) -> Message | None:
         if isinstance(record, Garbage | Intruder):
-            return AsBytes().open(topic, partition, offset, record)
+            return self._as_bytes.open(topic, partition, offset, record)
         return record  # type: ignore[return-value]  # what was sealed
 
 
 class AsBytes:
+    def __init__(self) -> None:
+        self._opened: dict[tuple[Topic, int, int], Message | None] = {}
+        """What each record is. Controllers and standbys read the same ones again and again, and messages are frozen."""
+
     def seal(self, message: Message) -> object:
         return Sealed(*encode(message, "simulator", GROUP), key_of(message))
 
     def open(self, topic: Topic, partition: int, offset: int, record: object) -> Message | None:
+        place = (topic, partition, offset)
+        if place not in self._opened:
+            self._opened[place] = self._decoded(topic, partition, offset, record)
+        return self._opened[place]
+
+    def _decoded(self, topic: Topic, partition: int, offset: int, record: object) -> Message | None:
         match record:
             case Garbage(value):
                 sealed = Sealed((), value, None)
