@@ -55,12 +55,7 @@ class SortedMapping(Mapping[K, V]):
         if isinstance(items, SortedMapping):
             self._items = items._items
             return
-        if not isinstance(items, Mapping):
-            items = list(items)
-        pairs = dict(items)
-        if len(pairs) < len(items):
-            repeated = min(key for key, count in Counter(key for key, _ in items).items() if count > 1)
-            raise InvalidInput(f"{repeated} is given twice; it must be given once")
+        pairs = items.copy() if type(items) is dict else _pairs(items)
         keys = list(pairs)
         ordered = sorted(keys)
         self._items = pairs if ordered == keys else {key: pairs[key] for key in ordered}
@@ -124,6 +119,17 @@ class SortedMapping(Mapping[K, V]):
     def __repr__(self) -> str:
         inside = ", ".join(f"{key}: {value}" for key, value in self._items.items())
         return f"{type(self).__name__}({{{inside}}})"
+
+
+def _pairs(items: Mapping[K, V] | Iterable[tuple[K, V]]) -> dict[K, V]:
+    if isinstance(items, Mapping):
+        return dict(items)
+    items = list(items)
+    pairs = dict(items)
+    if len(pairs) < len(items):
+        repeated = min(key for key, count in Counter(key for key, _ in items).items() if count > 1)
+        raise InvalidInput(f"{repeated} is given twice; it must be given once")
+    return pairs
 
 
 class Speeds(SortedMapping[TopicPartition, float]):

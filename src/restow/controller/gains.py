@@ -93,7 +93,10 @@ def _judge(transition: Transition, scale_up: ScaleUp) -> None:
 
 def _review_hold(transition: Transition) -> None:
     state = transition.state
-    hold, usable = state.no_gain, len(state.usable()) - len(spares.of(state))
+    hold = state.no_gain
+    if hold is None and state.no_fall_from is None:
+        return
+    usable = len(state.usable()) - len(spares.of(state))
     if state.no_fall_from is not None and usable < state.no_fall_from:
         transition.set(no_fall_from=None)
     if hold is None:

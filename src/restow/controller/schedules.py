@@ -47,7 +47,7 @@ def plan(transition: Transition, event: SchedulePlanned) -> None:
 def tick(transition: Transition) -> None:
     """Opens and closes windows by the wall clock."""
     state = transition.state
-    now = tuple(window for window in state.windows if state.utc_s is not None and window.is_open(state.utc_s))
+    now = () if state.utc_s is None else tuple(each for each in state.windows if each.is_open(state.utc_s))
     if now == state.open_windows:
         return
     was_held = any(window.hold for window in state.open_windows)

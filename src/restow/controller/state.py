@@ -7,7 +7,7 @@ is another incarnation, which obeys none of them.
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
-from functools import cached_property
+from functools import cached_property, lru_cache
 from typing import Final
 
 from restow.backoff import Backoff
@@ -60,6 +60,10 @@ class Rules:
             name = self._wanted.entry_for(topic, is_restows=topic in self.own_topics)
             self._services[topic] = None if name is None else self.consume[name].for_topic(topic)
         return self._services[topic]
+
+    @cached_property
+    def consumer_settings(self) -> ConsumerSettings:
+        return self.consumer.settings
 
     @cached_property
     def _wanted(self) -> NamesAndPatterns:
@@ -421,20 +425,12 @@ class State:
     @property
     def consumer_settings(self) -> ConsumerSettings:
         """The settings for a consumer that is created or restarted now."""
-        base, update = self.rules.consumer.settings, self.settings
-        return ConsumerSettings(
-            image=update.image if update.image is not None else base.image,
-            memory_mb=update.memory_mb if update.memory_mb is not None else base.memory_mb,
-            cores=update.cores if update.cores is not None else base.cores,
-            capacity_bytes_per_s=self.fixed_capacity_bytes_per_s,
-            env=update.env,
-            code=self.code,
-        )
+        return _settings(self.rules.consumer_settings, self.settings, self.code)
 
     @property
     def fingerprint(self) -> str:
         """The fingerprint of `consumer_settings`."""
-        return self.consumer_settings.fingerprint_with(self.env_digest)
+        return _fingerprint(self.consumer_settings, self.env_digest)
 
     @property
     def fixed_capacity_bytes_per_s(self) -> float | None:
@@ -626,3 +622,20 @@ class State:
             for consumer, view in self.consumers.items()
             if view.phase in working and not view.is_unknown and not view.is_late
         )
+
+
+@lru_cache(maxsize=64)  # every look compares the fingerprint of every consumer with it
+def _settings(base: ConsumerSettings, update: ConsumerSettings, code: str | None) -> ConsumerSettings:
+    return ConsumerSettings(
+        image=update.image if update.image is not None else base.image,
+        memory_mb=update.memory_mb if update.memory_mb is not None else base.memory_mb,
+        cores=update.cores if update.cores is not None else base.cores,
+        capacity_bytes_per_s=update.capacity_bytes_per_s or base.capacity_bytes_per_s,
+        env=update.env,
+        code=code,
+    )
+
+
+@lru_cache(maxsize=64)
+def _fingerprint(settings: ConsumerSettings, env_digest: str) -> str:
+    return settings.fingerprint_with(env_digest)

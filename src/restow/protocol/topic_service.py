@@ -6,7 +6,7 @@ from the definition that is wanted.
 
 import json
 from dataclasses import dataclass, field, fields, replace
-from functools import lru_cache
+from functools import cached_property
 from typing import Final
 
 from restow.errors import InvalidInput
@@ -30,7 +30,7 @@ ON_GAP: Final = ("go on", "stop")
 MOST_REJECTED_PER_MIN: Final = 100
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True)
 class TopicService:
     """The definition of a topic: what consumers do with its records."""
 
@@ -106,10 +106,13 @@ class TopicService:
         if self.on_gap not in ON_GAP:
             raise InvalidInput(f"on_gap is '{self.on_gap}'; it must be {' or '.join(ON_GAP)}")
 
-    @property
+    @cached_property  # decisions and reports compare it again and again
     def digest(self) -> str:
         """Changes with every field that matters to a partition that is being read."""
-        return _definition_digest(self)
+        # A definition without the fields that were added later keeps its digest.
+        added = () if self.lineage and self.on_gap == ON_GAP[0] else (self.lineage, self.on_gap)
+        named = (self._named,) if self._given else ()
+        return digest(self.table, self.transform, self.refuses_late_writes, *added, *named)
 
     @property
     def _named(self) -> str:
@@ -152,11 +155,3 @@ SINCE_VERSION: Final = {
 """Fields that older readers would pass over, and the version of StartConsumingCommand and ServiceUpdate that has them
 (versions.py). They have their names in a definition's digest, so that a definition without them keeps its digest."""
 DEFAULTS: Final = {each.name: each.default for each in fields(TopicService)}
-
-
-@lru_cache(maxsize=1024)  # decisions and reports compare it again and again
-def _definition_digest(service: TopicService) -> str:
-    # A definition without the fields that were added later keeps its digest.
-    added = () if service.lineage and service.on_gap == ON_GAP[0] else (service.lineage, service.on_gap)
-    named = (service._named,) if service._given else ()
-    return digest(service.table, service.transform, service.refuses_late_writes, *added, *named)

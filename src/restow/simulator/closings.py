@@ -40,6 +40,8 @@ class ClosedLate:
             samples.append((now_s, after.measured.speeds))
             while samples and samples[0][0] < now_s - rules.close_after_s:
                 samples.popleft()
+        if not effects:
+            return
         plans = [each for each in effects if isinstance(each, Moved) and each.cause is Cause.CHANGE]
         if plans and after.target is not None:
             self._planned(controller, before, after, after.target)
@@ -107,6 +109,8 @@ class OpenedAhead:
             totals.append((after.time_s, _consumed(after, after.measured.speeds)))
             while totals[0][0] < after.time_s - rise.WATCHED_S - rise.SAMPLE_S:
                 totals.popleft()
+        if not effects:
+            return
         target = after.target
         creates = (each.consumer for each in effects if isinstance(each, CreateConsumer))
         new = [consumer for consumer in creates if consumer not in before.consumers]

@@ -130,8 +130,7 @@ class ControllerProcess(SimulatedProcess):
     def _is_dead(self) -> bool:
         """Whether the controller in charge, by its lock, is dead."""
         lock = self.standby.lock
-        holders = [each for each in self.world.controllers if lock is not None and each.lock == lock[1]]
-        return any(not each.is_alive for each in holders)
+        return lock is not None and any(each.lock == lock[1] and not each.is_alive for each in self.world.controllers)
 
     def _take_over(self) -> None:
         """Fences every other producer with its transactional id."""
@@ -215,11 +214,11 @@ class ControllerProcess(SimulatedProcess):
     def _stays(self) -> bool:
         """Gives a sign of life if it is time, or the last one if it should stop. Returns whether it is in charge."""
         assert self.epoch is not None
+        if not self.should_stop and self.now_s < self._sign_due_s:
+            return True
         sign: OfController = ControllerAlive(self.epoch, self.name, self.platform.identity, self.lock)
         if self.should_stop:
             sign = ControllerStopped(self.epoch, self.name)
-        elif self.now_s < self._sign_due_s:
-            return True
         if self.world.kafka.is_up:
             self._sign_due_s = self.now_s + ALIVE_EVERY_S
             try:
@@ -234,17 +233,16 @@ class ControllerProcess(SimulatedProcess):
         received = self.commands.read(now_s)
         listening = self.world.kafka.is_up and not self.commands.is_behind(now_s, BEHIND_S)
         self._feed(ClockTicked(now_s, listening, self.world.utc_s))
-        opened = ((offset, self.world.open(Topic.CONTROLLER, 0, offset, record)) for offset, record in received)
-        heard = tuple(Heard(offset, message) for offset, message in opened if isinstance(message, FromConsumer))
-        if heard:
-            self._feed(Received(heard))
+        if received:
+            opened = ((offset, self.world.open(Topic.CONTROLLER, 0, offset, record)) for offset, record in received)
+            heard = tuple(Heard(offset, message) for offset, message in opened if isinstance(message, FromConsumer))
+            if heard:
+                self._feed(Received(heard))
         self._read_services()
         if self.reload_requested:
             self.reload_requested = False
             self._feed(CodeChanged(self.world.code))
-        arrived = self.speeds.read(now_s)
-        opened_speeds = (self.world.open_measured(offset, record, self.measurements) for offset, record in arrived)
-        for measured in [each for each in opened_speeds if each is not None][-1:]:
+        for measured in [each for each in self._read_speeds() if each is not None][-1:]:
             self._todo.append((False, partial(self._measured, measured)))
         for change in self.platform.changes():
             self._feed(change)
@@ -261,6 +259,10 @@ class ControllerProcess(SimulatedProcess):
         urgent = {each: max(0.0, left) for each, left in left_s.items() if left < catch_up_s}
         if urgent or self.state.deadlines_s:
             self._feed(RetentionSeen(SortedMapping(urgent)))
+
+    def _read_speeds(self) -> list[Measured | None]:
+        arrived = self.speeds.read(self.now_s)
+        return [self.world.open_measured(offset, record, self.measurements) for offset, record in arrived]
 
     def _read_services(self) -> None:
         for offset, record in self.services.read(self.now_s):

@@ -23,7 +23,7 @@ class SimulatedProcess:
 
     @property
     def is_frozen(self) -> bool:
-        return self.now_s < self.frozen_until_s
+        return self.world.agenda.now_s < self.frozen_until_s
 
     def inject(self, what: Callable[[], None], after_steps: int) -> None:
         """Schedules a fault between two of its next steps."""

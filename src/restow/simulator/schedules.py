@@ -4,6 +4,7 @@ The windows are those of the scenario, not those that the controller believes to
 count before a window's, and are not checked here.
 """
 
+import math
 from collections.abc import Callable, Sequence
 
 from restow.controller.events import Window
@@ -13,12 +14,17 @@ from restow.controller.state import State
 class OnSchedule:
     def __init__(self, report: Callable[[int, str], None], windows: Sequence[Window]) -> None:
         self._report, self._windows = report, tuple(windows)
+        self._looked_s = -math.inf
+        self._open: list[Window] = []
+        """The windows that are open at `_looked_s`: a controller makes several steps in a second of its clock."""
 
     def stepped(self, after: State) -> None:
         """A controller in charge has made a step."""
         if not self._windows or after.epoch is None or after.utc_s is None:
             return
-        now = [window for window in self._windows if window.is_open(after.utc_s)]
+        if after.utc_s != self._looked_s:
+            self._looked_s, self._open = after.utc_s, [each for each in self._windows if each.is_open(after.utc_s)]
+        now = self._open
         if any(window.hold for window in now) and not after.only_recovers:
             self._report(4, "a window is open in which the group is held, and the controller is not")
         if after.settings.most_consumers is not None or after.settings.least_consumers is not None:
