@@ -367,6 +367,21 @@ def test_poison_is_handed_to_no_other_consumer(world: World, controller: Control
     assert said == [4], "the record is harmless by then"
 
 
+def test_deaths_where_the_group_was_are_unknown_to_its_new_controllers(world: World) -> None:
+    said, former = Said(), world.move()
+    controller = ControllerProcess(world, random.Random(1), "two")
+    checker = poison_killed(world, controller, said)
+    for _ in range(2):
+        checker.died(ConsumerProcess(world, ONE, Volume(), ConsumerSettings(), random.Random(1), former), P, 7)
+    checker.died(process(world, ONE, 20), P, 7)
+    checker.started(controller, TWO, start())
+    assert said == []
+    for _ in range(2):
+        checker.died(process(world, ONE, 20), P, 7)
+    checker.started(controller, TWO, start())
+    assert said == [4]
+
+
 def test_poison_that_every_consumer_refuses_unread_may_be_offered_to_any(
     world: World, controller: ControllerProcess
 ) -> None:
