@@ -1,10 +1,12 @@
 import os
+import subprocess
 import time
 from pathlib import Path
 
 import pytest
 
 from restow.java.class_data import KEPT_FOR_S, archive_for, remove_unused, using, writing
+from restow.java.runtime import find_java
 
 
 @pytest.fixture
@@ -37,6 +39,14 @@ def test_a_jvm_writes_an_archive_and_later_ones_use_it(tmp_path: Path) -> None:
     assert writing(archive)[0] == f"-XX:ArchiveClassesAtExit={archive}"
     archive.touch()
     assert using(archive)[:2] == (f"-XX:SharedArchiveFile={archive}", "-Xshare:auto")
+
+
+def test_an_archive_is_mapped_where_it_was_written_for_and_not_copied(tmp_path: Path) -> None:
+    java, archive, log = find_java(), tmp_path / "a.jsa", tmp_path / "log"
+    subprocess.run([java, *writing(archive), "-version"], check=True, capture_output=True)
+    subprocess.run([java, *using(archive), f"-Xlog:cds=info:file={log}", "-version"], check=True, capture_output=True)
+    assert "Mapped dynamic region" in log.read_text()
+    assert "alternative address" not in log.read_text()
 
 
 def test_an_archive_that_is_not_used_for_a_month_is_removed(tmp_path: Path) -> None:

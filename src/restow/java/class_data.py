@@ -17,6 +17,9 @@ from restow.java.jars import cache_dir
 KEPT_FOR_S: Final = 30 * 24 * 3600.0
 """After its last use. An archive takes up to 180 MB."""
 QUIET: Final = ("-Xlog:cds=off", "-Xlog:cds+dynamic=off")
+IN_PLACE: Final = ("-XX:+UnlockDiagnosticVMOptions", "-XX:ArchiveRelocationMode=0")
+"""Maps an archive at the address for which it was written, if that is free. Java 17 and newer would move it to a random
+one, which rewrites every pointer in it: each JVM would have its own copy of Spark's 175 MB in place of shared pages."""
 
 
 def archive_for(java: Path, jars: Path, *parts: object) -> Path:
@@ -40,7 +43,7 @@ def using(archive: Path) -> tuple[str, ...]:
         return ()
     with suppress(OSError):  # another user's
         os.utime(archive)
-    return (f"-XX:SharedArchiveFile={archive}", "-Xshare:auto", *QUIET)
+    return (f"-XX:SharedArchiveFile={archive}", "-Xshare:auto", *IN_PLACE, *QUIET)
 
 
 def remove_unused(directory: Path) -> None:

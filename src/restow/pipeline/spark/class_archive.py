@@ -15,7 +15,7 @@ from restow.pipeline.spark.jars import CONNECTOR
 
 DUMP: Final = "RESTOW_DUMP_CLASSES"
 """Set for the process whose JVM writes the archive as it exits."""
-EDITION: Final = 2
+EDITION: Final = 3
 """Raise it when sessions come to need other classes: then `make` builds a new archive."""
 
 

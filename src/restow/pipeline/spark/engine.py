@@ -259,7 +259,9 @@ class Engine:
         if heap is not None:
             self._garbage = GarbageWatch(garbage_collectors(self._session), heap, time.monotonic())
         try:
-            self._store(warm_up_cycle(self._settings))
+            cycle = warm_up_cycle(self._settings)
+            self._prepare([cycle])  # as before each cycle, so that code is warm which the first ones run
+            self._store(cycle)
         except Exception as error:  # noqa: BLE001  a session that isn't warm works as well
             self._check_alive(error)
             log.warning("Spark's warm-up failed, so that the first cycle may be slow: %s", summary(error))

@@ -17,7 +17,10 @@ COMPILER: Final = "C2 Compiler"
 NICER: Final = 10
 """Than the process itself. On a contended core the compiler gets about a tenth; on an idle one all it wants."""
 NICEST: Final = 19
-
+LAUNCHER: Final = "SPARK_LAUNCHER_OPTS"
+LAUNCHER_OPTIONS: Final = "-XX:TieredStopAtLevel=1 -XX:+UseSerialGC"
+"""Of the short-lived JVM in which Spark's scripts put the command of the real one together. The compiler that makes
+long-lived code fast would only compete with it."""
 
 UNWANTED: Final = b"WARNING: Using incubator modules"
 """Spark needs the module jdk.incubator.vector, and Java says so."""
@@ -31,6 +34,7 @@ def launch(properties: dict[str, str]) -> None:
     neither readiness nor the first cycles, and hot code becomes fast nevertheless.
     """
     if SparkContext._gateway is None:
+        os.environ.setdefault(LAUNCHER, LAUNCHER_OPTIONS)
         with _filtered_stderr() as stderr:
             launch_jvm: Any = launch_gateway
             gateway = launch_jvm(SparkConf().setAll(list(properties.items())), {"stdout": stderr, "stderr": stderr})

@@ -28,6 +28,9 @@ LEAST_HEAP_MB: Final = 512
 """Spark refuses to start with less."""
 COLLECTOR: Final = re.compile(r"-XX:\+Use\w+GC\b")
 """A user's choice of a garbage collector; Java refuses a second one."""
+CLASSES_MB: Final = 128
+"""What Spark's classes may take before Java collects garbage because of them. Java's own limit of 21 MB is reached in
+the warm-up: a full collection, which frees no class."""
 LOGGING: Final = Path(__file__).with_name("log4j2.properties")
 
 
@@ -134,6 +137,7 @@ def _java_options(own: dict[str, str], master: str) -> dict[str, str]:
     options = [f"-Dlog4j2.configurationFile={LOGGING.as_uri()}", *class_archive.options()]
     # Spark's temporary files and the native libraries that its jars unpack go where Python's do.
     options.append(f'"-Djava.io.tmpdir={tempfile.gettempdir()}"')
+    options.append(f"-XX:MetaspaceSize={CLASSES_MB}m")
     wanted = own.get("spark.driver.extraJavaOptions", "")
     if master.startswith("local") and not COLLECTOR.search(wanted):
         options.append(_collector(master))
