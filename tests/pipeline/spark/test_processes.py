@@ -24,6 +24,9 @@ pytestmark = pytest.mark.spark
 
 Eventually = Callable[..., None]
 
+SMALL_JVM = "-XX:TieredStopAtLevel=1 -XX:+UseSerialGC"
+"""A job of ten records gains nothing from the optimizing compiler and a collector with threads of its own."""
+
 
 @pytest.fixture
 def project(kafka: Kafka, admin: Admin, prefix: str, tmp_path: Path) -> Project:
@@ -136,6 +139,7 @@ class Cluster:
             "SPARK_HOME": str(home),
             "PYSPARK_PYTHON": sys.executable,
             "SPARK_NO_DAEMONIZE": "1",
+            "SPARK_DAEMON_JAVA_OPTS": SMALL_JVM,
         }
         with (self.directory / f"{name}.log").open("wb") as log:
             run = [str(home / "bin" / "spark-class"), *command[:1], "--webui-port", "0", *command[1:]]
@@ -158,7 +162,10 @@ def cluster(tmp_path: Path, eventually: Eventually) -> Iterator[Cluster]:
 
 def test_the_same_pipeline_runs_on_a_spark_master_and_its_worker(project: Project, cluster: Cluster) -> None:
     master = cluster.start()
-    spark = f'master = "{master}"\nspark.executor.memory = "512m"\nspark.driver.host = "127.0.0.1"'
+    spark = (
+        f'master = "{master}"\nspark.executor.memory = "512m"\nspark.driver.host = "127.0.0.1"\n'
+        f'spark.executor.extraJavaOptions = "{SMALL_JVM}"'
+    )
     project.configure(f'[consume.{project.topic}]\ntable = "lake/doubled"\ntransform = "shop:doubled"\n', spark)
     project.write(10)
     once = project.restow("consume", "--topics", project.topic, "--once", "--json")
