@@ -185,6 +185,25 @@ def test_no_other_follows_a_consumer_that_stays_with_broken_code(group: Driver) 
     assert "rolling" not in group.phases.values()
 
 
+def test_when_a_consumer_with_broken_code_is_closed_a_new_one_tries_the_code_first(group: Driver) -> None:
+    rolling(group)
+    group.fails(2)
+    group.is_ready(1, broken=BROKEN)
+    group.hears(group.refused(1, 1, A0, A1, kind="transform"))
+    group.is_ready(2, A2, A3, clean=False)
+    for seconds in (0, 10):  # until the load of the last minutes is known to be so low that one suffices
+        group.waits(seconds)
+        group.reports(1)
+        group.reports(2)
+        group.measures(a_0=10, a_1=10, a_2=10, a_3=10)
+        group.settles()
+    assert group.phases == {1: "leaving", 2: "ready"}
+    group.goes(1)
+    group.reports(2)
+    assert group.measures() == (create(1, NEW),), "and not the restart of the healthy one"
+    assert group.is_ready(1, broken=BROKEN) == (delete(1),)
+
+
 # Code that fails on records.
 
 

@@ -6,7 +6,7 @@ ready, so that their start does not pause the data; a partition that no consumer
 consumer is ready.
 """
 
-from restow.controller import closing, spares
+from restow.controller import closing, roll, spares
 from restow.controller.reconcile import OutdatedTopics, deviations, wanted_of
 from restow.controller.removal import delete
 from restow.controller.state import State, View
@@ -154,6 +154,7 @@ def _finish(transition: Transition, target: Assignment) -> None:
             assert not transition.state.consumers[consumer].may_hold, f"consumer {consumer} leaves with partitions"
             transition.note(consumer, "no partitions left; deleting it")
             transition.set(closed_s=transition.state.time_s)
+            roll.halt_if_it_shows_broken_code(transition, consumer)
             delete(transition, consumer)
     transition.set(target=None)
     transition.enter(Stage.SENTINEL, Cause.DONE)

@@ -80,6 +80,14 @@ def waits(state: State) -> bool:
     return state.only_recovers and not state.refused
 
 
+def halt_if_it_shows_broken_code(transition: Transition, consumer: ConsumerId) -> None:
+    """A consumer is closed. If it runs with the current settings, and can't run a transform with them, no other shows
+    it: a new one must try them first."""
+    view = transition.state.consumers[consumer]
+    if view.broken and view.settings == transition.state.fingerprint and outdated(transition.state):
+        transition.set(roll_halted=True)
+
+
 def wants_canary(state: State) -> bool:
     """Whether the roll is halted and a new consumer should try the settings, at no risk to the healthy ones."""
     return state.roll_halted and is_due(state)
