@@ -1,5 +1,6 @@
 """A partition whose backlog does not shrink although its consumer has room is flagged, and scales nothing."""
 
+from dataclasses import replace
 from typing import Any
 
 import pytest
@@ -51,6 +52,13 @@ def test_a_backlog_that_grows_beside_room_is_flagged_with_the_last_error_and_is_
     )
     assert backlogs(calm.state) == {}
     assert loads(calm.state)[ONE] == 80.0
+
+
+def test_a_suspect_that_is_read_with_care_is_no_load_and_has_its_own_flag_only(calm: Driver) -> None:
+    calm.state = replace(calm.state, suspects=frozenset({A0}))
+    lags(calm, 150, lambda _: 100, lambda _: 77)
+    assert STUCK not in calm.flags
+    assert backlogs(calm.state) == {}
 
 
 def test_it_is_cleared_when_the_backlog_shrinks(calm: Driver) -> None:

@@ -31,9 +31,10 @@ def learn(transition: Transition, report: ConsumerReport) -> None:
 
 
 def review(transition: Transition) -> None:
-    """Raises the flag, changes its words or clears it."""
+    """Raises the flag, changes its words or clears it. A suspect is read in small ranges, and has a flag of its own
+    (poison.py)."""
     state = transition.state
-    found = stuck(state)
+    found = {partition: consumer for partition, consumer in stuck(state).items() if partition not in state.suspects}
     if not found:
         transition.clear(STUCK, "their backlogs shrink, or their consumers have no room")
         return
