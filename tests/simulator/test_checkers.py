@@ -382,6 +382,18 @@ def test_deaths_where_the_group_was_are_unknown_to_its_new_controllers(world: Wo
     assert said == [4]
 
 
+def test_the_death_of_a_process_that_was_reported_gone_is_unknown(world: World, controller: ControllerProcess) -> None:
+    said = Said()
+    checker = poison_killed(world, controller, said)
+    for _ in range(2):
+        checker.died(process(world, ONE, 20), P, 7)
+    gone = process(world, ONE, 20)
+    gone.is_disowned = True
+    checker.died(gone, P, 7)
+    checker.started(controller, TWO, start())
+    assert said == []
+
+
 def test_poison_that_every_consumer_refuses_unread_may_be_offered_to_any(
     world: World, controller: ControllerProcess
 ) -> None:

@@ -11,7 +11,6 @@ from restow.controller.transitions import Phase
 from restow.model import ConsumerId, SortedMapping, TopicPartition
 from restow.protocol.messages.commands import StartConsumingCommand
 from restow.protocol.messages.unions import Command
-from restow.protocol.platform_identity import PlatformIdentity
 from restow.protocol.topic_service import TopicService
 from restow.simulator.consumer import BROKEN_TRANSFORM
 
@@ -96,8 +95,6 @@ class Death:
     consumer: ConsumerId
     offset: int
     """The partition's next offset then."""
-    platform: PlatformIdentity
-    """It reports the crash to its own controllers, and to those of no other platform."""
 
 
 class PoisonStays:
@@ -106,9 +103,11 @@ class PoisonStays:
         self._deaths: dict[TopicPartition, list[Death]] = {}
 
     def died(self, process: "ConsumerProcess", partition: TopicPartition, offset: int) -> None:
-        self._deaths.setdefault(partition, []).append(
-            Death(process.now_s, process.number, offset, process.platform.identity)
-        )
+        """No controller in charge hears of a crash on the platform that the group has left, nor of the crash of a
+        process that was reported gone."""
+        if process.is_foreign or process.is_disowned:
+            return
+        self._deaths.setdefault(partition, []).append(Death(process.now_s, process.number, offset))
 
     def started(self, controller: "ControllerProcess", consumer: ConsumerId, command: StartConsumingCommand) -> None:
         for partition in command.partitions:
@@ -124,8 +123,7 @@ class PoisonStays:
                     self._report(4, f"{partition} has killed {DEATHS} processes, and consumer {consumer} gets it")
 
     def _is_known(self, controller: "ControllerProcess", deaths: list[Death]) -> bool:
-        """Whether all deaths were at one offset, within minutes, under this controller and on its platform."""
+        """Whether all deaths were at one offset, within minutes, and under this controller."""
         took_over_s = controller.took_over_s
-        is_here = all(death.platform == controller.platform.identity for death in deaths)
         is_recent = controller.now_s - deaths[0].time_s < WITHIN_S and deaths[0].time_s > took_over_s + SLOW_S
-        return is_here and is_recent and len({death.offset for death in deaths}) == 1
+        return is_recent and len({death.offset for death in deaths}) == 1
