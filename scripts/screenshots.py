@@ -1,8 +1,8 @@
 """Makes the pictures of the page in docs/images, and the README's listing, from a run of `restow demo`.
 
-`make screenshots` runs it. The demo grows to three consumers, and one is killed. When every partition is read again,
-the page is photographed in light, in dark and as wide as a phone; the demo goes on to its end. Then a part of what it
-narrated takes the place of the listing in the README, and its number of records that of the last run.
+`make screenshots` runs it. The demo grows to two consumers and a spare, and one is killed. When every partition is read
+again, the page is photographed in light, in dark and as wide as a phone; the demo goes on to its end. Then a part of
+what it narrated takes the place of the listing in the README, and its number of records that of the last run.
 """
 
 import argparse
@@ -58,7 +58,7 @@ def main() -> int:
             demo.send_signal(signal.SIGINT)
             raise
     if not is_photographed:
-        sys.stderr.write("the demo ended before it had shown its page with three consumers\n")
+        sys.stderr.write("the demo ended before it had shown its page after the accident\n")
     elif demo.returncode == 0:
         readme = ROOT / "README.md"
         readme.write_text(with_listing(readme.read_text(encoding="utf-8"), told), encoding="utf-8")

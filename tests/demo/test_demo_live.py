@@ -73,9 +73,9 @@ def test_a_group_grows_under_load_survives_a_kill_and_shrinks_and_no_record_is_l
     assert list(outcome) == KEYS
     assert (outcome["lost"], outcome["doubled"], outcome["kills"]) == (0, 0, 1), run.told
     assert outcome["stored"] == outcome["produced"] > 1000
-    assert outcome["consumers_min"] == 1
-    assert outcome["consumers_max"] >= 2, run.told
-    assert outcome["moves"] >= 2, "to the new consumers, and back"
+    assert outcome["consumers_min"] in (1, 2), "one at work; its spare may come a moment later"
+    assert outcome["consumers_max"] == 3, run.told
+    assert outcome["moves"] >= 2, "to the spare, and back"
     assert 0 < outcome["pause_p50_s"] <= outcome["pause_p99_s"]
     assert 0 < outcome["latency_p50_s"] <= outcome["latency_p99_s"]
     assert len(started) >= 8, "a broker, two roles, and consumers, each with its supervisor"

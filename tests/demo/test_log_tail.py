@@ -89,10 +89,21 @@ def test_a_consumer_that_is_killed_reads_nothing_until_it_is_ready_again() -> No
     view.remove(ConsumerId(1))
     assert view.held == {2: {A1}}
     assert view.read == {A1}
+    assert view.idle == set()
     group.is_ready(1, A0, clean=False)
     [*_, ready] = entries(group.log)
     view.apply(ready.event)
     assert view.held == {1: {A0}, 2: {A1}}
+
+
+def test_a_consumer_that_is_ready_and_reads_nothing_is_idle() -> None:
+    group = grown()
+    view = view_of(group)
+    assert view.idle == set()
+    group.is_ready(3)
+    [*_, ready] = entries(group.log)
+    view.apply(ready.event)
+    assert view.idle == {3}
 
 
 def test_a_consumer_that_is_gone_reads_nothing() -> None:
@@ -129,6 +140,12 @@ def test_of_several_moves_the_first_is_narrated_and_the_others_are_counted() -> 
         "  consumer 2 is closed: that moves 0.3 of a consumer's capacity",
         "  a-0 goes from consumer 2 to 1: consumer 2 is emptied and closed (2 more move, each with its reason)",
     ]
+
+
+def test_a_plan_that_is_made_again_as_it_was_is_not_narrated() -> None:
+    again, moved = "3 -> 3 consumers", "3 -> 3 consumers, 1 move of 0.2 capacities"
+    for words, lines in ((again, []), (moved, [f"controller: {moved}"])):
+        assert list(narrated((Noted("decision", "group", words),), BOTH)) == lines
 
 
 def test_flags_are_narrated_with_their_names() -> None:

@@ -26,16 +26,16 @@ if TYPE_CHECKING:
 
 DESCRIPTION = """\
 Runs a whole group on this machine: Apache Kafka, a producer with an uneven, changing load, the monitor, the controller,
-and consumers that run a pipeline on Spark and write two Delta tables. The group grows from one consumer to three and
-shrinks again; on the way one consumer is killed. A page shows the group as it works; its address is printed. At the end
-DuckDB counts the rows: every record must be there once.
+and consumers that run a pipeline on Spark and write two Delta tables. The group keeps a spare, a warm consumer without
+partitions. It grows from one consumer at work to two and shrinks again; on the way one consumer is killed. A page shows
+the group as it works; its address is printed. At the end DuckDB counts the rows: every record must be there once.
 """
 
 EPILOG = """\
 The load is quiet, busy, and quiet again. Each phase lasts for its share of TIME and then until the group has reacted:
-three consumers at work, the killed consumer's partitions read again, one consumer left. A busy machine shows the same
-and takes longer, up to twice TIME or TIME plus two minutes, whichever is more; then the phase ends anyway. Start-up and
-audit take another minute.
+two consumers at work and a spare ready, the killed consumer's partitions read again, one consumer and its spare left. A
+busy machine shows the same and takes longer, up to twice TIME or TIME plus two minutes, whichever is more; then the
+phase ends anyway. Start-up and audit take another minute.
 
 A consumer's capacity is set to 40 kB/s, so that three of them fit a small machine. The demo needs 2 cores, less than
 8 GiB of memory, and Java 17. It leaves nothing running. It keeps one file, the group's picture as it was at the end,

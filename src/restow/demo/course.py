@@ -1,8 +1,8 @@
 """The demonstration's phases: quiet, busy, accident, quiet again.
 
-An act lasts for its share of the requested time and then until the group has reacted to it. So the course follows the
-group's decisions, not the machine's speed: a busy machine takes longer, up to a limit. `run.py` asks every second
-whether the next act begins.
+An act lasts for its share of the requested time and then until the group has reacted to it, and has a spare again where
+the next act needs one. So the course follows the group's decisions, not the machine's speed: a busy machine takes
+longer, up to a limit. `run.py` asks every second whether the next act begins.
 """
 
 from collections.abc import Callable
@@ -10,10 +10,12 @@ from dataclasses import dataclass
 from enum import Enum
 from typing import Final
 
-QUIET, BUSY = 0.5, 2.1
-"""Loads, in capacities of a consumer. BUSY is too much for two consumers, which are filled up to 1.7 together and
-relieved above 1.9, and leaves three of them room for a measurement that is a fifth too high."""
-MOST_AT_WORK: Final = 3
+QUIET, BUSY = 0.5, 1.5
+"""Loads, in capacities of a consumer. BUSY is too much for one consumer, which is relieved above 0.95, and leaves two
+of them room for a measurement that is a fifth too high."""
+MOST_AT_WORK: Final = 2
+SPARES: Final = 1
+"""Consumers that are warm and read nothing. One lets the group grow at once, and takes over after the accident."""
 LONGER_S: Final = 120.0
 """A course may take twice its time, or this much longer, whichever is more."""
 
@@ -26,6 +28,8 @@ class Scene:
     """Consumers that exist and aren't being deleted, ready or not: each of them costs."""
     at_work: int
     """Consumers that read at least one partition."""
+    spare: int
+    """Consumers that are ready and read nothing."""
     unread: int
     """Partitions without a reader."""
 
@@ -38,6 +42,22 @@ class Act(Enum):
     OVER = "over"
 
 
+def has_spare(scene: Scene) -> bool:
+    return scene.spare >= SPARES
+
+
+def is_grown(scene: Scene) -> bool:
+    return scene.at_work >= MOST_AT_WORK
+
+
+def is_read(scene: Scene) -> bool:
+    return scene.unread == 0
+
+
+def is_small(scene: Scene) -> bool:
+    return scene.consumers == 1 + SPARES and scene.at_work == 1 and is_read(scene)
+
+
 @dataclass(frozen=True, slots=True)
 class Directions:
     capacities: float
@@ -45,16 +65,19 @@ class Directions:
     lasts: float
     """Least duration, as a share of the requested time."""
     ends_by: float
-    """Latest end, as a share of the longest time, shown or not."""
+    """Latest end, as a share of the longest time, whatever the scene."""
     is_shown: Callable[[Scene], bool]
+    """Whether the group has reacted."""
+    may_end: Callable[[Scene], bool]
+    """Whether the group can show the next act."""
 
 
 DIRECTIONS: Final = {
-    Act.QUIET: Directions(QUIET, 0.15, 0.15, lambda _: True),
-    Act.BUSY: Directions(BUSY, 0.3, 0.6, lambda scene: scene.at_work >= MOST_AT_WORK),
-    Act.ACCIDENT: Directions(BUSY, 0.15, 0.8, lambda scene: scene.unread == 0),
-    Act.QUIET_AGAIN: Directions(QUIET, 0.3, 1.0, lambda scene: scene.consumers == 1 and scene.unread == 0),
-    Act.OVER: Directions(0.0, 0.0, 0.0, lambda _: True),
+    Act.QUIET: Directions(QUIET, 0.15, 0.25, has_spare, has_spare),
+    Act.BUSY: Directions(BUSY, 0.3, 0.6, is_grown, lambda scene: is_grown(scene) and has_spare(scene)),
+    Act.ACCIDENT: Directions(BUSY, 0.15, 0.8, is_read, is_read),
+    Act.QUIET_AGAIN: Directions(QUIET, 0.3, 1.0, is_small, is_small),
+    Act.OVER: Directions(0.0, 0.0, 0.0, is_read, is_read),
 }
 NEXT: Final = dict(zip(tuple(Act)[:-1], tuple(Act)[1:], strict=True))
 
@@ -84,7 +107,7 @@ class Course:
         act = DIRECTIONS[self._act]
         has_lasted = self.lasted_s(at_s) >= act.lasts * self._seconds
         is_too_late = at_s >= act.ends_by * self._longest_s
-        if self._act is Act.OVER or not (is_too_late or (has_lasted and act.is_shown(scene))):
+        if self._act is Act.OVER or not (is_too_late or (has_lasted and act.may_end(scene))):
             return False
         self._act, self._begun_s = NEXT[self._act], at_s
         return True

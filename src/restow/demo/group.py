@@ -11,6 +11,7 @@ from pathlib import Path
 from types import TracebackType
 from typing import Final, Self
 
+from restow.demo.course import MOST_AT_WORK, SPARES
 from restow.demo.load import CAPACITY_BYTES_PER_S, TOPICS
 from restow.durable import write_atomically
 from restow.errors import InvalidInput
@@ -50,7 +51,8 @@ look_every_s = 10.0        # a run of some minutes can't wait a minute for each 
 close_after_s = 10.0       # nor five minutes for each consumer that is closed
 cool_down_after_opening_s = 10.0
 cool_down_after_closing_s = 5.0
-most_consumers = 4         # each has its own Spark, and all share this machine
+spares = {spares}                 # it reads nothing; it is warm when the load rises or a consumer crashes
+most_consumers = {most}         # each has its own Spark, and all share this machine
 
 [spark]
 "spark.driver.extraJavaOptions" = "-XX:TieredStopAtLevel=1"   # starts in half the time; small cycles are as fast
@@ -135,6 +137,8 @@ class DemoGroup:
             directory=json.dumps(str(self.processes)),
             capacity=CAPACITY_BYTES_PER_S,
             grace_s=GRACE_S,
+            spares=SPARES,
+            most=MOST_AT_WORK + SPARES,
         )
         tables = (TOPIC.format(topic=topic, table=json.dumps(str(self.table(topic)))) for topic in TOPICS)
         try:

@@ -24,6 +24,11 @@ class GroupView:
         return {consumer: frozenset(held) for consumer, held in sorted(self._held.items()) if held}
 
     @property
+    def idle(self) -> frozenset[ConsumerId]:
+        """Consumers that are ready and read nothing."""
+        return frozenset(consumer for consumer, held in self._held.items() if not held)
+
+    @property
     def read(self) -> frozenset[TopicPartition]:
         return frozenset[TopicPartition]().union(*self._held.values())
 

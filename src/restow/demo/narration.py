@@ -3,6 +3,7 @@
 Checks that led to no change are left out; `restow replay` shows everything.
 """
 
+import re
 from collections.abc import Iterable, Iterator
 from typing import Final
 
@@ -12,6 +13,8 @@ from restow.model import TopicPartition
 GROUP: Final = "group"
 LEFT_OUT: Final = ("its process runs", "creating it")
 """Steps between a decision and a ready consumer that add nothing for a viewer."""
+UNCHANGED: Final = re.compile(r"(\d+) -> \1 consumers")
+"""The plan as it was, made again while a consumer of it starts."""
 
 
 def narrated(effects: Iterable[Effect], partitions: Iterable[TopicPartition]) -> Iterator[str]:
@@ -19,7 +22,8 @@ def narrated(effects: Iterable[Effect], partitions: Iterable[TopicPartition]) ->
     names = {str(partition) for partition in partitions}
     decisions = [note for note in noted if note.kind == "decision"]
     for summary in (note for note in decisions if note.subject == GROUP):
-        yield f"controller: {summary.words}"
+        if not UNCHANGED.fullmatch(summary.words):
+            yield f"controller: {summary.words}"
     yield from (f"  {note.words}" for note in decisions if note.subject != GROUP and note.subject not in names)
     yield from _first_move([note for note in decisions if note.subject in names and " from consumer " in note.words])
     for note in noted:

@@ -10,7 +10,7 @@ from pathlib import Path
 from typing import Final
 
 from restow.demo.audit import DemoResult, audit
-from restow.demo.course import Act, Course, Scene
+from restow.demo.course import SPARES, Act, Course, Scene
 from restow.demo.group import DemoGroup
 from restow.demo.group_view import GroupView
 from restow.demo.load import CAPACITY_BYTES_PER_S, PARTITIONS, TOPICS, WEIGHTS
@@ -37,11 +37,11 @@ NOTHING_NEW_FOR_S: Final = 600.0
 """If no row is stored for this long, the missing ones count as lost. On a busy machine Spark may take minutes to
 start."""
 SMALL_WITHIN_S: Final = 180.0
-"""Time to shrink to one consumer after the last row was stored."""
+"""Time to shrink to one consumer and its spare after the last row was stored."""
 SHOWN: Final = {
-    Act.BUSY: "three consumers are at work",
+    Act.BUSY: "two consumers are at work",
     Act.ACCIDENT: "every partition is read again",
-    Act.QUIET_AGAIN: "one consumer is left",
+    Act.QUIET_AGAIN: "one consumer and its spare are left",
 }
 ALL: Final = tuple(TopicPartition(topic, number) for topic in TOPICS for number in range(PARTITIONS))
 
@@ -85,7 +85,10 @@ class Demonstration:
 
     def wait_until_reading(self) -> None:
         """Nothing is produced before: those records would only show how long Spark takes to start."""
-        self._narrate("starting the monitor, the controller and a first consumer, whose Spark takes some seconds")
+        self._narrate(
+            "starting the monitor, the controller, a first consumer, and a spare that waits, warm and without "
+            "partitions; Spark takes some seconds"
+        )
         deadline_s = time.monotonic() + READING_WITHIN_S
         while self._scene().unread:
             self._update()
@@ -121,7 +124,7 @@ class Demonstration:
     def wait_until_small(self) -> None:
         """The course may have ended before the group was small again."""
         deadline_s = time.monotonic() + SMALL_WITHIN_S
-        while len(self._group.consumers()) > 1 and time.monotonic() < deadline_s:
+        while len(self._group.consumers()) > 1 + SPARES and time.monotonic() < deadline_s:
             self._look()
             time.sleep(LOOK_EVERY_S)
 
@@ -180,7 +183,8 @@ class Demonstration:
     def _scene(self) -> Scene:
         there = self._group.consumers()
         at_work = [consumer for consumer in self._view.held if consumer in there]
-        return Scene(len(there), len(at_work), len(set(ALL) - self._view.read))
+        spare = self._view.idle.intersection(there)
+        return Scene(len(there), len(at_work), len(spare), len(set(ALL) - self._view.read))
 
     def _narrate_status(self) -> None:
         measured = self._view.bytes_per_s / CAPACITY_BYTES_PER_S
