@@ -282,6 +282,7 @@ class ControllerProcess:
             self._waiting.append(urgent)
         if last is not None:
             self._channel.acted_on(last)
+        self._channel.is_listening()  # asks now if that is due: before the round it would hold up what has arrived
 
     def _reloaded(self) -> list[Event]:
         """The transforms' modules, if `restow reload` asked for them."""
@@ -325,7 +326,7 @@ class ControllerProcess:
     def _gathered(self) -> tuple[list[Event], int | None]:
         """The events since the last round, the clock first, and the last offset of partition 0 among them."""
         arrived = self._events(self._channel.read(0.0 if self._waiting else ROUND_S))
-        self._is_listening = self._channel.is_listening()
+        self._is_listening = self._channel.is_listening(may_ask=False)
         now_s = round(time.monotonic(), MILLISECONDS)
         # Whole seconds: the event log has each change of them.
         utc_s = float(int(time.time()))

@@ -216,6 +216,18 @@ def test_it_reads_messages_after_its_epoch_and_the_whole_service_topic(
     eventually(lambda: list(channel.read(0.1)) == [] and channel.is_listening())
 
 
+def test_a_channel_that_may_not_ask_the_brokers_knows_what_it_last_heard(
+    controller: Callable[[], ControllerChannel], eventually: Callable[[Callable[[], object]], None]
+) -> None:
+    channel = controller()
+    channel.take_over()
+    assert not channel.is_listening(may_ask=False), "nothing was read or asked yet"
+    eventually(lambda: list(channel.read(0.1)) == [] and channel.is_listening())
+    assert channel.is_listening(may_ask=False)
+    eventually(lambda: not channel.is_listening(may_ask=False))  # it hears nothing for two seconds
+    assert channel.is_listening()
+
+
 def test_a_partition_that_is_never_quiet_is_listened_to_while_it_is_read(
     controller: Callable[[], ControllerChannel],
     settings: Settings,

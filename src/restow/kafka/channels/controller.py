@@ -254,18 +254,22 @@ class ControllerChannel:
         """Whether the service topic has been read to its end."""
         return self._topics.service in self._at_end
 
-    def is_listening(self) -> bool:
+    def is_listening(self, *, may_ask: bool = True) -> bool:
         """Whether partition 0 has been read to where it ended a moment ago, and its leader answers. Kafka's client
-        reports an end only if nothing arrives for half a second, which never happens in a large group."""
+        reports an end only if nothing arrives for half a second, which never happens in a large group. So the leader is
+        asked once a second, if it `may` be: the answer comes after that of the fetch under way, which waits for the
+        next record, for up to half a second."""
         place, now_s = KafkaTopicPartition(self._topics.controller, 0), time.monotonic()
         if place.topic in self._at_end and now_s - self._alive_s <= ALIVE_EVERY_S:
             return True
-        if now_s - self._asked_s > ALIVE_EVERY_S:
+        if may_ask and now_s - self._asked_s > ALIVE_EVERY_S:
             try:
                 _, self._end = self._consumer.get_watermark_offsets(place, timeout=ALIVE_EVERY_S, cached=False)
             except KafkaException:
                 return False
             self._asked_s = self._alive_s = time.monotonic()
+        if now_s - self._alive_s > 2 * ALIVE_EVERY_S:
+            return False
         if self._consumer.position([place])[0].offset >= self._end:
             self._read_to_end_of_s = self._asked_s
         return place.topic in self._at_end or now_s - self._read_to_end_of_s <= BEHIND_S
