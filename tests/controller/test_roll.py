@@ -423,6 +423,21 @@ def test_a_restart_that_the_platform_always_refuses_ends_the_roll_of_that_consum
     assert group.phases[1] == "ready"
 
 
+def test_a_consumer_that_was_not_restarted_keeps_its_partitions_although_a_plan_was_made_without_it(
+    group: Driver,
+) -> None:
+    group.changes_consumers(NEWER)
+    group.measures()
+    for _ in range(35):
+        group.platform_refuses("restart", 1)
+        group.waits(5)
+    group.platform_refuses("restart", 1)
+    assert group.measures(a_0=40, a_1=40, a_2=60, a_3=60) == (create(3, NEWER),)
+    assert group.waits(5) == ()
+    assert group.phases == {1: "ready", 2: "ready", 3: "awaited"}
+    assert group.held == {1: (A0, A1), 2: (A2, A3)}
+
+
 def test_a_restart_that_the_platform_refuses_is_tried_again(group: Driver) -> None:
     group.changes_consumers(NEWER)
     group.measures()

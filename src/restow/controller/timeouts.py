@@ -110,8 +110,8 @@ def restart(transition: Transition, consumer: ConsumerId, words: str) -> None:
 
 def resume(transition: Transition, consumer: ConsumerId) -> None:
     """The consumer still reports: it was never restarted, because the platform refused or it had not failed."""
-    now_s = transition.state.listened_s
-    if transition.state.consumers[consumer].phase is Phase.CRASHED:
+    now_s, phase = transition.state.listened_s, transition.state.consumers[consumer].phase
+    if phase is Phase.CRASHED or (phase is Phase.ROLLING and transition.state.target is not None):
         transition.replan_cause = Cause.DISAGREEMENT  # no plan has it
     sent = tuple(replace(each, since_s=now_s, tries=1) for each in transition.state.consumers[consumer].sent)
     transition.change(
