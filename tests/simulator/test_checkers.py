@@ -382,6 +382,16 @@ def test_deaths_where_the_group_was_are_unknown_to_its_new_controllers(world: Wo
     assert said == [4]
 
 
+def test_poison_goes_to_another_consumer_when_its_own_was_replaced(world: World, controller: ControllerProcess) -> None:
+    said = Said()
+    checker = poison_killed(world, controller, said)
+    for _ in range(3):
+        checker.died(process(world, ONE, 20), P, 7)
+    world.platform.pods[ONE] = Pod(ONE, ConsumerSettings(), "")
+    checker.started(controller, TWO, start())
+    assert said == []
+
+
 def test_the_death_of_a_process_that_was_reported_gone_is_unknown(world: World, controller: ControllerProcess) -> None:
     said = Said()
     checker = poison_killed(world, controller, said)

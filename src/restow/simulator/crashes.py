@@ -13,6 +13,7 @@ from restow.protocol.messages.commands import StartConsumingCommand
 from restow.protocol.messages.unions import Command
 from restow.protocol.topic_service import TopicService
 from restow.simulator.consumer import BROKEN_TRANSFORM
+from restow.simulator.platform import Pod
 
 if TYPE_CHECKING:
     from restow.simulator.consumer import ConsumerProcess
@@ -95,6 +96,8 @@ class Death:
     consumer: ConsumerId
     offset: int
     """The partition's next offset then."""
+    pod: Pod | None
+    """A later consumer may have the same number."""
 
 
 class PoisonStays:
@@ -107,7 +110,9 @@ class PoisonStays:
         process that was reported gone."""
         if process.is_foreign or process.is_disowned:
             return
-        self._deaths.setdefault(partition, []).append(Death(process.now_s, process.number, offset))
+        self._deaths.setdefault(partition, []).append(
+            Death(process.now_s, process.number, offset, process.platform.pods.get(process.number))
+        )
 
     def started(self, controller: "ControllerProcess", consumer: ConsumerId, command: StartConsumingCommand) -> None:
         for partition in command.partitions:
@@ -119,7 +124,7 @@ class PoisonStays:
                 owner = last[-1].consumer
                 view = controller.state.consumers.get(owner)
                 is_there = view is not None and view.phase not in (Phase.LEAVING, Phase.LOST)
-                if consumer != owner and is_there and owner in controller.world.platform.pods:
+                if consumer != owner and is_there and controller.world.platform.pods.get(owner) is last[-1].pod:
                     self._report(4, f"{partition} has killed {DEATHS} processes, and consumer {consumer} gets it")
 
     def _is_known(self, controller: "ControllerProcess", deaths: list[Death]) -> bool:
