@@ -12,7 +12,7 @@ from tests.support.live_groups import Eventually, Group, LiveGroup
 
 from restow.controller.events import Received
 from restow.kafka.admin import Admin
-from restow.model import TopicPartition
+from restow.model import SortedMapping, TopicPartition
 from restow.protocol.consumer_settings import ConsumerSettings
 from restow.protocol.messages.consumer_events import ConsumerReady, StartConsumingEvent
 from restow.protocol.messages.reports import ConsumerReport
@@ -47,9 +47,29 @@ def said(group: LiveGroup) -> list[FromConsumer]:
     return [record.message for event in events if isinstance(event, Received) for record in event.heard]
 
 
+class Gate:
+    """Consumers that start while it is closed wait at their first line. On an idle machine a light consumer would be
+    back before the others have taken over."""
+
+    def __init__(self, directory: Path) -> None:
+        directory.mkdir()
+        self._closed = directory / "closed"
+        waits = f"from pathlib import Path\nimport time\nwhile Path({str(self._closed)!r}).exists(): time.sleep(0.02)\n"
+        (directory / "sitecustomize.py").write_text(waits)
+        path = os.pathsep.join(filter(None, (str(directory), os.environ.get("PYTHONPATH"))))
+        self.env = SortedMapping({"PYTHONPATH": path})
+
+    def close(self) -> None:
+        self._closed.touch()
+
+    def open(self) -> None:
+        self._closed.unlink()
+
+
 def kill_one(group: LiveGroup) -> None:
     """Two consumers, of which each could carry everything; one of them is killed."""
-    group.update(ServiceUpdate("consumers", consumers=ConsumerSettings(least_consumers=2)))
+    gate = Gate(group.directory / "gate")
+    group.update(ServiceUpdate("consumers", consumers=ConsumerSettings(env=gate.env, least_consumers=2)))
     orders = group.topic("orders", 4)
     group.produce(orders)
     group.measure(dict.fromkeys(orders, 0.4))
@@ -60,10 +80,12 @@ def kill_one(group: LiveGroup) -> None:
     [killed, other] = group.running()
     group.eventually(lambda: {each.consumer for each in said(group) if _will_claim(each)} == {killed, other})
     before, held = len(said(group)), frozenset(group.saved()[killed])
+    gate.close()
     os.kill(group.running()[killed], signal.SIGKILL)
     killed_s = time.monotonic()
     group.produce(orders)
     group.eventually(lambda: len(group.stored()) == len(group.produced), within_s=group.patience_s)
+    gate.open()
     print(f"all is stored {time.monotonic() - killed_s:.1f} s after the kill")
     assert_taken_over(group, killed, other, held, before)
     group.produce(orders)
