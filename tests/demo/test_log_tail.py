@@ -153,3 +153,13 @@ def test_flags_are_narrated_with_their_names() -> None:
     assert list(narrated((flag,), BOTH)) == [
         "controller: stale speeds: no speeds for more than 30 s; nothing is scaled until they come"
     ]
+
+
+def test_a_crash_is_narrated_without_the_log_of_its_process() -> None:
+    crash = "crashed: it was killed by SIGKILL; its log ends: stored 9 rows; lag 0 | stopped a-0"
+    for words, told in (
+        (crash, ""),
+        (f"{crash}; others take over 2 partitions of 2", "; others take over 2 partitions of 2"),
+    ):
+        lines = list(narrated((Noted("consumer", "consumer 1", words),), BOTH))
+        assert lines == [f"controller: consumer 1: crashed: it was killed by SIGKILL{told}"]

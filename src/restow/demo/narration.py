@@ -16,6 +16,9 @@ LEFT_OUT: Final = ("its process runs", "creating it")
 UNCHANGED: Final = re.compile(r"(\d+) -> \1 consumers")
 """The plan as it was, made again while a consumer of it starts."""
 
+LOG_TAIL: Final = re.compile(r"; its log ends: .*?(?=; others take over|$)", re.DOTALL)
+"""Of a consumer that crashed: the controller's own log has it."""
+
 
 def narrated(effects: Iterable[Effect], partitions: Iterable[TopicPartition]) -> Iterator[str]:
     noted = [effect for effect in effects if isinstance(effect, Noted)]
@@ -28,7 +31,7 @@ def narrated(effects: Iterable[Effect], partitions: Iterable[TopicPartition]) ->
     yield from _first_move([note for note in decisions if note.subject in names and " from consumer " in note.words])
     for note in noted:
         if note.kind != "decision" and note.words not in LEFT_OUT:
-            yield f"controller: {note.line}"
+            yield f"controller: {LOG_TAIL.sub('', note.line)}"
 
 
 def _first_move(moves: list[Noted]) -> Iterator[str]:
