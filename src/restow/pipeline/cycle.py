@@ -113,6 +113,9 @@ class CycleRunner:
             lost = self._engine.aside(self._in_flight.recover, should_end)
             self._crashes.begin(lost, time.time())
 
+    def rehearse(self, should_end: ShouldEnd) -> frozenset[TopicPartition]:
+        return self._engine.rehearse(should_end)
+
     def broken_transforms(self, targets: Iterable[Target], should_end: ShouldEnd) -> BrokenTransforms:
         return self._engine.broken_transforms(targets, should_end)
 

@@ -49,6 +49,8 @@ LOOK_EVERY_S: Final = 0.2
 LOOK_AT_LEAST_EVERY_S: Final = 1.0
 SLICE_S: Final = 0.02
 BROKERS: Final = "brokers"
+REHEARSALS: Final = 8
+"""How often a consumer without partitions, such as a spare, runs cycles that store nothing: by then they are fast."""
 
 NO_CONSUMER: Final = ConsumerId(0)
 """The number of a writer that is no consumer of the group, such as `restow consume --once`."""
@@ -100,7 +102,7 @@ class SparkPipeline:
         self._runner = CycleRunner(engine, open_sink, open_letters, plans or NoPlans(), most_patience_s, redact)
         self._news = News()
         self._pace = Pace.at_first(self._limits.cycle_s, self._limits.longest_cycle_s, self._limits.cycle_bytes)
-        self._warmth = Warmth()
+        self._warmth, self._rehearsals_left = Warmth(), REHEARSALS
         self._at: dict[TopicPartition, int] = {}
         self._ends: dict[TopicPartition, int] = {}
         """The log ends as last seen."""
@@ -165,7 +167,10 @@ class SparkPipeline:
         waited_s = time.monotonic()
         planned = self._wait_for_data(result.at, cycle.topics, should_end)
         if not planned.ranges:
-            return self._ended(result, cycle.topics, took_s=time.monotonic() - waited_s)
+            ended = self._ended(result, cycle.topics, took_s=time.monotonic() - waited_s)
+            if not cycle.positions and self._rehearsals_left and self._warmth.is_cold(()):
+                self._rehearse(should_end)
+            return ended
         self._begun_s = begun_s = time.monotonic()
         self._care.began(planned.ranges, self._suspects)
         self._runner.store(planned.ranges, cycle.topics, result, should_end, self._pace.expected_s)
@@ -177,6 +182,12 @@ class SparkPipeline:
             self._pace = self._pace.after(result.bytes, took_s, is_cold=is_cold)
         ended = self._ended(result, cycle.topics, took_s)
         return replace(ended, saturated=planned.is_cut, busy_s=took_s, is_cold=is_cold)
+
+    def _rehearse(self, should_end: ShouldEnd) -> None:
+        begun_s = time.monotonic()
+        read = self._runner.rehearse(should_end)
+        self._warmth = self._warmth.after(read, time.monotonic() - begun_s)
+        self._rehearsals_left -= 1
 
     def _ended(self, result: CycleResult, topics: Mapping[str, TopicService], took_s: float) -> CycleEnded:
         begun_s = time.monotonic()

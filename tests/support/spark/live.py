@@ -80,8 +80,16 @@ class Lake:
             self._producer.produce(topic, value, partition=0)
         assert self._producer.flush(30) == 0
 
-    def pipeline(self, consumer: int = 1, settings: Consumer = CYCLE, plans: Plans | None = None) -> SparkPipeline:
-        whole = Settings(self.kafka, group=Group(self.prefix), consumer=settings, spark=QUICK)
+    def pipeline(
+        self,
+        consumer: int = 1,
+        settings: Consumer = CYCLE,
+        plans: Plans | None = None,
+        consume: Mapping[str, TopicService] | None = None,
+    ) -> SparkPipeline:
+        whole = Settings(
+            self.kafka, group=Group(self.prefix), consume=SortedMapping(consume or {}), consumer=settings, spark=QUICK
+        )
         writer = Writer(self.prefix, consumer, 7)
         pipeline = SparkPipeline(
             whole,

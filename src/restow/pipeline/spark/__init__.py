@@ -5,6 +5,7 @@ check.py          `restow check`
 worker.py         the thread that makes all calls to Spark
 session.py        starts the session
 warm_up.py        a small first cycle, so that the next ones are fast
+rehearsal.py      cycles of a consumer without partitions, which store nothing
 reading.py        reads offset ranges with Spark's Kafka connector
 properties.py     translates librdkafka's properties for the Java client
 transforms.py     makes the rows of a cycle, with a user's transform or query

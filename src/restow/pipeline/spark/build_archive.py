@@ -25,11 +25,13 @@ from restow.pipeline.spark.warm_up import TARGET, ScratchSink
 from restow.pipeline.spark.worker import no_patience
 from restow.pipeline.targets import TargetCycle
 from restow.scratch import temporary
-from restow.settings import Group, Kafka, Settings
+from restow.settings import ClientProperties, Group, Kafka, Settings, Spark
 
 log = logging.getLogger(__name__)
 
 RECORDS: Final = 2 * CODEGEN_FROM_RECORDS
+QUICK: Final = {"spark.driver.extraJavaOptions": "-XX:TieredStopAtLevel=1"}
+"""The session runs two cycles: code that the second compiler makes would never pay. The archive has classes only."""
 RECORD: Final = b'{"type": "warm-up", "version": 1, "at": "2026-01-01T00:00:00Z"}'
 
 
@@ -37,7 +39,7 @@ def _run_warm_up() -> None:
     """In the child process."""
     with temporary("archive"), EmbeddedKafka() as broker:
         kafka = Kafka(broker.bootstrap)
-        settings = Settings(kafka, Group("archive"))
+        settings = Settings(kafka, Group("archive"), spark=Spark(properties=ClientProperties(QUICK)))
         with Admin(kafka) as admin:
             admin.create_topic(settings.topics.controller, 1)
         producer = make_producer(kafka)

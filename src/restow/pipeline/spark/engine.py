@@ -21,12 +21,14 @@ from pyspark.sql import DataFrame, SparkSession
 from restow.consumer.pipeline import ShouldEnd
 from restow.consumer.planning import Range, tasks
 from restow.errors import RestowError
+from restow.kafka.offsets import LogOffsets
 from restow.model import SortedMapping, TopicPartition
 from restow.pipeline.formats.errors import NewSchema, RegistryUnavailable
 from restow.pipeline.formats.frames import BadRecord, Parser, bad_record
 from restow.pipeline.formats.framing import unknown_id
 from restow.pipeline.formats.schemas import Schemas
 from restow.pipeline.locating import locate, named
+from restow.pipeline.outputs import Outputs
 from restow.pipeline.searching import BadOffsets
 from restow.pipeline.secrets import Secrets
 from restow.pipeline.sinks import Batch, DeadLetters, NullSink, Span
@@ -40,6 +42,7 @@ from restow.pipeline.spark.jvm import garbage_collectors, java_class, signal_jvm
 from restow.pipeline.spark.parse_once import WORTH_FROM_RECORDS, parsed_once
 from restow.pipeline.spark.partitions import with_partition_columns
 from restow.pipeline.spark.reading import RangeReader
+from restow.pipeline.spark.rehearsal import rehearsal
 from restow.pipeline.spark.session import Resources, heap_bytes, parallelism, start_session
 from restow.pipeline.spark.transforms import all_transformed, transformed
 from restow.pipeline.spark.trials import TrialRuns
@@ -115,6 +118,7 @@ class Engine:
         self._session: SparkSession | None = None
         self._kafka: RangeReader | None = None
         self._garbage: GarbageWatch | None = None
+        self._offsets: LogOffsets | None = None
 
     def begin(self) -> None:
         """Starts the session in the background: the JVM needs seconds, in which the caller reaches the brokers."""
@@ -170,6 +174,17 @@ class Engine:
         works = [partial(self._store_unless_cancelled, cycle) for cycle in cycles]
         ended = self._worker.run_all_patiently(works, should_end, patience, self._cancel)
         return [self._outcome(cycle, each) for cycle, each in zip(cycles, ended, strict=True)]
+
+    def rehearse(self, should_end: ShouldEnd) -> frozenset[TopicPartition]:
+        """Runs cycles that store nothing, so that the first ones that do are fast (rehearsal.py). Returns the
+        partitions that were read. When `should_end` comes it does not wait: the running cycle ends beside the next
+        real one. Raises SparkEnded if the session is gone, so that a spare without Spark is restarted."""
+        is_over = threading.Event()
+        read = self._worker.run_until(partial(self._rehearse, is_over), should_end)
+        is_over.set()
+        if read is None and self._session is not None:
+            self._session.sparkContext.cancelAllJobs()
+        return read or frozenset()
 
     def _outcome(self, cycle: TargetCycle, ended: "Future[StoreResult | None]") -> Outcome:
         error = ended.exception()
@@ -259,12 +274,41 @@ class Engine:
         if heap is not None:
             self._garbage = GarbageWatch(garbage_collectors(self._session), heap, time.monotonic())
         try:
-            cycle = warm_up_cycle(self._settings)
+            cycle = warm_up_cycle(self._settings, self._log_offsets())
             self._prepare([cycle])  # as before each cycle, so that code is warm which the first ones run
             self._store(cycle)
         except Exception as error:  # noqa: BLE001  a session that isn't warm works as well
             self._check_alive(error)
             log.warning("Spark's warm-up failed, so that the first cycle may be slow: %s", summary(error))
+
+    def _rehearse(self, is_over: threading.Event) -> frozenset[TopicPartition]:
+        self._running()
+        read: set[TopicPartition] = set()
+        for cycle in self._rehearsal():
+            if is_over.is_set():
+                break
+            try:
+                self._store(cycle)
+            except Exception as error:  # noqa: BLE001  a consumer that hasn't rehearsed works as well
+                if not is_over.is_set():
+                    self._check_alive(error)
+                log.debug("a rehearsal failed: %s", self._secrets.redact(summary(error)))
+            else:
+                read.update(partition for partition, taken in cycle.ranges.items() if taken.records)
+        return frozenset(read)
+
+    def _rehearsal(self) -> list[TargetCycle]:
+        """A transform that returns several tables has a cycle for each."""
+        found = []
+        for cycle in rehearsal(self._settings, self._log_offsets()):
+            tables = self._described.get(cycle.target, {cycle.target.table: ""})
+            found += [replace(cycle, target=each) for each in Outputs().open(cycle.target, tables)]
+        return found
+
+    def _log_offsets(self) -> LogOffsets:
+        if self._offsets is None:
+            self._offsets = LogOffsets(self._settings.kafka)
+        return self._offsets
 
     def _prepare(self, cycles: Sequence[TargetCycle]) -> None:
         ranges = [taken for cycle in cycles for taken in cycle.ranges.values() if taken.records]

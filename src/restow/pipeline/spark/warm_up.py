@@ -8,6 +8,7 @@ to learn which classes a session needs.
 """
 
 import tempfile
+from collections.abc import Sequence
 from typing import Final
 
 from pyspark.sql import DataFrame, functions
@@ -27,8 +28,11 @@ OTHERS_RECORDS: Final = 5
 TARGET: Final = Target("", f"{__name__}:parsed", lineage=True)
 
 
-def warm_up_cycle(settings: Settings) -> TargetCycle:
-    return TargetCycle(TARGET, _newest_records(settings), 0.0, ScratchSink())
+def warm_up_cycle(settings: Settings, offsets: LogOffsets) -> TargetCycle:
+    own, named = [TopicPartition(settings.topics.controller, 0)], (n for n in settings.consume if not n.startswith("^"))
+    ranges = newest_records(offsets, own, MOST_RECORDS)
+    ranges |= newest_records(offsets, offsets.partitions(named)[:OTHERS], OTHERS_RECORDS)
+    return TargetCycle(TARGET, ranges, 0.0, ScratchSink())
 
 
 def parsed(records: DataFrame) -> DataFrame:
@@ -49,19 +53,11 @@ class ScratchSink(NullSink):
         return Stored()
 
 
-def _newest_records(settings: Settings) -> dict[TopicPartition, Range]:
-    """Of the controller topic and of some consumed partitions; empty if there are no records yet."""
-    own, offsets = TopicPartition(settings.topics.controller, 0), LogOffsets(settings.kafka)
-    partitions = [own, *_consumed(settings, offsets)]
+def newest_records(offsets: LogOffsets, partitions: Sequence[TopicPartition], most: int) -> dict[TopicPartition, Range]:
+    """So many of each partition; empty ranges where there are no records yet."""
     (firsts, _), (ends, _) = offsets.first(partitions), offsets.last_stable(partitions)
     found = {}
     for partition in (each for each in partitions if each in firsts and each in ends):
-        end, most = ends[partition], MOST_RECORDS if partition == own else OTHERS_RECORDS
-        first = max(firsts[partition], end - most)
-        found[partition] = Range(first, first, end)
+        first = max(firsts[partition], ends[partition] - most)
+        found[partition] = Range(first, first, ends[partition])
     return found
-
-
-def _consumed(settings: Settings, offsets: LogOffsets) -> list[TopicPartition]:
-    """Some partitions of topics that restow.toml names."""
-    return offsets.partitions(name for name in settings.consume if not name.startswith("^"))[:OTHERS]
