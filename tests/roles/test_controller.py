@@ -1,38 +1,23 @@
-"""The controller's log: each note at its level."""
+"""The controller's process, without brokers."""
 
-import logging
-from typing import get_args
+from pathlib import Path
 
 import pytest
-from tests.support.controller_driver import create
 
-from restow.controller.effects import Moved, Noted, NoteKind
-from restow.controller.transitions import Cause, Stage
-from restow.roles.controller import LEVELS, _log
-
-
-def test_flags_and_failures_are_warnings_and_all_else_is_information(caplog: pytest.LogCaptureFixture) -> None:
-    caplog.set_level(logging.INFO, "restow")
-    _log(
-        (
-            Moved(Stage.SENTINEL, Stage.REASSIGN, Cause.GONE, Cause.GONE.words),
-            Noted("decision", "group", "1 -> 2 consumers"),
-            create(2),
-            Noted("failure", "consumer 2", "silent for 60 s; restarting it"),
-            Noted("flag", "stale speeds", "no speeds for more than 30 s"),
-            Noted("cleared", "stale speeds", "resolved, speeds arrive again"),
-            Noted("consumer", "consumer 2", "ready, with 100 % of it"),
-        )
-    )
-    assert [(record.levelname, record.getMessage()) for record in caplog.records] == [
-        ("INFO", "Sentinel -> Reassign: a consumer disappeared"),
-        ("INFO", "group: 1 -> 2 consumers"),
-        ("WARNING", "consumer 2: silent for 60 s; restarting it"),
-        ("WARNING", "stale speeds: no speeds for more than 30 s"),
-        ("INFO", "stale speeds: resolved, speeds arrive again"),
-        ("INFO", "consumer 2: ready, with 100 % of it"),
-    ]
+from restow.controller.journal import Journal
+from restow.health import Health
+from restow.platform.processes.platform import LocalProcesses
+from restow.roles.controller import ControllerProcess, StopRequested
+from restow.settings import Group, Kafka, Settings
 
 
-def test_every_kind_of_note_has_a_level() -> None:
-    assert LEVELS.keys() == set(get_args(NoteKind))
+def test_a_controller_that_waits_for_brokers_can_be_stopped(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("restow.kafka.channels.controller.ANSWER_WITHIN_S", 0.1)
+    platform = LocalProcesses("shop", tmp_path, lambda *_: ("true",), grace_s=1.0)
+    with Journal(tmp_path / "events.jsonl") as journal:
+        process = ControllerProcess(Settings(Kafka("127.0.0.1:1"), Group("shop")), platform, journal, Health(None))
+        asked = iter([False, False, True])
+        process._should_stop = lambda _: next(asked)
+        with process._channel, pytest.raises(StopRequested):
+            process._channel.learn_partitions()  # retried until the brokers answer
+        assert next(asked, None) is None

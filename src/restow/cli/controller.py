@@ -32,7 +32,7 @@ if TYPE_CHECKING:
     from restow.platform.interface import Platform
     from restow.platform.processes.controllers import ControllerLock
     from restow.platform.processes.platform import LocalProcesses
-    from restow.roles.controller import Code
+    from restow.roles.local_code import Code
 
 log = logging.getLogger(__name__)
 
@@ -160,7 +160,7 @@ def code_of(settings: Settings, config: Path) -> "Code | None":
         return None
     from restow.platform.processes.location import directory_of
     from restow.platform.processes.reloading import ReloadRequests
-    from restow.roles.controller import Code
+    from restow.roles.local_code import Code
 
     requests = ReloadRequests(settings.group.name, directory_of(settings))
     return Code(lambda: local_modules(settings, config, os.environ).digest, requests.is_new)

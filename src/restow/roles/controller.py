@@ -15,21 +15,18 @@ import time
 from collections import deque
 from collections.abc import Callable, Iterable, Sequence
 from contextlib import closing
-from typing import Final, NamedTuple
+from typing import Final
 
 from restow.backoff import News
-from restow.controller.effects import Effect, ListConsumers, Moved, Noted, NoteKind, Send
+from restow.controller.effects import Effect, ListConsumers, Send
 from restow.controller.events import (
     ClockTicked,
     CodeChanged,
     ConsumerElsewhere,
     ConsumersListed,
     Event,
-    Heard,
     PlatformRefused,
     Received,
-    ServiceChanged,
-    SpeedsMeasured,
     TookOver,
 )
 from restow.controller.foreign import REPORTS_MISSED
@@ -40,12 +37,9 @@ from restow.controller.state import Rules, State
 from restow.errors import RestowError
 from restow.health import Health
 from restow.kafka.admin import Admin
-from restow.kafka.channels.controller import Addressed, ControllerChannel, Read, Replaced
-from restow.kafka.channels.neighbours import check_topics
+from restow.kafka.channels.controller import Addressed, ControllerChannel
 from restow.kafka.channels.status import StatusReader
-from restow.kafka.errors import NotAllowed, RequestRefused
 from restow.kafka.outages import Outages
-from restow.kafka.topics import ensure_topics, grow_topics
 from restow.metrics.board import Board
 from restow.metrics.group import standby
 from restow.packing import warm_up
@@ -59,7 +53,6 @@ from restow.platform.interface import (
     PlatformRequest,
     RestartConsumer,
 )
-from restow.protocol.measurement import Measurement
 from restow.protocol.messages.commands import StateQuery
 from restow.protocol.messages.controller_events import (
     ControllerAlive,
@@ -67,8 +60,11 @@ from restow.protocol.messages.controller_events import (
     ControllerStopped,
     PlatformChangeIntended,
 )
-from restow.protocol.messages.unions import FromConsumer, OnService
-from restow.protocol.records import SkippedRecords, Undecodable, common_version
+from restow.protocol.records import common_version
+from restow.roles.arrivals import Arrivals
+from restow.roles.group_topics import GroupTopics
+from restow.roles.local_code import Code
+from restow.roles.notes import log_notes
 from restow.roles.schedules import Schedules
 from restow.roles.standby import Lock, wait_for_charge
 from restow.roles.status import GroupStatus
@@ -86,33 +82,12 @@ IN_CHARGE_FOR_S: Final = 0.5
 platform: a process may be stopped for any time between two instructions."""
 MILLISECONDS: Final = 3
 """The clock's decimals. The event log is shorter with few, and has what the machine gets."""
-LEVELS: Final[dict[NoteKind, int]] = {
-    "decision": logging.INFO,
-    "flag": logging.WARNING,
-    "cleared": logging.INFO,
-    "consumer": logging.INFO,
-    "failure": logging.WARNING,
-}
-MOST_FAILURES: Final = 3
-"""Of one consumer, in one line."""
-SPEEDS_WITHIN_S: Final = 5.0
-"""A running monitor publishes every second."""
-SPEEDS: Final = "speeds"
 TAKE_OVER: Final = "as --take-over says"
 LISTING: Final = "the platform's list"
 
 
 class StopRequested(Exception):
     """The process should end, and the brokers don't answer: there is nothing to finish."""
-
-
-class Code(NamedTuple):
-    """The transforms' modules that consumers load from this machine's disk."""
-
-    read: Callable[[], str | None]
-    """Returns their digest as they are now; None if there are none."""
-    is_reload_requested: Callable[[], bool]
-    """Whether a person asked since the last call to read them again."""
 
 
 class ControllerProcess:
@@ -135,21 +110,19 @@ class ControllerProcess:
         board = board or Board("controller", settings.group.name)
         self._status = GroupStatus(settings, self._name, board)
         board.publish(standby)
-        self._outages = Outages(lambda seconds, _: self._pause(seconds))
+        self._arrivals = Arrivals(settings.topics.monitor, self._status.measured)
+        outages = Outages(lambda seconds, _: self._pause(seconds))
+        self._topics = GroupTopics(settings, self._admin, outages)
         self._should_stop: Callable[[float], bool] = lambda _: False
         self._state: State = begin(
             Rules(settings.controller, settings.consumer, settings.consume, own_topics=settings.topics.names)
         )
         self._schedules = Schedules(settings.schedule)
-        self._skipped = SkippedRecords()
         self._news = News()
         self._waiting: deque[Event] = deque()
-        self._grown_to = 0
         self._committed_s = 0.0
         self._sign_due_s = 0.0
         self._is_listening = True
-        self._speeds_due_s: float | None = None
-        """When the first speeds are overdue; None as soon as some have come."""
 
     def run(self, should_stop: Callable[[float], bool], *, take_over: bool = False) -> None:
         """Runs until `should_stop(0.0)` returns True. Waits while another controller is in charge, unless it should
@@ -159,10 +132,10 @@ class ControllerProcess:
         warm_up()
         with self._channel, self._admin, closing(self._status):
             try:
-                self._check_topics()
+                self._topics.check(self._is_stopping)  # before it creates them or takes over
                 if self._is_stopping():
                     return
-                self._make_topics()
+                self._topics.make()
                 cause = TAKE_OVER if take_over else self._wait_for_charge()
                 if cause is not None:
                     self._take_over(cause, take_over)
@@ -170,11 +143,6 @@ class ControllerProcess:
                     self._say_stopped()
             except StopRequested:
                 log.info("ended while the brokers didn't answer")
-
-    def _make_topics(self) -> None:
-        """Waits for the brokers, however long they are away."""
-        with waiting(f"the brokers at {self._settings.kafka.bootstrap}"):
-            self._outages.until_answered(lambda: ensure_topics(self._admin, self._settings.topics), final=(NotAllowed,))
 
     def _wait_for_charge(self) -> str | None:
         after_s = self._settings.controller.take_over_after_s
@@ -217,7 +185,7 @@ class ControllerProcess:
             self._read_services()
         self._status.start()
         self._health.ready()
-        self._speeds_due_s = time.monotonic() + SPEEDS_WITHIN_S
+        self._arrivals.expect_speeds()
         while not self._should_stop(0.0):
             self._health.alive()
             self._give_sign()
@@ -251,14 +219,6 @@ class ControllerProcess:
         if not self._channel.say_last(ControllerStopped(self._epoch, self._name)):
             log.warning("the brokers don't answer: the next controller waits until this one has been silent for long")
 
-    def _check_topics(self) -> None:
-        """Looks for other groups on this group's topics, before it creates them or takes over. Raises TopicsInUse."""
-        with waiting(f"the brokers at {self._settings.kafka.bootstrap}"):
-            existing = self._outages.until_answered(self._admin.cluster, final=(NotAllowed,)).leaders
-        self._outages.until_answered(
-            lambda: check_topics(self._settings, existing, self._is_stopping), final=(NotAllowed,)
-        )
-
     def _is_stopping(self) -> bool:
         self._health.alive()
         return self._should_stop(0.0)
@@ -266,7 +226,7 @@ class ControllerProcess:
     def round(self) -> None:
         events, last = self._gathered()
         begun_s = time.monotonic()
-        self._look_for_speeds(events)
+        self._arrivals.look_for_speeds(events)
         effects: list[Effect] = []
         for event in events:
             before = self._state
@@ -274,7 +234,7 @@ class ControllerProcess:
             self._journal.write(before, event, done, self._state)
             self._status.follow(before, event, done, self._state)
             effects += done
-        _log(effects)
+        log_notes(effects)
         self._act(effects)
         self._status.round_took(time.monotonic() - begun_s)
         self._status.publish(self._state)
@@ -284,38 +244,12 @@ class ControllerProcess:
             self._channel.acted_on(last)
         self._channel.is_listening()  # asks now if that is due: before the round it would hold up what has arrived
 
-    def _reloaded(self) -> list[Event]:
-        """The transforms' modules, if `restow reload` asked for them."""
-        if self._code is None or not self._code.is_reload_requested():
-            return []
-        before, code = self._state.code, self._code.read()
-        if code == before:
-            log.info("reload: the transforms have not changed (code %s)", code or "none")
-        else:
-            log.info("reload: the transforms have changed (code %s -> %s)", before or "none", code or "none")
-        return [CodeChanged(code)]
-
-    def _look_for_speeds(self, events: Iterable[Event]) -> None:
-        """Logs at the start that nothing can be decided yet. Later the machine raises a flag when speeds are stale."""
-        if self._speeds_due_s is None:
-            return
-        if any(isinstance(event, SpeedsMeasured) for event in events):
-            self._speeds_due_s = None
-            if self._news.is_over(SPEEDS):
-                log.info("speeds arrive on %s", self._settings.topics.monitor)
-        elif time.monotonic() >= self._speeds_due_s and self._news.is_new(SPEEDS, "missing"):
-            log.warning(
-                "no speeds on %s for %g s, and without them nothing is assigned; does `restow monitor` run?",
-                self._settings.topics.monitor,
-                SPEEDS_WITHIN_S,
-            )
-
     def _read_services(self) -> None:
         """Reads the whole service topic, so that the first decision knows what the group consumes."""
         while not self._channel.has_read_services and not self._should_stop(0.0):
             self._health.alive()
             self._give_sign()
-            self._waiting += self._events(self._channel.read(ROUND_S))
+            self._waiting += self._arrivals.events(self._channel.read(ROUND_S))
 
     def _pause(self, seconds: float) -> None:
         """Waits for the next attempt to reach the brokers. Raises StopRequested."""
@@ -325,7 +259,7 @@ class ControllerProcess:
 
     def _gathered(self) -> tuple[list[Event], int | None]:
         """The events since the last round, the clock first, and the last offset of partition 0 among them."""
-        arrived = self._events(self._channel.read(0.0 if self._waiting else ROUND_S))
+        arrived = self._arrivals.events(self._channel.read(0.0 if self._waiting else ROUND_S))
         self._is_listening = self._channel.is_listening(may_ask=False)
         now_s = round(time.monotonic(), MILLISECONDS)
         # Whole seconds: the event log has each change of them.
@@ -336,49 +270,15 @@ class ControllerProcess:
         events += self._waiting
         self._waiting.clear()
         last = max((event.heard[-1].offset for event in arrived if isinstance(event, Received)), default=None)
-        return [*events, *arrived, *self._reloaded(), *self._platform.changes()], last
-
-    def _events(self, reads: Iterable[Read]) -> list[Event]:
-        """Keeps the newest of several measurements, and puts all messages of consumers into one event."""
-        events: list[Event] = []
-        heard: list[Heard] = []
-        newest: SpeedsMeasured | None = None
-        for read in reads:
-            match self._event(read.offset, read.message):
-                case None:
-                    pass
-                case Heard() as record:
-                    heard.append(record)
-                case SpeedsMeasured() as measured:
-                    newest = measured
-                case event:
-                    events.append(event)
-        events += [Received(tuple(heard))] if heard else []
-        events += [newest] if newest is not None else []
-        return events
-
-    def _event(self, offset: int, message: object) -> Event | Heard | None:
-        match message:
-            case Undecodable():
-                if self._skipped.is_new(message):
-                    log.warning("%s", message)
-            case Measurement():
-                self._status.measured(message)
-                return SpeedsMeasured.from_measurement(message)
-            case _ if isinstance(message, OnService):
-                return ServiceChanged(message, offset=offset)
-            case ControllerStarted(controller):
-                raise Replaced(f"{controller} has taken over this group; this controller ends and changes nothing more")
-            case ControllerAlive() | PlatformChangeIntended() | ControllerStopped():
-                pass  # written by this controller
-            case _ if isinstance(message, FromConsumer):
-                return Heard(offset, message)
-        return None
+        reloaded = [] if self._code is None else self._code.reloaded(self._state.code)
+        return [*events, *arrived, *reloaded, *self._platform.changes()], last
 
     def _act(self, effects: Iterable[Effect]) -> None:
         sends = [self._addressed(effect) for effect in effects if isinstance(effect, Send)]
         requests = [effect for effect in effects if isinstance(effect, PlatformRequest)]
-        self._grow_topics(requests)
+        created = max((request.consumer for request in requests if isinstance(request, CreateConsumer)), default=0)
+        if self._topics.grow_for(created):
+            self._channel.learn_partitions()
         if sends or requests:
             self._commit(sends, requests)
         for start in range(0, len(requests), self._platform.at_once):
@@ -410,17 +310,6 @@ class ControllerProcess:
         self._channel.send(tuple(sends), intention if requests else None)
         self._committed_s = time.monotonic()
 
-    def _grow_topics(self, requests: Iterable[PlatformRequest]) -> None:
-        """Grows the topics, so that a new consumer's partitions exist before it does."""
-        needed = max((request.consumer for request in requests if isinstance(request, CreateConsumer)), default=0)
-        if needed > self._grown_to:
-            wanted = max(needed, self._settings.topics.most_consumers)
-            self._outages.until_answered(
-                lambda: grow_topics(self._admin, self._settings.topics, wanted), final=(NotAllowed, RequestRefused)
-            )
-            self._channel.learn_partitions()
-            self._grown_to = wanted
-
     def _change(self, requests: Sequence[PlatformRequest]) -> None:
         for refused in self._platform.take(requests):
             request = refused.request
@@ -435,29 +324,3 @@ class ControllerProcess:
         else:
             if self._news.is_over(LISTING):
                 log.info("the platform lists the consumers again")
-
-
-def _log(effects: Sequence[Effect]) -> None:
-    failures: dict[str, list[Noted]] = {}
-    for effect in effects:
-        if isinstance(effect, Noted) and effect.kind == "failure":
-            failures.setdefault(effect.subject, []).append(effect)
-    for effect in effects:
-        match effect:
-            case Moved(source, target, _, words):
-                log.info("%s -> %s: %s", source, target, words)
-            case Noted("failure", subject):
-                if noted := failures.pop(subject, None):  # all of a consumer's failures, at the first of them
-                    log.log(LEVELS["failure"], "%s", _summed_up(noted))
-            case Noted(kind):
-                log.log(LEVELS[kind], "%s", effect.line)
-            case _:
-                pass
-
-
-def _summed_up(noted: Sequence[Noted]) -> str:
-    """What went wrong with one consumer in a round, as one line: it may refuse partitions of many topics at once."""
-    first, *others = dict.fromkeys(noted)
-    told = [first.line, *(each.words for each in others[: MOST_FAILURES - 1])]
-    left = len(others) + 1 - len(told)
-    return "; ".join([*told, f"and {left} more like these"] if left else told)
