@@ -40,6 +40,11 @@ class Caching:
         return 2 * self.x
 
 
+@dataclass(frozen=True)
+class Inheriting(Caching):
+    y: int = 0
+
+
 def test_a_copy_differs_in_what_is_changed_and_is_as_frozen() -> None:
     point = Point(1, 2, ("a",))
     copy = changed(point, x=7)
@@ -65,6 +70,7 @@ def test_an_unknown_name_is_refused() -> None:
         (Checked(1), "Checked checks its fields"),
         (Slotted(), "Slotted has slots"),
         (Caching(), r"Caching caches \['double'\]"),
+        (Inheriting(), r"Inheriting caches \['double'\]"),
     ],
 )
 def test_a_class_that_checks_its_fields_has_slots_or_caches_is_refused(value: object, why: str) -> None:

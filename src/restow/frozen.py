@@ -23,6 +23,7 @@ def changed(value: Value, **changes: Any) -> Value:
 def _is_copied_by_fields(kind: type[Any]) -> bool:
     assert not hasattr(kind, "__post_init__"), f"{kind.__name__} checks its fields: use dataclasses.replace"
     assert not hasattr(kind, "__slots__"), f"{kind.__name__} has slots: use dataclasses.replace"
-    cached = [name for name, each in vars(kind).items() if isinstance(each, cached_property)]
+    members = (member for each in kind.__mro__ for member in vars(each).items())
+    cached = [name for name, member in members if isinstance(member, cached_property)]
     assert not cached, f"{kind.__name__} caches {cached}: use dataclasses.replace"
     return True

@@ -4,6 +4,7 @@ from dataclasses import replace
 
 import pytest
 from tests.support.controller_driver import A0, A1, A2, A3, B0, SETTINGS, Driver, create, delete, restart, rules
+from tests.support.rolls import ends, well
 
 from restow.controller.event_log import replay
 from restow.controller.transitions import Cause
@@ -27,21 +28,6 @@ def group() -> Driver:
     driver = Driver(rules(CONSUME))
     driver.changes_code("old")
     return well(driver.takes_over({1: (A0, A1), 2: (A2, A3)}, OLD.fingerprint))
-
-
-def well(driver: Driver, **speeds: float) -> Driver:
-    for consumer in sorted(driver.fakes):
-        driver.reports(consumer)
-    driver.measures(None, **(speeds or {"a_0": 40, "a_1": 40, "a_2": 40, "a_3": 40}))
-    assert driver.is_calm
-    return driver
-
-
-def ends(driver: Driver, consumer: int) -> None:
-    fake = driver.fakes[consumer]
-    message = driver.stopped(consumer, None, fake.held)
-    fake.held = {}
-    driver.hears(message)
 
 
 def rolling(driver: Driver) -> Driver:

@@ -1,6 +1,7 @@
 """A consumer crashes: others take over, claims are answered, and poison stays where it is."""
 
 from collections.abc import Mapping
+from dataclasses import replace
 from typing import Any
 
 import pytest
@@ -17,14 +18,20 @@ from tests.support.controller_driver import (
     FakeConsumer,
     create,
     delete,
+    restart,
     rules,
 )
 
+from restow.controller.effects import Send
 from restow.controller.poison import SUSPECTS
 from restow.controller.transitions import Cause
-from restow.model import SortedMapping, TopicPartition
+from restow.model import ConsumerId, SortedMapping, TopicPartition
+from restow.protocol.messages.commands import StateQuery
 from restow.protocol.messages.consumer_events import StateQueryResponse
+from restow.protocol.messages.desired import ConsumerRestart, PartitionPin
 from restow.protocol.topic_service import TopicService
+
+UNTIL = "2026-03-01T13:00:00Z"
 
 
 def group(
@@ -47,6 +54,20 @@ def group(
 def roomy() -> Driver:
     """Consumers 1 and 2 have two partitions each, consumer 3 has one; all of them at 20 of 100."""
     return group({1: (A0, A1), 2: (A2, A3), 3: (B0,)}, speed=20.0, least_consumers=3)
+
+
+@pytest.fixture
+def suspected(roomy: Driver) -> Driver:
+    """Consumers 1 and 3 have crashed on a-0 and are back. Consumer 3 reads it, consumer 1 has nothing."""
+    roomy.crashes(1)
+    roomy.answers()
+    roomy.claims(1, A0, A1)
+    roomy.settles()
+    roomy.crashes(3)
+    roomy.answers()
+    roomy.claims(3, A0, B0)
+    roomy.settles()
+    return roomy
 
 
 def progress(driver: Driver, consumer: int, offset: int, **changes: Any) -> None:
@@ -201,6 +222,50 @@ def test_a_partition_whose_consumers_crashed_twice_stays_with_its_own(roomy: Dri
     assert SUSPECTS not in roomy.flags
 
 
+def test_a_suspect_that_its_consumer_refuses_for_a_while_is_not_handed_to_another(suspected: Driver) -> None:
+    del suspected.fakes[3].held[A0]
+    suspected.hears(suspected.refused(3, None, A0))
+    sent = [each for each in suspected.waits(60) if isinstance(each, Send)]
+    commands = [(each.consumer, each.message) for each in sent if not isinstance(each.message, StateQuery)]
+    assert {consumer for consumer, command in commands if A0 in command.partitions} == {3}, "consumer 1 has more room"
+
+
+def test_a_suspect_that_its_consumer_refused_waits_for_its_restart(suspected: Driver) -> None:
+    del suspected.fakes[3].held[A0]
+    suspected.hears(suspected.refused(3, None, A0))
+    suspected.desires(ConsumerRestart(ConsumerId(3), suspected.fakes[3].incarnation, "ann"))
+    for consumer in (1, 2, 3):
+        suspected.reports(consumer)
+    assert restart(3) in suspected.measures()
+    sent = [each for each in suspected.waits(40, silent=(3,)) if isinstance(each, Send)]
+    assert suspected.phases[3] == "rolling"
+    assert not any(A0 in each.message.partitions for each in sent if not isinstance(each.message, StateQuery))
+
+
+def test_a_person_can_t_move_a_suspect_to_another_consumer(suspected: Driver) -> None:
+    pin = PartitionPin(A0, ConsumerId(1), UNTIL, "ann")
+    assert [each for each in suspected.desires(pin) if isinstance(each, Send)] == []
+    assert "refused: consumers crashed twice within 10 min" in suspected.words[-1]
+    suspected.desires(replace(pin, consumer=ConsumerId(3)))
+    assert suspected.words[-1].startswith("a-0: stays on consumer 3"), "its own"
+
+
+def test_a_pin_that_is_not_carried_out_when_its_partition_becomes_a_suspect_ends(roomy: Driver) -> None:
+    roomy.crashes(1)
+    roomy.answers()
+    roomy.claims(1, A0, A1)
+    roomy.settles()
+    roomy.desires(PartitionPin(A0, ConsumerId(1), UNTIL, "ann"))
+    roomy.crashes(3)
+    assert "a-0: not pinned any more: consumers crashed twice within 10 min" in " ".join(roomy.words)
+
+
+def test_a_consumer_that_crashes_before_its_answer_is_read_may_have_crashed_on_the_partition(roomy: Driver) -> None:
+    roomy.crashes(1)
+    roomy.crashes(3)
+    assert roomy.flags[SUSPECTS].startswith("a-0: consumers crashed twice within 10 min")
+
+
 def test_a_partition_that_was_read_beyond_the_crash_is_no_suspect(roomy: Driver) -> None:
     roomy.crashes(1)
     roomy.answers()
@@ -223,6 +288,19 @@ def test_a_suspect_is_cleared_however_long_it_took(roomy: Driver) -> None:
     assert "a-0" in roomy.flags[SUSPECTS]
     progress(roomy, 3, 900)
     assert SUSPECTS not in roomy.flags or "a-0" not in roomy.flags[SUSPECTS]
+
+
+def test_suspects_that_are_too_fast_for_their_consumer_are_flagged_as_such() -> None:
+    full = group({1: (A0, A1), 2: (A2, A3)})
+    for _ in range(2):
+        full.crashes(1)
+        full.claims(1, A0, A1)
+        full.settles()
+        full.waits(5)
+    assert full.state.suspects == {A0, A1}
+    full.measures(a_0=70, a_1=70)
+    words = "the partitions that consumer 1 crashed on are too fast for it, and stay there until it has read them"
+    assert full.flags["too much pinned"] == words
 
 
 def test_two_crashes_with_more_than_ten_minutes_between_make_no_suspect(roomy: Driver) -> None:
@@ -263,7 +341,29 @@ def test_a_scale_up_takes_the_spare_and_does_not_wait_for_its_successor() -> Non
     assert sorted(len(held) for consumer, held in driver.held.items()) == [1, 1]
 
 
+def test_a_plan_that_is_overtaken_still_uses_the_spare_that_is_ready() -> None:
+    driver = group({1: (A0, A1, A2, A3), 2: ()}, speed=10.0, spares=1)
+    assert driver.waits(61) == ()
+    assert create(3) in driver.measures(a_0=45, a_1=25, a_2=20, a_3=20)
+    driver.measures(a_0=55, a_1=30, a_2=25, a_3=25)
+    assert driver.causes == [Cause.OVERLOAD, Cause.CHANGE]
+    assert driver.state.target is not None
+    assert set(driver.state.target.values()) == {1, 2}, "consumer 3 is starting"
+    driver.settles()
+    assert len(driver.held[2]) > 0
+
+
 def test_the_load_comes_before_spares_within_the_limit() -> None:
     driver = group({1: (A0,), 2: (A1,)}, speed=70.0, spares=2, most_consumers=3)
     driver.waits(61)
     assert sorted(driver.phases) == [1, 2, 3]
+
+
+def test_a_consumer_that_is_being_closed_counts_towards_the_limit_of_spares() -> None:
+    driver = group({1: (A0,), 2: (A1,), 3: ()}, speed=70.0, spares=1, most_consumers=3)
+    driver.crashes(1)
+    driver.answers()
+    assert driver.held == {2: (A1,), 3: (A0,)}
+    sent = driver.measures(a_0=10, a_1=10) + driver.waits(90, silent=(1,))
+    assert any(isinstance(each, Send) for each in sent), "one of the two is emptied"
+    assert create(4) not in sent

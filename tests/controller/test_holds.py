@@ -1,6 +1,6 @@
 """Pause and recommend only: nothing is done for load, and partitions that no consumer reads are recovered."""
 
-from tests.support.controller_driver import A0, A1, A2, A3, B0, ELSEWHERE, SETTINGS, Driver, create, rules
+from tests.support.controller_driver import A0, A1, A2, A3, B0, ELSEWHERE, SETTINGS, Driver, create, rules, stopping
 
 from restow.controller.effects import Noted
 from restow.controller.transitions import Cause, Stage
@@ -311,3 +311,13 @@ def test_limits_wait_for_the_end_of_a_pause(pair: Driver) -> None:
     pair.desires(WITHOUT_END)
     assert pair.desires(ServiceUpdate("consumers", consumers=ConsumerSettings(least_consumers=3))) == ()
     assert pair.desires(RESUMED) == (create(3),)
+
+
+def test_a_move_whose_stop_was_lost_with_its_process_is_not_made_while_paused(pair: Driver) -> None:
+    stopping(pair)
+    pair.crashes(1)
+    pair.desires(WITHOUT_END)
+    assert pair.is_ready(1, A0, A1, clean=False) == ()
+    pair.settles()
+    assert pair.waits(30) == ()
+    assert pair.held[1] == (A0, A1)

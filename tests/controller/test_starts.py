@@ -1,8 +1,8 @@
 """Starts that fail or are late, and the least number of consumers."""
 
 import pytest
-from tests.controller.test_roll import NEWER, ends, well
 from tests.support.controller_driver import A0, A1, A2, A3, PLAIN, SETTINGS, Driver, create, delete, restart, rules
+from tests.support.rolls import NEWER, ends, well
 
 from restow.controller.transitions import Cause, Stage
 

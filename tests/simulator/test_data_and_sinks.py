@@ -8,9 +8,9 @@ import pytest
 from restow.model import ConsumerId, Speeds, TopicPartition
 from restow.protocol.field_types import RECOVER
 from restow.protocol.topic_service import TopicService
-from restow.simulator.consumer import PendingRange
 from restow.simulator.data import RECORD_BYTES, Data
 from restow.simulator.measures import Histogram, Measures
+from restow.simulator.ranges import PendingRange
 from restow.simulator.sinks import Sinks
 from restow.simulator.workloads import GENERATORS, STEP_S, generated, recorded
 

@@ -17,7 +17,7 @@ from restow.protocol.field_types import RECOVER, StartFrom
 from restow.protocol.messages.commands import StartConsumingCommand, StopConsumingCommand
 from restow.protocol.messages.desired import GroupPause, RecommendOnly
 from restow.protocol.messages.service import ServiceUpdate
-from restow.simulator.holds import Held
+from restow.simulator.checkers.holds import Held
 
 
 @pytest.fixture(scope="module", autouse=True)

@@ -8,7 +8,7 @@ from tests.support.simulator import mutants
 from tests.support.simulator.mutants import Mutant
 
 from restow.packing import warm_up
-from restow.simulator.learning import true_capacity
+from restow.simulator.checkers.learning import true_capacity
 from restow.simulator.machines import MachineTraits
 from restow.simulator.scenario import Level, Scenario, scenario
 from restow.simulator.world import World, run
@@ -44,7 +44,7 @@ def test_capacities_are_within_15_per_cent_after_five_minutes_of_load(seed: int)
     errors = {
         process.number: learned[process.number].bytes_per_s / truth - 1
         for process in world.processes
-        if process.is_alive and process.busy_s >= FIVE_MINUTES_S
+        if process.is_alive and process.cycles.busy_s >= FIVE_MINUTES_S
         if (truth := true_capacity(world, controller.state, process.number)) is not None
     }
     assert errors

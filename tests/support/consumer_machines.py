@@ -20,7 +20,13 @@ from restow.consumer.state import State
 from restow.model import ConsumerId, SortedMapping, TopicPartition
 from restow.protocol.field_types import RECOVER, Offsets, StartFrom
 from restow.protocol.messages.commands import StartConsumingCommand, StateQuery, StopConsumingCommand
-from restow.protocol.messages.consumer_events import ConsumerReady, StartConsumingEvent, StopConsumingEvent
+from restow.protocol.messages.consumer_events import (
+    ConsumerReady,
+    ConsumingRefused,
+    Refusal,
+    StartConsumingEvent,
+    StopConsumingEvent,
+)
 from restow.protocol.messages.reports import ConsumerReport
 from restow.protocol.messages.unions import Command, FromConsumer
 from restow.protocol.topic_service import TopicService
@@ -89,6 +95,13 @@ def stopped(
     sequence: int | None, at: "Offsets | SortedMapping[TopicPartition, int | None]", epoch: int = EPOCH
 ) -> StopConsumingEvent:
     return StopConsumingEvent(ME, INCARNATION, epoch, sequence, SortedMapping(at))
+
+
+def refusal(sequence: int | None, *partitions: TopicPartition, kind: Refusal, reason: str) -> ConsumingRefused:
+    return ConsumingRefused(ME, INCARNATION, EPOCH, sequence, partitions, kind, reason)
+
+
+HELD = Checkpoint(ME, epoch=EPOCH, clean=False, positions=offsets(a_0=10, b_0=20), topics=services("a", "b"))
 
 
 class Crash(Exception):

@@ -37,6 +37,7 @@ from restow.settings import Kafka, Topics
 
 Eventually = Callable[..., None]
 
+LONGEST_COMMAND = 100_000
 SETTINGS = """
 [kafka]
 bootstrap = "{bootstrap}"
@@ -199,14 +200,13 @@ class Group(ABC):
 
     def running(self) -> dict[int, int]:
         """The group's consumer processes: number -> process id."""
-        found = {}
-        for entry in Path("/proc").iterdir():
+        found, name = {}, f"{self.name}-consumer-".encode()
+        for entry in os.scandir("/proc"):
             if entry.name.isdigit():
                 try:
-                    words = (entry / "cmdline").read_bytes().split(b"\0")
+                    words = _command_line(entry.name).split(b"\0")
                 except OSError:
                     continue
-                name = f"{self.name}-consumer-".encode()
                 numbers = [word[len(name) :] for word in words if word.startswith(name) and b"/" not in word]
                 if numbers and b"consumer" in words:
                     found[int(numbers[0])] = int(entry.name)
@@ -291,6 +291,15 @@ class Group(ABC):
             }
             value = encode(Measurement(now, 1.0, SortedMapping(speeds)))
             publisher.publish(value, headers_of("test", self.name))
+
+
+def _command_line(process: str) -> bytes:
+    """Tests that wait ask for those of all processes again and again: this takes a fifth of the CPU of pathlib."""
+    descriptor = os.open(f"/proc/{process}/cmdline", os.O_RDONLY)
+    try:
+        return os.read(descriptor, LONGEST_COMMAND)
+    finally:
+        os.close(descriptor)
 
 
 def origin_of(segment: Path) -> Origin | None:

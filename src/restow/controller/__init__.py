@@ -3,7 +3,7 @@
 machine.py          step(state, event) -> (state, effects): the one entry
 events.py           what can happen
 effects.py          what is to be done
-state.py            what is known; what a consumer may hold is derived from commands and answers
+state/              what is known; what a consumer may hold is derived from commands and answers
 transitions.py      stages, phases and the moves between them, as data
 transition.py       one step in progress: the state and the effects so far
 

@@ -13,6 +13,7 @@ from restow.controller import starts
 from restow.controller.state import State, View
 from restow.controller.transition import Transition
 from restow.controller.transitions import Phase
+from restow.model import ConsumerId
 from restow.protocol.messages.consumer_events import ConsumerReady
 
 BROKEN: Final = "broken code"
@@ -27,6 +28,15 @@ def learn(transition: Transition, message: ConsumerReady) -> None:
         transition.flag(BROKEN, "; ".join(message.broken.values()))
     else:
         transition.clear(BROKEN, "every transform can be run")
+
+
+def learn_from_refusal(transition: Transition, consumer: ConsumerId, topics: Iterable[str]) -> None:
+    """A consumer with outdated settings can't run the transforms of these topics: a roll restarts it first. Of one with
+    the current settings nothing is concluded: the definition may be what is wrong."""
+    view = transition.state.consumers[consumer]
+    if view.settings not in (None, transition.state.fingerprint):
+        refused = {name for name in transforms(transition.state, topics) if name is not None}
+        transition.change(consumer, broken=view.broken | refused)
 
 
 def gives_up(transition: Transition, before: View, message: ConsumerReady) -> bool:

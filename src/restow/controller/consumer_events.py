@@ -73,7 +73,7 @@ def _ready(transition: Transition, view: View, offset: int, message: ConsumerRea
         return
     is_new = view.phase is Phase.AWAITED
     if view.phase is Phase.READY and view.has_reported_holdings and not message.clean:
-        poison.crashed(transition, view)  # it was back before the platform's report of the crash
+        poison.crashed(transition, message.consumer, view)  # it was back before the platform's report of the crash
     _learn_holdings(transition, message.consumer, offset, frozenset(message.partitions), message.definitions)
     transition.change(message.consumer, versions=message.versions, crashed_s=None, ready_s=transition.state.listened_s)
     claims.learn(transition, message.consumer, message.claims, False)
@@ -175,7 +175,9 @@ def _learn_holdings(
     )
     transition.set(learned=capacity.restarted(transition.state.learned, consumer))
     transition.learn(held)
-    if before.has_reported_holdings and held != before.may_hold:
+    # A Stop that the former process did not answer is void: in a group that is held, no other is sent for load.
+    is_kept = transition.state.only_recovers and any(map(before.is_stopping, held))
+    if before.has_reported_holdings and (held != before.may_hold or is_kept):
         transition.replan_cause = Cause.DISAGREEMENT
     if before.phase is Phase.ROLLING:
         transition.replan_cause = Cause.ROLLED
@@ -262,6 +264,8 @@ def _refused(transition: Transition, message: ConsumingRefused, partitions: froz
     for partition in partitions:
         refused[partition] = refused.get(partition, Pause()).after_failure(first_s, transition.state.time_s)
     transition.set(refused=SortedMapping(refused))
+    if message.kind == "transform":
+        broken_code.learn_from_refusal(transition, message.consumer, {partition.topic for partition in partitions})
     failures.forget(transition, partitions, "its partitions are refused")
     pins.drop_refused(transition, message.consumer, partitions)
     for topic in sorted({partition.topic for partition in partitions}):

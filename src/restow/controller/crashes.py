@@ -14,7 +14,7 @@ from restow.text import counted
 
 def ended(transition: Transition, consumer: ConsumerId, view: View, how: str) -> None:
     """The process of a ready consumer has ended; the platform starts it again."""
-    poison.crashed(transition, view)
+    poison.crashed(transition, consumer, view)
     after = _after_takeover(transition.state, view)
     if _others_take_over(transition.state, consumer, after):
         transition.put(consumer, after)

@@ -116,7 +116,9 @@ def _proceed(transition: Transition, event: Event) -> None:
         pins.review(transition)
     if transition.state.stage is Stage.SENTINEL:
         cause = transition.replan_cause or sentinel.cause_to_replan(transition, event)
-        if cause is not None:
+        if cause is Cause.OUTDATED and roll.comes_first(transition.state):
+            roll.begin(transition)
+        elif cause is not None:
             transition.enter(Stage.REASSIGN, cause)
             reassign.reassign(transition)
             if transition.state.stage is Stage.SENTINEL:  # the plan changes nothing else, and closes no consumer

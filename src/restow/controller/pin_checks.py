@@ -20,6 +20,7 @@ NOT_READY: Final = {
     Phase.LEAVING: "is leaving",
     Phase.LOST: "was given up",
 }
+CRASHES: Final = "consumers crashed twice within 10 min while they read it, so no other gets it (see the flag)"
 
 
 def refusal(state: State, pin: PartitionPin) -> str | None:
@@ -39,6 +40,8 @@ def refusal(state: State, pin: PartitionPin) -> str | None:
         return f"consumer {consumer} is being closed"
     if is_there(state, pin):
         return None
+    if _belongs_to_another(state, pin):
+        return CRASHES
     if view.phase is not Phase.READY:
         return f"consumer {consumer} {NOT_READY[view.phase]}; move the partition when it is ready"
     return None if state.is_scaling_frozen else _overload(state, pin)
@@ -61,6 +64,8 @@ def end_of(state: State, pin: PartitionPin) -> str | None:
         return f"consumer {consumer} {NOT_READY[view.phase]}"
     if state.service_of(pin.partition.topic) is None:
         return f"the group does not consume {pin.partition.topic} any more"
+    if _belongs_to_another(state, pin):
+        return CRASHES
     return None
 
 
@@ -73,7 +78,14 @@ def is_there(state: State, pin: PartitionPin) -> bool:
     view = state.consumers.get(consumer_of(pin))
     if view is None or view.phase in (Phase.LEAVING, Phase.LOST):
         return False
-    return pin.partition in view.may_hold or pin.partition in view.held_before_roll
+    return pin.partition in view.may_hold or pin.partition in view.held_before_roll | view.claims
+
+
+def _belongs_to_another(state: State, pin: PartitionPin) -> bool:
+    """Whether the partition is a suspect, and another consumer reads it or crashed on it last (poison.py)."""
+    crash = state.crashes.get(pin.partition)
+    is_own = is_there(state, pin) or (crash is not None and crash.consumer == pin.consumer)
+    return pin.partition in state.suspects and not is_own
 
 
 def consumer_of(pin: PartitionPin) -> ConsumerId:

@@ -1,9 +1,10 @@
 """Poison: a partition that crashes its consumers is handed to no other consumer.
 
 A partition is a suspect when two of its consumers crashed within ten minutes and it was not read beyond the first crash
-in between. It then waits for its own consumer, which reads it alone and in small ranges, and no plan moves it. Only if
-that consumer is given up does another get it, with the same care. The consumer says in its reports when it has read all
-that was there after the crash: the partition is no suspect any more.
+in between. It then waits for its own consumer, which reads it alone and in small ranges, and no plan moves it, not even
+while that consumer refuses it because its table can't be opened. Only if the consumer is closed or given up does
+another get it, with the same care. The consumer says in its reports when it has read all that was there after the
+crash: the partition is no suspect any more.
 
 A crash that no record caused, such as a killed process, leaves no suspects where records arrive: reports show that the
 next consumer has read on.
@@ -13,9 +14,9 @@ from collections.abc import Mapping
 from dataclasses import replace
 from typing import Final
 
-from restow.controller.state import PartitionCrash, View
+from restow.controller.state import PartitionCrash, State, View
 from restow.controller.transition import Transition
-from restow.model import SortedMapping, TopicPartition
+from restow.model import Assignment, ConsumerId, SortedMapping, TopicPartition
 from restow.protocol.messages.reports import ConsumerReport
 from restow.text import listed
 
@@ -25,14 +26,14 @@ SUSPECTS: Final = "suspected partitions"
 """The flag that is raised while there are suspects."""
 
 
-def crashed(transition: Transition, view: View) -> None:
+def crashed(transition: Transition, consumer: ConsumerId, view: View) -> None:
     """The process of a consumer has crashed, with all that it held."""
     state, now_s = transition.state, transition.state.listened_s
     recent = {p: crash for p, crash in state.crashes.items() if now_s - crash.at_s <= WITHIN_S}
-    again = frozenset(partition for partition in view.held if partition in recent)
+    again = frozenset(partition for partition in view.may_hold if partition in recent)
     # The crash of a suspect is kept, however old: `learn` clears suspects by it.
     kept = {p: crash for p, crash in state.crashes.items() if p in state.suspects}
-    crashes = {**recent, **kept, **dict.fromkeys(view.held, PartitionCrash(now_s))}
+    crashes = {**recent, **kept, **dict.fromkeys(view.may_hold, PartitionCrash(now_s, consumer=consumer))}
     transition.set(crashes=SortedMapping(crashes), suspects=state.suspects | again)
     _flag(transition)
 
@@ -59,6 +60,17 @@ def learn(transition: Transition, view: View, report: ConsumerReport) -> None:
     if not innocent.isdisjoint(transition.state.suspects):
         transition.set(suspects=transition.state.suspects - innocent)
         _flag(transition)
+
+
+def consumers_of_suspects(state: State, current: Assignment) -> dict[TopicPartition, ConsumerId]:
+    """The consumer on which a plan leaves each suspect: its present reader, else the last that crashed on it."""
+    found: dict[TopicPartition, ConsumerId] = {}
+    for partition in state.suspects:
+        crash = state.crashes.get(partition)
+        consumer = current.get(partition, None if crash is None else crash.consumer)
+        if consumer is not None and consumer in current.consumers:
+            found[partition] = consumer
+    return found
 
 
 def review(transition: Transition) -> None:

@@ -6,12 +6,12 @@ last known speeds, and every consumer stays. The same holds while the group is p
 otherwise is recommended.
 """
 
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace
 from itertools import chain, count, islice
 from typing import Final
 
-from restow.controller import closing, gains, pins, restarts, rise, roll, spares, starts, takeover
+from restow.controller import closing, gains, pins, poison, restarts, rise, roll, spares, starts, takeover
 from restow.controller.effects import Noted
 from restow.controller.load import Loads, overloaded, weighted
 from restow.controller.reconcile import is_outdated
@@ -131,8 +131,10 @@ def _with_spares(plan: PackingPlan, state: State, spare: tuple[ConsumerId, ...])
     left, wanted = [each for each in spare if each not in busy], spares.wanted(state, len(busy))
     is_still = state.only_recovers or state.is_scaling_frozen or not state.may_create
     kept = left if state.only_recovers else left[:wanted]
-    missing = 0 if is_still else wanted - len(kept)
     taken = {*state.consumers, *busy}
+    missing = 0 if is_still else wanted - len(kept)
+    if state.most_consumers is not None:  # a consumer that is being closed counts until it is gone
+        missing = min(missing, max(0, state.most_consumers - len(taken)))
     new = islice((ConsumerId(number) for number in count(FIRST_CONSUMER) if number not in taken), missing)
     current = Assignment(plan.problem.current, idle=(*plan.problem.current.consumers, *spare))
     assignment = Assignment(plan.assignment, idle=(*busy, *kept, *new))
@@ -188,7 +190,8 @@ def _capacities(state: State, usable: tuple[ConsumerId, ...]) -> Capacities:
 
 def _stays(state: State, current: Assignment, speeds: Speeds) -> SortedMapping[TopicPartition, PinnedTo]:
     """The assigned partitions, while nothing but recovery is allowed; and those that consumers crashed on."""
-    stays = current if state.only_recovers else {each: current[each] for each in state.suspects if each in current}
+    suspects = poison.consumers_of_suspects(state, current)
+    stays = {**suspects, **current} if state.only_recovers else suspects
     return SortedMapping({each: PinnedTo(consumer) for each, consumer in stays.items() if each in speeds})
 
 
@@ -365,8 +368,7 @@ def _flag_budget(transition: Transition, postponed: str | None) -> None:
 
 def _flag_limits(transition: Transition, plan: PackingPlan) -> None:
     if plan.overpinned:
-        over = listed([f"consumer {consumer}" for consumer in plan.overpinned], "consumer")
-        transition.flag(OVERPINNED, f"the partitions pinned to {over} are too fast for it; move or unpin one")
+        transition.flag(OVERPINNED, _overpinned(transition.state, plan.overpinned))
     else:
         transition.clear(OVERPINNED, "pinned partitions overload no consumer")
     too_full = ", ".join(str(consumer) for consumer in plan.overloaded)
@@ -374,3 +376,11 @@ def _flag_limits(transition: Transition, plan: PackingPlan) -> None:
         transition.flag(OVERLOADED, f"consumers {too_full} are overloaded, and no more can be created now")
     else:
         transition.clear(OVERLOADED, "no consumer is overloaded")
+
+
+def _overpinned(state: State, consumers: Sequence[ConsumerId]) -> str:
+    """Partitions stay on a consumer because people pinned them there, or because it crashed on them."""
+    over = listed([f"consumer {consumer}" for consumer in consumers], "consumer")
+    if any(pin.consumer in consumers for pin in state.desired.taken_pins.values()):
+        return f"the partitions pinned to {over} are too fast for it; move or unpin one"
+    return f"the partitions that {over} crashed on are too fast for it, and stay there until it has read them"

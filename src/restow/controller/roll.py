@@ -3,6 +3,7 @@
 It begins when a plan has changed nothing and every consumer is healthy and has reported. The platform sends the
 consumer SIGTERM, on which it stops its partitions cleanly and reports their offsets, and starts it again. Its
 partitions wait for it and no other consumer pauses; meanwhile overload is relieved and failures are handled as usual.
+In a group that is overloaded again and again, plans for its load come first, but for a while only.
 When it is ready its partitions start there again; the next consumer follows after its first report on them.
 
 A consumer that does not become ready halts the roll. Its partitions go to others, and no healthy consumer is restarted
@@ -25,6 +26,10 @@ from restow.text import counted, listed
 
 OUTDATED: Final = "older settings"
 """The flag that is raised while a consumer runs with outdated settings."""
+PATIENCE_S: Final = 60.0
+"""How long plans for the load come before the next restart. A group that reads a backlog makes one every 20 s."""
+MOST_PATIENCE_S: Final = 180.0
+"""Then they come first once more: a consumer that does not report on all that it holds must not block them."""
 
 
 def change_settings(transition: Transition, settings: ConsumerSettings, env_digest: str) -> None:
@@ -68,6 +73,25 @@ def is_due(state: State) -> bool:
     return state.may_create and bool(outdated(state)) and not regressions(state) and are_settled(state)
 
 
+def comes_first(state: State) -> bool:
+    """Whether other plans wait for the next restart: it has waited for them, every consumer is ready, and at most a
+    report is missing."""
+    if state.roll_waits_s is None or state.roll_halted or not state.may_create:
+        return False
+    if state.time_s - state.roll_waits_s < _patience_s(state) or waits(state) or state.is_scaling_frozen:
+        return False
+    views, grace_s = state.consumers.values(), state.rules.consumer.grace_s
+    is_calm = all((_is_ready(view) or view.phase is Phase.LEAVING) and view.is_replaced(grace_s) for view in views)
+    return is_calm and not regressions(state)
+
+
+def _patience_s(state: State) -> float:
+    """How long other plans come first: not at all if partitions are refused, and the consumer that is restarted next
+    can't run a transform."""
+    is_remedy = bool(state.refused) and any(state.consumers[each].broken for each in outdated(state))
+    return 0.0 if is_remedy else PATIENCE_S
+
+
 def are_settled(state: State) -> bool:
     """Whether every consumer is healthy, and none is restarting."""
     grace_s = state.rules.consumer.grace_s
@@ -98,12 +122,18 @@ def begin(transition: Transition) -> None:
     if state.roll_halted:
         return  # the plan should have created a canary, and could not
     older, wanted = outdated(state), state.fingerprint
-    # In a group that is held, the fewest partitions pause for those that are refused.
-    consumer = min(older, key=lambda each: len(state.consumers[each].held)) if state.only_recovers else older[0]
+    consumer = min(older, key=lambda each: _urgency(state, each))
     view = state.consumers[consumer]
     present = _present(state)
     change = difference(view.settings, wanted)
     restart_one(transition, consumer, f"restarting it ({present - len(older) + 1} of {present}): {change}")
+
+
+def _urgency(state: State, consumer: ConsumerId) -> tuple[bool, int, ConsumerId]:
+    """The least is restarted first: a consumer that can't run a transform, because partitions wait for new code. In a
+    paused group, then the consumer with the fewest partitions, because these pause."""
+    view = state.consumers[consumer]
+    return not view.broken, len(view.held) if state.only_recovers else 0, consumer
 
 
 def restart_one(transition: Transition, consumer: ConsumerId, words: str, is_asked: bool = False) -> None:
@@ -119,7 +149,12 @@ def restart_one(transition: Transition, consumer: ConsumerId, words: str, is_ask
 def flag_progress(transition: Transition) -> None:
     state = transition.state
     rolling = sum(view.phase is Phase.ROLLING and not view.is_asked for view in state.consumers.values())
-    left = len(outdated(state)) + rolling
+    older = len(outdated(state))
+    left = older + rolling
+    if not older or rolling:
+        transition.set(roll_waits_s=None)
+    elif state.roll_waits_s is None or state.time_s - state.roll_waits_s >= MOST_PATIENCE_S:
+        transition.set(roll_waits_s=state.time_s)
     if not left:
         transition.clear(OUTDATED, "every consumer runs with the current settings")
         return
@@ -165,9 +200,12 @@ def _read(fingerprint: str | None) -> dict[str, object]:
 def _is_healthy(view: View) -> bool:
     """It has reported on all that it holds, so that what it can't store is known. A roll does not wait for a consumer
     that leaves."""
-    is_ready = view.phase is Phase.READY and view.has_reported_holdings and not view.sent
     has_reported = view.report is not None and view.report.lag_records.keys() >= view.held
-    return (is_ready and has_reported) or view.phase is Phase.LEAVING
+    return (_is_ready(view) and has_reported) or view.phase is Phase.LEAVING
+
+
+def _is_ready(view: View) -> bool:
+    return view.phase is Phase.READY and view.has_reported_holdings and not view.sent
 
 
 def _failing(state: State) -> frozenset[str]:

@@ -70,7 +70,11 @@ def cause_to_replan(transition: Transition, event: Event) -> Cause | None:
     state = transition.state
     if not state.can_have_consumers:
         return None  # a plan needs at least one
-    cause = _misplaced(state) or _wanted(state) or _overload(state) or _periodic(state) or _outdated(state)
+    cause = _misplaced(state) or (Cause.PINNED if pins.are_misplaced(state) else None)
+    if cause is None and roll.comes_first(state):
+        return _outdated(state)
+    cause = cause or (Cause.RESTART if restarts.is_due(state) else None)
+    cause = cause or _overload(state) or _periodic(state) or _outdated(state)
     if cause is None and _may_scale(state) and not state.rolling and parking.is_due(state):
         parking.park(transition)
         return Cause.QUIET
@@ -107,7 +111,8 @@ def _misplaced(state: State) -> Cause | None:
     unknown_phases = state.unknown_phases
     if state.is_parked:
         return None
-    for partition in state.known - held - left:
+    waiting = state.refused.keys() if state.refused and roll.comes_first(state) else ()  # for new settings or code
+    for partition in (state.known - held - left - state.suspects_away()).difference(waiting):
         if (
             state.service_of(partition.topic) is not None
             and not state.is_resting(partition)
@@ -133,13 +138,6 @@ def _periodic(state: State) -> Cause | None:
     """Not during a roll: scaling down can wait for the plan that follows it, which has every consumer."""
     is_due = state.time_s - state.replanned_s >= state.rules.controller.look_every_s
     return Cause.PERIODIC if is_due and not state.rolling and _may_scale(state) else None
-
-
-def _wanted(state: State) -> Cause | None:
-    """What people asked for, also while speeds are stale."""
-    if pins.are_misplaced(state):
-        return Cause.PINNED
-    return Cause.RESTART if restarts.is_due(state) else None
 
 
 def _outdated(state: State) -> Cause | None:

@@ -14,13 +14,16 @@ from restow.model import Assignment, ConsumerId
 
 
 def of(state: State) -> tuple[ConsumerId, ...]:
-    """The spares among the consumers that can be given partitions, ready ones first."""
+    """The spares among the consumers that can be given partitions, ready ones first. If more consumers are
+    idle, the plan gets the ready ones, and those that still start are the spares: no move waits for their start."""
     most = state.rules.controller.spares
     if not most or state.is_parked:
         return ()
     pinned = {pin.consumer for pin in state.desired.taken_pins.values()}
     idle = [each for each in state.usable() if each not in pinned and _is_idle(state, each)]
-    return tuple(sorted(idle, key=lambda each: (state.consumers[each].phase is not Phase.READY, -each))[:most])
+    ready = [each for each in idle if state.consumers[each].phase is Phase.READY]
+    starting = sorted(set(idle).difference(ready), reverse=True)[:most]
+    return (*sorted(ready, reverse=True)[: most - len(starting)], *starting)
 
 
 def wanted(state: State, working: int) -> int:

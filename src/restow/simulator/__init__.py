@@ -12,22 +12,16 @@ platform.py     runs consumers, like processes/ and kubernetes/
 processes.py    what the processes share: each may crash or hang after any step
 controller.py   a controller process
 consumer.py     a consumer process
+cycles.py       its cycles: read, store, wait for more
+ranges.py       what a cycle reads of each partition
 monitor.py      a monitor process
 machines.py     how fast consumers' machines are, where capacities are learned
-faults.py       what goes wrong
+faults/         what goes wrong, by what it hits
 people.py       what people ask of the group: pins and restarts
 orders.py       what people do: pauses, recommend only, limits
 drawing.py      schedules acts of random kinds, for orders.py and crises.py
 crises.py       what goes wrong around a crash: no controller, poison, a claim that crosses a takeover
-checkers.py     what must never happen, one checker per property
-rolls.py        the checker of rolls
-crashes.py      the checkers of what follows a crash
-granted.py      the checkers of what people ask for
-holds.py        the checker of pauses and recommend only
-schedules.py    the checker of schedules
-learning.py     the checker of learned capacities
-closings.py     the checkers of consumers that are closed, or opened ahead
-group_size.py   the checker of the least number of consumers
+checkers/       what must never happen, one checker per property
 coverage.py     which events, effects, transitions and faults have occurred
 measures.py     cost, moves, pauses, latency and backlog over time
 summary.py      the measures of a run in a dozen numbers

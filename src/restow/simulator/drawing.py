@@ -6,7 +6,7 @@ from enum import StrEnum
 from functools import partial
 from typing import TYPE_CHECKING, TypeVar
 
-from restow.simulator.faults import FIRST_S
+from restow.simulator.faults.plan import FIRST_S
 from restow.simulator.scenario import Level
 
 if TYPE_CHECKING:

@@ -13,7 +13,8 @@ from restow.model import ConsumerId, SortedMapping, TopicPartition
 from restow.simulator.data import RECORD_BYTES
 
 if TYPE_CHECKING:
-    from restow.simulator.consumer import ConsumerProcess, PendingRange
+    from restow.simulator.consumer import ConsumerProcess
+    from restow.simulator.ranges import PendingRange
     from restow.simulator.world import World
 
 COLD_S: Final = 20.0
@@ -84,13 +85,13 @@ class Machines:
     def seconds(self, process: "ConsumerProcess", ranges: Iterable["PendingRange"]) -> float:
         """How long a cycle over these ranges takes, without its fixed time."""
         work = sum(self.costs[each.partition.topic] * (each.following - each.first) for each in ranges) * RECORD_BYTES
-        times = COLD_TIMES if process.busy_s < COLD_S else 1.0
+        times = COLD_TIMES if process.cycles.busy_s < COLD_S else 1.0
         return times * work * self._crowding() / self.speed_of(process.number)
 
     def most_bytes(self, process: "ConsumerProcess", held: Iterable[TopicPartition]) -> int:
         """How much a cycle stores in `LONGEST_S`. A real consumer learns its pace too."""
         cost = max((self.costs[partition.topic] for partition in held), default=1.0)
-        times = COLD_TIMES if process.busy_s < COLD_S else 1.0
+        times = COLD_TIMES if process.cycles.busy_s < COLD_S else 1.0
         return int(LONGEST_S * self.speed_of(process.number) / self._crowding() / times / cost)
 
     def truth(self, number: ConsumerId, shares: SortedMapping[str, float]) -> float:

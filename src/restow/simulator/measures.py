@@ -15,7 +15,7 @@ from restow.model import ConsumerId, TopicPartition
 from restow.simulator.data import RECORD_BYTES, Data
 
 if TYPE_CHECKING:
-    from restow.simulator.consumer import PendingRange
+    from restow.simulator.ranges import PendingRange
 
 
 SAMPLE_S: Final = 10.0

@@ -25,13 +25,14 @@ from restow.protocol.messages.unions import Message
 from restow.protocol.platform_identity import PlatformIdentity
 from restow.protocol.topic_service import TopicService
 from restow.simulator.agenda import Agenda
-from restow.simulator.checkers import Runaway, Watch
+from restow.simulator.checkers.progress import Runaway
+from restow.simulator.checkers.watch import Watch
 from restow.simulator.consumer import ConsumerProcess, Volume
 from restow.simulator.controller import ControllerProcess
 from restow.simulator.coverage import Coverage
 from restow.simulator.crises import Crises
 from restow.simulator.data import Data
-from restow.simulator.faults import Faults
+from restow.simulator.faults.plan import Faults
 from restow.simulator.machines import Machines
 from restow.simulator.measures import SAMPLE_S, Measures
 from restow.simulator.monitor import BEGINNING, MonitorProcess, time_text

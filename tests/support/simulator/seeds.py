@@ -14,7 +14,7 @@ from restow.packing import warm_up
 from restow.protocol.messages.consumer_events import Refusal
 from restow.simulator.coverage import Coverage
 from restow.simulator.crises import Crisis
-from restow.simulator.faults import Fault
+from restow.simulator.faults.kinds import Fault
 from restow.simulator.monitor import NONSENSE
 from restow.simulator.orders import Order
 from restow.simulator.people import Ask

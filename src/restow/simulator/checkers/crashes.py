@@ -1,12 +1,15 @@
 """The checkers of what follows a crash. OnlyGranted: a consumer resumes nothing unasked, unless no controller has
 answered for long and the table refuses late writes. HealsAlone: it does resume that. PoisonStays: a partition that has
-killed its readers again and again, always at the same offset, is handed to no other consumer.
+killed its readers again and again, always at the same offset, is handed to no other consumer. UnprotectedWaits: no
+other consumer takes over what the crashed one may still write, because its table would take it.
 """
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Final
 
+from restow.controller.effects import Effect, Send
+from restow.controller.state import State
 from restow.controller.transitions import Phase
 from restow.model import ConsumerId, SortedMapping, TopicPartition
 from restow.protocol.messages.commands import StartConsumingCommand
@@ -132,3 +135,36 @@ class PoisonStays:
         took_over_s = controller.took_over_s
         is_recent = controller.now_s - deaths[0].time_s < WITHIN_S and deaths[0].time_s > took_over_s + SLOW_S
         return is_recent and len({death.offset for death in deaths}) == 1
+
+
+class UnprotectedWaits:
+    def __init__(self, report: Callable[[int, str], None]) -> None:
+        self._report = report
+        self._left: dict[tuple[ControllerProcess, ConsumerId], frozenset[TopicPartition]] = {}
+        """What each crashed consumer held in tables that accept late writes, until it is back, is given up, or its last
+        answer arrives."""
+
+    def stepped(self, controller: "ControllerProcess", before: State, effects: Sequence[Effect], after: State) -> None:
+        for consumer, view in after.consumers.items():
+            was = before.consumers.get(consumer)
+            if view.phase is not Phase.CRASHED:
+                self._left.pop((controller, consumer), None)
+            elif was is not None and was.phase is not Phase.CRASHED:
+                unprotected = (p for p in was.may_hold if not before.refuses_late_writes(p.topic))
+                self._left[controller, consumer] = frozenset(unprotected)
+            elif was is not None and was.held - view.held:  # it had stopped them before its end
+                self._left[controller, consumer] -= was.held - view.held
+        for effect in effects if self._left else ():
+            match effect:
+                case Send(consumer, StartConsumingCommand(partitions=partitions)):
+                    self._check(controller, consumer, after, partitions)
+                case _:
+                    pass
+
+    def _check(
+        self, controller: "ControllerProcess", consumer: ConsumerId, state: State, partitions: Iterable[TopicPartition]
+    ) -> None:
+        for (whose, crashed), left in self._left.items():
+            taken = sorted(left.intersection(partitions))
+            if whose is controller and crashed != consumer and crashed in state.consumers and taken:
+                self._report(1, f"consumer {consumer} gets {taken[0]}, which the crashed consumer {crashed} may write")

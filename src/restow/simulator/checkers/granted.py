@@ -67,6 +67,8 @@ def _may_end(event: Event, after: State, pin: PartitionPin) -> bool:
     view = after.consumers.get(pin.consumer)
     if view is None or view.phase in (Phase.LEAVING, Phase.LOST, Phase.AWAITED):  # gone, and created again at once
         return True
+    if pin.partition in after.suspects and pin.partition not in view.may_hold:  # another crashed on it again and again
+        return True
     return isinstance(event, Received) and any(
         isinstance(heard.message, ConsumingRefused) and _refuses(heard.message, pin.consumer, pin.partition)
         for heard in event.heard

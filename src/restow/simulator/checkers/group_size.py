@@ -14,13 +14,16 @@ PATIENCE: Final = 4.0
 
 
 class LeastKept:
-    """No new consumer is deleted for being late if the group has too few without it. One whose start failed may be."""
+    """No new consumer is deleted for being late if the group has too few without it. One whose start failed may be.
+    What a replaced controller asks for when its pause is over was right when it was decided."""
 
     def __init__(self, report: Callable[[int, str], None]) -> None:
         self._report = report
 
     def requested(self, controller: "ControllerProcess", request: PlatformRequest) -> None:
         world, views = controller.world, controller.state.consumers
+        if world.controller_in_charge() is not controller:
+            return
         view, pod = views.get(request.consumer), world.platform.pods.get(request.consumer)
         if not isinstance(request, DeleteConsumer) or view is None or pod is None or view.incarnation is not None:
             return
