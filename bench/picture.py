@@ -55,7 +55,7 @@ class Group:
         self.held = {consumer: tuple(each) for consumer, each in held.items()}
         self.state = State(
             rules,
-            Stage.SENTINEL,
+            stage=Stage.SENTINEL,
             epoch=7,
             now_s=0.0,
             known=frozenset(self.partitions),

@@ -65,7 +65,7 @@ def demo(tmp_path: Path) -> Iterator[Callable[..., Demo]]:
 def test_a_group_grows_under_load_survives_a_kill_and_shrinks_and_no_record_is_lost_or_doubled(
     demo: Callable[..., Demo], eventually: Eventually
 ) -> None:
-    run = demo("--for", "60s")
+    run = demo("--for", "30s")
     eventually(lambda: "accident: " in run.told or run.process.poll() is not None, within_s=600)
     started = run.started()
     assert run.process.wait(600) == 0, run.told

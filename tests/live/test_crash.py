@@ -9,6 +9,7 @@ from pathlib import Path
 import pytest
 from deltalake import DeltaTable
 from tests.support.live_groups import Eventually, Group, LiveGroup
+from tests.support.spark.project import QUICK
 
 from restow.controller.events import Received
 from restow.kafka.admin import Admin
@@ -26,6 +27,9 @@ class SparkGroup(LiveGroup):
 
     consumer = 'pipeline = "spark"'
     patience_s = 240.0
+
+    def where(self) -> str:
+        return f"{super().where()}\n[spark]\n{QUICK}\n"
 
     def stored(self) -> list[str]:
         if not DeltaTable.is_deltatable(str(self.table)):

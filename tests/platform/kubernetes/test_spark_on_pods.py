@@ -15,6 +15,7 @@ from tests.support.kubernetes.cluster.control_plane import ControlPlane
 from tests.support.kubernetes.cluster.node import Node
 from tests.support.kubernetes.groups import Place, PodGroup, container, ended
 from tests.support.live_groups import Eventually
+from tests.support.spark.project import QUICK
 
 from restow.kafka.admin import Admin
 from restow.settings import Kafka
@@ -30,7 +31,7 @@ class SparkPodGroup(PodGroup):
     is_measured = True
 
     def where(self) -> str:
-        return f'{super().where()}[spark]\n"spark.driver.extraJavaOptions" = "-XX:TieredStopAtLevel=1"\n'
+        return f"{super().where()}[spark]\n{QUICK}\n"
 
     def stored(self) -> list[str]:
         files = DeltaTable(self.table).file_uris() if DeltaTable.is_deltatable(str(self.table)) else []
