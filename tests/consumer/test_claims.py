@@ -125,3 +125,14 @@ def test_a_suspect_is_read_with_care_until_all_that_was_there_is_stored() -> Non
         world.finish(progress, lag)
         assert isinstance(world.running, RunCycle)
         assert world.running.suspects == suspects
+
+
+def test_a_suspect_is_innocent_after_as_many_records_as_a_cycle_can_read() -> None:
+    world = World(table={A0: 10}, record_bytes=100, cycle_bytes=400).ready()
+    world.happens(CommandRead(0, replace(start(1, A0), suspects=(A0,))))
+    world.finish()
+    world.finish()
+    for progress, suspects in ((2, (A0,)), (3, (A0,)), (1, ())):  # 4 records after those of the first cycle
+        world.finish(progress, lag=1_000)
+        assert isinstance(world.running, RunCycle)
+        assert world.running.suspects == suspects

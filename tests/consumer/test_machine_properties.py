@@ -242,7 +242,7 @@ class Play:
         return max(1, self.sequence - back)
 
 
-@settings(max_examples=300, deadline=None)
+@settings(max_examples=300)
 @given(st.lists(st.one_of(STARTS, STOPS, OTHERS), max_size=40))
 def test_it_holds_and_answers_as_if_commands_were_applied_one_by_one(
     happenings: list[tuple[Any, ...]],

@@ -74,7 +74,7 @@ def test_a_whole_picture_comes_every_ten_seconds_and_where_most_changed() -> Non
     assert updates.made(drawn(dict.fromkeys(range(400), 2)), WHOLE_EVERY_S + 1).change is None
 
 
-@settings(max_examples=50, deadline=None)
+@settings(max_examples=50)
 @given(st.lists(st.dictionaries(st.integers(0, 3), st.integers(1, 3)), min_size=2, max_size=6), st.data())
 def test_a_change_may_be_laid_over_any_picture_since_its_base(steps: list[dict[int, int]], data: st.DataObject) -> None:
     updates = Updates(large_bytes=0)

@@ -7,7 +7,7 @@ from types import NoneType, UnionType
 from typing import Any, Literal, Union, get_args, get_origin, get_type_hints
 
 import pytest
-from hypothesis import HealthCheck, given, settings
+from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from restow.consumer.checkpoint import Checkpoint, WritePlan
@@ -25,7 +25,7 @@ from restow.protocol.records import decode, encode, key_of
 from restow.protocol.topic_service import TopicService
 from restow.protocol.versions import MESSAGES
 
-thoroughly = settings(max_examples=50, deadline=None, suppress_health_check=[HealthCheck.too_slow])
+thoroughly = settings(max_examples=50)
 
 topics = st.from_regex(r"[A-Za-z0-9_-][A-Za-z0-9._-]{0,12}", fullmatch=True)
 partitions = st.builds(TopicPartition, topics, st.integers(0, 2**31 - 1))

@@ -3,6 +3,7 @@ checkpoint, a table of positions and a list of sent messages.
 """
 
 from dataclasses import dataclass, field
+from math import inf
 
 from restow.consumer.checkpoint import Checkpoint
 from restow.consumer.effects import ChangeAssignment, Effect, End, RunCycle, Save, Send
@@ -127,9 +128,11 @@ class World:
     """The offset of the next command."""
     crash_after: int | None = None
     """Crashes after this many effects."""
+    record_bytes: int = 0
+    cycle_bytes: float = inf
 
     def begin(self) -> "World":
-        self.state, effects = begin(ME, self.checkpoint, report_every_s=5.0)
+        self.state, effects = begin(ME, self.checkpoint, report_every_s=5.0, cycle_bytes=self.cycle_bytes)
         self.do(effects)
         return self
 
@@ -187,7 +190,8 @@ class World:
                     assert self.table.setdefault(partition, positions[partition]) == positions[partition]
                     self.table[partition] = positions[partition] + progress
                 now: Offsets = SortedMapping({partition: self.table[partition] for partition in positions})
-                return self.happens(CycleEnded(now, SortedMapping(dict.fromkeys(now, lag)), records=progress))
+                lags: Offsets = SortedMapping(dict.fromkeys(now, lag))
+                return self.happens(CycleEnded(now, lags, records=progress, bytes=progress * self.record_bytes))
             case None:
                 raise AssertionError("nothing is running")
 

@@ -11,6 +11,7 @@ leaves a checkpoint from before or after the whole change, and no answer ever ru
 
 from collections.abc import Iterable
 from dataclasses import replace
+from math import inf
 from typing import Final, assert_never
 
 from restow.consumer import outgoing
@@ -53,8 +54,9 @@ def begin(
     broken: BrokenTransforms = NONE_BROKEN,
     platform: PlatformIdentity | None = None,
     resume_after_s: float = RESUME_AFTER_S,
+    cycle_bytes: float = inf,
 ) -> Step:
-    """`checkpoint` is None if the volume has none that can be read."""
+    """`checkpoint` is None if the volume has none that can be read; `cycle_bytes` is the most that a cycle reads."""
     checkpoint = checkpoint or Checkpoint(consumer)
     assert checkpoint.consumer == consumer, "the checkpoint is another consumer's"
     will_claim = checkpoint.will_claim
@@ -68,6 +70,7 @@ def begin(
         topics=SortedMapping() if will_claim else checkpoint.topics,
         claims=Claims.of(checkpoint, resume_after_s) if will_claim else NO_CLAIMS,
         will_claim=will_claim,
+        cycle_bytes=cycle_bytes,
     )
     return state, (Send(outgoing.ready(state, broken)),)
 
@@ -276,7 +279,9 @@ def _suspects(state: State, starts: Iterable[StartConsumingCommand]) -> SortedMa
 
 
 def _still_suspected(state: State, ended: CycleEnded) -> SortedMapping[TopicPartition, int | None]:
-    """A partition is a suspect until all that its log had at the end of its first cycle is stored."""
+    """A partition is a suspect until all that its log had at the end of its first cycle is stored, or as much of it
+    as the cycle of a crashed process can have read."""
+    most_records = ended.records * state.cycle_bytes / ended.bytes if ended.bytes else inf
     left: dict[TopicPartition, int | None] = {}
     for partition, until in state.suspects.items():
         position = ended.positions.get(partition)
@@ -284,7 +289,7 @@ def _still_suspected(state: State, ended: CycleEnded) -> SortedMapping[TopicPart
             continue
         lag = ended.lag_records.get(partition)
         if until is None:
-            until = None if lag is None else position + lag
+            until = None if lag is None else position + int(min(lag, most_records))
         if until is None or position < until:
             left[partition] = until
     return SortedMapping(left)

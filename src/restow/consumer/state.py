@@ -2,6 +2,7 @@
 
 from dataclasses import dataclass, field
 from enum import Enum
+from math import inf
 
 from restow.consumer.answers import Answer
 from restow.consumer.checkpoint import Checkpoint
@@ -50,7 +51,9 @@ class State:
     """Whether the controller answers claims: a process that starts after a crash then resumes nothing at once."""
     suspects: SortedMapping[TopicPartition, int | None] = field(default_factory=SortedMapping)
     """Partitions that consumers crashed on, each with the offset up to which it is suspected: the end of its log when
-    its first cycle ended; None before."""
+    its first cycle ended, or as far from there as one cycle reads; None before."""
+    cycle_bytes: float = inf
+    """The most that a cycle reads."""
     lag_records: Offsets = field(default_factory=SortedMapping)
     """From the last cycle."""
     failures: tuple[Failure, ...] = ()

@@ -108,8 +108,16 @@ class ConsumerProcess:
 
     def _begin(self, checkpoint: Checkpoint | None, broken: BrokenTransforms) -> tuple[Effect, ...]:
         """Called once more when the transforms have been tried, which takes a session of Spark."""
-        every_s, after_s = self._settings.consumer.report_every_s, self._settings.consumer.resume_after_s
-        self._state, effects = begin(self._consumer, checkpoint, every_s, broken, self._platform, after_s)
+        rules = self._settings.consumer
+        self._state, effects = begin(
+            self._consumer,
+            checkpoint,
+            rules.report_every_s,
+            broken,
+            self._platform,
+            rules.resume_after_s,
+            rules.cycle_bytes,
+        )
         if self._end_requested_s is not None:
             self._step(EndRequested())
         return effects

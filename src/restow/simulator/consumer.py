@@ -107,6 +107,7 @@ class ConsumerProcess(SimulatedProcess):
             self.broken,
             self.platform.identity,
             settings.resume_after_s,
+            settings.cycle_bytes,
         )
         self._effects.extend(_as_older(effect) if self.is_older else effect for effect in effects)
         self.go_on()

@@ -47,7 +47,7 @@ STEPS = st.one_of(
 )
 
 
-@settings(max_examples=40, deadline=None)
+@settings(max_examples=40)
 @given(st.lists(STEPS, min_size=4, max_size=14), st.booleans())
 @pytest.mark.slow
 def test_no_order_of_steps_skips_or_repeats_an_offset(steps: Sequence[Look | Commit | Compact], alike: bool) -> None:

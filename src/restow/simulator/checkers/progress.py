@@ -34,7 +34,8 @@ class Progress:
     """After the faults every consumed partition is read by one consumer, records are stored, backlogs shrink, no idle
     consumer is left, no topic is flagged as failing, and the controller comes to rest. In a group that people hold to
     the end, idle consumers and backlogs stay. The backlogs of suspects may grow: these stay with a consumer that
-    crashed twice, which reads them by turns."""
+    crashed twice, which reads them by turns. What was a suspect in the middle of the quiet period has no earlier
+    backlog to compare with."""
 
     def __init__(self, report: Report) -> None:
         self._report = report
@@ -42,6 +43,8 @@ class Progress:
         self._read_by_one_s: dict[TopicPartition, float] = {}
         self._reading_s: dict[ConsumerId, float] = {}
         self._behind: dict[TopicPartition, int] = {}
+        self._suspected: frozenset[TopicPartition] = frozenset()
+        """Suspects in the middle of the quiet period."""
 
     def rested(self, now_s: float) -> None:
         """The controller was in Sentinel, if only for a moment: under a growing load it does not stay there."""
@@ -67,10 +70,11 @@ class Progress:
         """The lag of each partition in the middle of the quiet period."""
         now_s = world.agenda.now_s
         self._behind = {each: world.measures.waiting_records(each, now_s) for each in world.consumed()}
+        self._suspected = _suspects(world)
 
     def end(self, world: "World") -> None:
         now_s, is_held, controller = world.agenda.now_s, world.is_held, world.controller_in_charge()
-        suspects = frozenset[TopicPartition]() if controller is None else controller.state.suspects
+        suspects = self._suspected | _suspects(world)
         if now_s - self._rested_s > LATE_S:
             self._report(4, f"the controller has not been in Sentinel for {now_s - self._rested_s:.0f} s")
         for partition in world.consumed():
@@ -99,3 +103,8 @@ class Progress:
             self._report(4, f"partitions are flagged as stuck: {controller.state.flags[STUCK]}")
         for partition in controller.state.failing if controller is not None else ():
             self._report(4, f"{partition} is flagged as failing, although its table can be written")
+
+
+def _suspects(world: "World") -> frozenset[TopicPartition]:
+    controller = world.controller_in_charge()
+    return frozenset() if controller is None else controller.state.suspects
