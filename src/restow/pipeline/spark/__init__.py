@@ -1,6 +1,7 @@
 """Spark: the session and its JVM, reading exact offset ranges, running transforms, writing Parquet files.
 
 engine.py         runs target cycles, each as one Spark job
+diagnosis.py      says why a cycle failed, and on which record
 check.py          `restow check`
 worker.py         the thread that makes all calls to Spark
 session.py        starts the session
@@ -8,6 +9,7 @@ warm_up.py        a small first cycle, so that the next ones are fast
 rehearsal.py      cycles of a consumer without partitions, which store nothing
 reading.py        reads offset ranges with Spark's Kafka connector
 properties.py     translates librdkafka's properties for the Java client
+rows.py           makes the rows of tables, for the engine
 transforms.py     makes the rows of a cycle, with a user's transform or query
 context.py        the second argument of a transform: options, static tables
 lineage.py        carries each record's topic, partition, offset and timestamp into its rows

@@ -3,7 +3,6 @@
 cycle.py decides what is read and stored, and calls this. `restow check` calls it too.
 """
 
-import json
 import logging
 import os
 import signal
@@ -14,7 +13,7 @@ from concurrent.futures import Future
 from contextlib import suppress
 from dataclasses import dataclass, field, replace
 from functools import partial
-from typing import Final, NamedTuple, TypeVar
+from typing import Final, TypeVar
 
 from pyspark.sql import DataFrame, SparkSession
 
@@ -24,32 +23,29 @@ from restow.errors import RestowError
 from restow.kafka.offsets import LogOffsets
 from restow.model import SortedMapping, TopicPartition
 from restow.pipeline.formats.errors import NewSchema, RegistryUnavailable
-from restow.pipeline.formats.frames import BadRecord, Parser, bad_record
+from restow.pipeline.formats.frames import bad_record
 from restow.pipeline.formats.framing import unknown_id
-from restow.pipeline.formats.schemas import Schemas
-from restow.pipeline.locating import locate, named
 from restow.pipeline.outputs import Outputs
 from restow.pipeline.searching import BadOffsets
 from restow.pipeline.secrets import Secrets
-from restow.pipeline.sinks import Batch, DeadLetters, NullSink, Span
+from restow.pipeline.sinks import Batch, DeadLetters, NullSink
 from restow.pipeline.spark.bad_records import letters as dead_letters
 from restow.pipeline.spark.bad_records import unparsed, without
-from restow.pipeline.spark.context import Context, StaticTables
 from restow.pipeline.spark.counting import ReadCount, ReadCounter
-from restow.pipeline.spark.failures import JobFailed, call_sites, summary
+from restow.pipeline.spark.diagnosis import explain
+from restow.pipeline.spark.failures import JobFailed, summary
 from restow.pipeline.spark.garbage import GarbageWatch
-from restow.pipeline.spark.jvm import garbage_collectors, java_class, signal_jvm
+from restow.pipeline.spark.jvm import garbage_collectors, signal_jvm
 from restow.pipeline.spark.parse_once import WORTH_FROM_RECORDS, parsed_once
-from restow.pipeline.spark.partitions import with_partition_columns
 from restow.pipeline.spark.reading import RangeReader
 from restow.pipeline.spark.rehearsal import rehearsal
+from restow.pipeline.spark.rows import RowMaker
 from restow.pipeline.spark.session import Resources, heap_bytes, parallelism, start_session
-from restow.pipeline.spark.transforms import all_transformed, transformed
 from restow.pipeline.spark.trials import TrialRuns
 from restow.pipeline.spark.warm_up import warm_up_cycle
 from restow.pipeline.spark.worker import Patience, Worker, no_patience
 from restow.pipeline.targets import Target, TargetCycle
-from restow.pipeline.transforms import TransformRaised, broken_of
+from restow.pipeline.transforms import broken_of
 from restow.protocol.field_types import BrokenTransforms
 from restow.settings import Settings
 from restow.waiting import waiting
@@ -58,9 +54,6 @@ log = logging.getLogger(__name__)
 
 T = TypeVar("T")
 
-LOCATE_WITHIN_S: Final = 15.0
-"""How long to look for the record on which a transform fails. It is done once for each failure, while other tables
-wait; a command or the shutdown ends it."""
 BYTES_PER_TASK: Final = 4_000_000.0
 """Every task has fixed costs and writes a file of its own."""
 
@@ -72,13 +65,6 @@ runs no more tasks at once than there are cores."""
 
 class SparkEnded(RestowError):
     """The session is gone: out of memory, or removed by its cluster. Only a new process starts a new session."""
-
-
-class Located(NamedTuple):
-    """What a transform fails on, and the error that it raises there."""
-
-    spans: Mapping[TopicPartition, Span]
-    reason: str
 
 
 @dataclass(frozen=True, slots=True)
@@ -103,11 +89,10 @@ class Engine:
         """`code` is the digest of the transforms' modules, for dead letters."""
         self._settings, self._resources, self._code = settings, resources, code
         self._secrets = Secrets(settings, os.environ)
-        self._schemas, self._tables = Schemas(settings), StaticTables(settings)
+        self._maker = RowMaker(settings, self._running)
         self._worker = Worker(SIDE_BY_SIDE)
         self._searcher = Worker()
         self._is_closed = threading.Event()
-        self._thread = threading.local()
         self._describing = threading.Lock()
         """Rows are described by one thread at a time: the reader has one set of options, and transforms are user code
         that need not be thread-safe. Only jobs and commits run side by side."""
@@ -202,47 +187,7 @@ class Engine:
 
     def explain(self, cycle: TargetCycle, error: RestowError, should_end: ShouldEnd) -> str:
         """Why a cycle failed, with the record that causes it if it is one."""
-        if not isinstance(error, JobFailed | TransformRaised) or not cycle.target.maker:
-            return str(error)
-        if located := self.locate(cycle, should_end):
-            return f"{cycle.target.maker} fails on {named(located.spans)}: {located.reason}"
-        return (
-            f"{error}; the cycle was {named(cycle.spans)}"
-            if any(r.records for r in cycle.ranges.values())
-            else str(error)
-        )
-
-    def locate(self, cycle: TargetCycle, should_end: ShouldEnd) -> Located | None:
-        """Finds the record on which the transform of a failed cycle fails, by running it without a table; if time is
-        short, LOCATE_WITHIN_S and until `should_end`, the offsets among which it is. Returns None if it does not fail
-        so: the table or the brokers are to blame."""
-        deadline_s = time.monotonic() + LOCATE_WITHIN_S
-        errors: list[JobFailed | TransformRaised] = []
-
-        def has_no_time() -> bool:
-            return should_end() or time.monotonic() > deadline_s
-
-        def fails(spans: Mapping[TopicPartition, Span]) -> bool | None:
-            if has_no_time():
-                return None
-            ranges = {partition: Range(span.first, span.first, span.next) for partition, span in spans.items()}
-            try:
-                done = self.run(TargetCycle(cycle.target, ranges, 0.0, NullSink()), has_no_time, no_patience)
-            except (JobFailed, TransformRaised) as error:
-                errors.append(error)
-                return True
-            except BadRecord:  # it hides what the transform would do with the others
-                return None
-            return None if done is None else False
-
-        spans = {partition: Span(taken.first, taken.next) for partition, taken in cycle.ranges.items() if taken.records}
-        with call_sites():
-            if not spans or not fails(spans):
-                return None
-            found, last = locate(spans, fails), errors[-1]
-        is_one_record = sum(span.next - span.first for span in found.values()) == 1
-        # An error of Spark itself on many records may be one of reading them.
-        return Located(found, last.reason) if is_one_record or last.is_users else None
+        return explain(self, cycle, error, should_end)
 
     def search(self, cycle: TargetCycle, most: int, should_stop: Callable[[], bool]) -> "Future[BadOffsets]":
         """Begins to look for the records on which a failed cycle fails, in a thread of its own. The result raises
@@ -259,7 +204,7 @@ class Engine:
 
     def in_session(self, work: "Callable[[SparkSession, Callable[[DataFrame, Target], DataFrame]], T]") -> T:
         """Runs work in Spark's thread. It gets the session, and what makes a target's rows of records."""
-        return self._worker.run(lambda: work(self._running(), self._rows))
+        return self._worker.run(lambda: work(self._running(), self._maker.rows))
 
     # In the worker's thread.
 
@@ -331,7 +276,7 @@ class Engine:
                 if number is None or self._is_cancelled.is_set():
                     raise
                 with self._describing:
-                    self._schemas.learn(cycle.target.parsing, number)
+                    self._maker.schemas.learn(cycle.target.parsing, number)
             if cycle.staging:  # which has files of the job that failed
                 raise NewSchema(cycle.target.parsing.subject, number)
 
@@ -348,8 +293,8 @@ class Engine:
     def unparsed(self, cycle: TargetCycle, most: int) -> BadOffsets:
         """The records of a cycle that don't parse; of many, so many."""
         with self._describing:
-            self._activate_session()
-            parser = self._schemas.parser(cycle.target.parsing)
+            self._maker.activate_session()
+            parser = self._maker.schemas.parser(cycle.target.parsing)
             records = without(self._reader().frame(cycle.ranges, self._tasks(cycle), cycle.held), cycle.left_out)
         return unparsed(records, parser, most)
 
@@ -369,7 +314,7 @@ class Engine:
         ranges = {partition: taken for partition, taken in cycle.ranges.items() if taken.records}
         if not ranges:
             with self._describing:
-                rows = self._rows(self._reader().empty(), cycle.target)
+                rows = self._maker.rows(self._reader().empty(), cycle.target)
             stored = cycle.sink.store(Batch(rows, cycle.spans, 0, cycle.staging, cycle.target.rules))
             return StoreResult(stored.replaced, commit_s=stored.commit_s)
         counter = ReadCounter({partition.topic for partition in ranges})
@@ -377,7 +322,7 @@ class Engine:
         with self._describing:
             frame = self._reader().frame(ranges, self._tasks(cycle), cycle.held, one_by_one=one_by_one)
             records = without(counter.observe(frame), cycle.left_out)
-            rows = self._rows(records, cycle.target)
+            rows = self._maker.rows(records, cycle.target)
             if count >= WORTH_FROM_RECORDS:
                 rows = parsed_once(rows)
         reject = partial(self._reject, cycle, cycle.letters) if cycle.letters is not None and cycle.bad else None
@@ -389,31 +334,6 @@ class Engine:
         counts = {} if stored.replaced or is_empty else counter.counts()
         return StoreResult(stored.replaced, counts, stored.rows, write_s, stored.commit_s)
 
-    def _activate_session(self) -> None:
-        """A transform may ask for the active session, which Spark keeps for each thread."""
-        if not getattr(self._thread, "has_session", False):
-            session = self._running()
-            java_class(session, "org.apache.spark.sql.classic.SparkSession").setActiveSession(session._jsparkSession)
-            self._thread.has_session = True
-
-    def _rows(self, records: DataFrame, target: Target) -> DataFrame:
-        """Of the target's own table."""
-        return self._partitioned(transformed(records, target, *self._tools(target)), target)
-
-    def _all_rows(self, records: DataFrame, target: Target) -> dict[str, DataFrame]:
-        found = all_transformed(records, target, *self._tools(target))
-        return {table: self._partitioned(rows, target) for table, rows in found.items()}
-
-    def _tools(self, target: Target) -> tuple[Parser | None, Context]:
-        self._activate_session()
-        session, options = self._running(), json.loads(target.options or "{}")
-        parser = self._schemas.parser(target.parsing) if target.parsing.format else None
-        return parser, Context(session, options, partial(self._tables.rows, session))
-
-    @staticmethod
-    def _partitioned(rows: DataFrame, target: Target) -> DataFrame:
-        return with_partition_columns(rows, target.partition_by) if target.partition_by else rows
-
     def _try(self, target: Target) -> None:
         """Raises TransformError. A registry that doesn't answer is no fault of the transform."""
         with suppress(RegistryUnavailable):
@@ -422,7 +342,7 @@ class Engine:
     def _describe(self, target: Target) -> dict[str, str]:
         """The schemas are kept, so that a partition which moves here later doesn't wait for them; those of a registry
         may change."""
-        found = self._all_rows(self._reader().empty(), target)
+        found = self._maker.all_rows(self._reader().empty(), target)
         schemas = {table: rows.schema.json() for table, rows in found.items()}
         if not target.parsing.registry:
             self._described[target] = schemas
