@@ -19,6 +19,7 @@ from restow.protocol.measurement_parts import (
     MeasurementRecord,
     decode,
     decode_closely,
+    is_last_part,
     records_of,
 )
 from restow.protocol.measurement_parts import encode as encode_part
@@ -172,3 +173,9 @@ def outcome(decoder: Callable[[bytes], object], record: bytes) -> object:
         return decoder(record)
     except InvalidInput as refused:
         return str(refused)
+
+
+def test_the_header_tells_the_last_part() -> None:
+    told = [is_last_part(header) for header in (None, "0/1", "26/27")]
+    assert told == [True, True, True]
+    assert not any(is_last_part(header) for header in ("0/27", "25/27", "27/27", "", "a/b", "1", "-1/0"))

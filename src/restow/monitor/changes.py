@@ -33,6 +33,11 @@ KEPT_ABOVE: Final = 0.5
 RELATIVE_NOISE: Final = 0.01
 """The least noise that is assumed; without it, the smallest change of a perfectly steady partition would count."""
 
+STANDS_OUT: Final = 4.0
+"""An interval stands out if it is this many standard deviations away from those before it."""
+LEAST_STEP: Final = 0.1
+"""And if its speed differs from theirs by this share of the higher one."""
+
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Changes:
@@ -84,6 +89,23 @@ def since_change(changes: Changes, begins_s: Floats, seconds: Floats) -> Flags:
     cut = (changes.latest_s > begins_s[0]) & (place[-1] > LEAST_AFTER)
     first = cut & (place == 1)
     return np.asarray(after & ~first)
+
+
+def standing_out(changes: Changes, begins_s: Floats, seconds: Floats, written: Floats) -> Flags:
+    """Partitions of which one of the two newest intervals stands out from those before: a change may have begun, and it
+    takes further intervals to believe it."""
+    present = since_change(changes, begins_s, seconds)
+    before, newest = np.where(present, seconds, 0.0)[:-LEAST_AFTER], seconds[-LEAST_AFTER:]
+    if len(before) < LEAST_BEFORE:
+        return np.zeros(seconds.shape[1], np.bool_)
+    total, count = np.where(present, written, 0.0)[:-LEAST_AFTER], (before > 0).sum(axis=0)
+    mean = _ratio(total.sum(axis=0), before.sum(axis=0))
+    squares = (total * _ratio(total, before)).sum(axis=0) - mean * total.sum(axis=0)
+    variance = np.maximum(squares, 0.0) / np.maximum(count - 1, 1)  # of an interval of one second
+    speed = _ratio(written[-LEAST_AFTER:], newest)
+    off = np.abs(speed - mean)
+    is_large = (off > LEAST_STEP * np.maximum(speed, mean)) & (off**2 * newest > STANDS_OUT**2 * variance)
+    return np.asarray((count >= LEAST_BEFORE) & (is_large & (newest > 0)).any(axis=0))
 
 
 def _scores(seconds: Floats, written: Floats, agreement_asked: Flags) -> Floats:

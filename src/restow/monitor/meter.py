@@ -14,13 +14,15 @@ import numpy as np
 
 from restow.errors import InvalidInput
 from restow.model import SortedMapping, TopicPartition
-from restow.monitor.changes import Changes, detected, since_change
+from restow.monitor.changes import Changes, detected, since_change, standing_out
 from restow.monitor.increments import Increment, Knowledge, between, continued
 from restow.monitor.sample import NO_ANSWER, UNREADABLE, Flags, Floats, Integers, Sample
 from restow.protocol.measurement import Measurement, PartitionSpeed
 
-SLOTS: Final = 60
-"""A window has at most about this many intervals; more frequent samples are joined, so that memory stays bounded."""
+SLOTS: Final = 75
+"""A window has at most about this many intervals; more frequent samples are joined, so that memory stays bounded, and a
+change is believed after two intervals of 0.4 s at the earliest. Samples every 0.5 s are never exactly on time, and not
+joined."""
 
 FULL: Final = 0.9
 """The share of the window from which on the mean is smoothed; before that the window grows and the mean is stable."""
@@ -74,6 +76,10 @@ class MeterReading:
     """Of the leader's log, or UNREADABLE."""
     estimated: Flags
     """Whether some of the window's bytes are an estimate, or there is no window yet."""
+    stands_out: Flags
+    """Whether the speed may just have changed: pace.py then wants the next sample sooner."""
+    changed: Flags
+    """Whether a change is believed, moved or revoked with this sample: pace.py wants it published."""
 
     def to_measurement(self, time: str) -> Measurement:
         """The record for the monitor topic, with speeds rounded to a tenth."""
@@ -187,15 +193,19 @@ class Meter:
         seconds = np.stack([slot.written.seconds for slot in self._slots])
         written = np.stack([slot.written.bytes for slot in self._slots])
         whole_s = seconds.sum(axis=0)
+        before = self._changes
+        filtered = self._filtered(begins_s, seconds, written, elapsed_s)
         return MeterReading(
             window_s=sample.time_s - self._slots[0].begins_s,
             partitions=sample.partitions,
             bytes_per_s=_speed(written.sum(axis=0), whole_s),
-            filtered_bytes_per_s=self._filtered(begins_s, seconds, written, elapsed_s),
+            filtered_bytes_per_s=filtered,
             records_per_s=_speed(sum((slot.written.records for slot in self._slots), np.zeros_like(whole_s)), whole_s),
             end_offset=sample.end_offset,
             size_bytes=sample.size_bytes,
             estimated=np.logical_or.reduce([slot.written.estimated for slot in self._slots]) | (whole_s == 0),
+            stands_out=standing_out(self._changes, begins_s, seconds, written),
+            changed=np.asarray(self._changes.latest_s != before.latest_s),
         )
 
     def _filtered(self, begins_s: Floats, seconds: Floats, written: Floats, elapsed_s: float) -> Floats:
@@ -276,6 +286,8 @@ def _answered(reading: MeterReading, sample: Sample) -> MeterReading:
         end_offset=reading.end_offset[kept],
         size_bytes=reading.size_bytes[kept],
         estimated=reading.estimated[kept],
+        stands_out=reading.stands_out[kept],
+        changed=reading.changed[kept],
     )
 
 

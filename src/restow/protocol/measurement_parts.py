@@ -64,6 +64,14 @@ def records_of(
     )
 
 
+def is_last_part(header: str | None) -> bool:
+    """Whether a record with this `PART` header is the last one of its measurement. One without it is the whole."""
+    if header is None:
+        return True
+    part, _, parts = header.partition("/")
+    return part.isdecimal() and parts.isdecimal() and int(part) + 1 == int(parts)
+
+
 def encode(part: MeasurementPart) -> bytes:
     head = {"version": VERSION, "measurement": part.name, "part": part.part, "parts": part.parts}
     return whole.encode_after(head, part.content)

@@ -26,7 +26,7 @@ from restow.kafka.topics import ensure_topics
 from restow.metrics.board import Board
 from restow.metrics.measurements import MonitorCounts
 from restow.monitor.meter import Meter, MeterReading, MeterSettings
-from restow.monitor.pace import publish_every_s
+from restow.monitor.pace import is_news, publish_every_s, sample_after_s
 from restow.protocol.measurement import Measurement, headers_of
 from restow.protocol.measurement_parts import records_of
 from restow.settings import Settings
@@ -59,6 +59,9 @@ class Monitor:
         """Names each measurement, with the monitor's own name."""
         self._has_topics = False
         self._publish_due_s = 0.0
+        self._newest: MeterReading | None = None
+        self._took_s = 0.0
+        """The last sample."""
         self._failures = 0
         """Failed samples in a row; not 0 before something is published again."""
         self._logged = set[type[RestowError]]()
@@ -94,7 +97,9 @@ class Monitor:
     @property
     def pause_s(self) -> float:
         """Seconds from the start of one sample to that of the next."""
-        return BACKOFF.pause_s(self._failures) if self._failures else self._settings.monitor.sample_every_s
+        if self._failures:
+            return BACKOFF.pause_s(self._failures)
+        return sample_after_s(self._settings.monitor.sample_every_s, self._took_s, self._newest)
 
     def sample(self) -> Measurement | None:
         """Samples the cluster once. Returns the measurement that it published, or None if it published none. Raises
@@ -122,15 +127,20 @@ class Monitor:
             ensure_topics(self._admin, self._settings.topics)
             self._has_topics = self._has_begun = True
         self._read_services()
+        begun_s = time.monotonic()
         sample = self._sampler.sample()
-        reading = self._meter.take(sample)
-        # Samples are never exactly on time: without half an interval of tolerance, every second one would be skipped.
-        is_due = sample.time_s >= self._publish_due_s - self._settings.monitor.sample_every_s / 2
-        if reading is None or not is_due:
+        self._newest = reading = self._meter.take(sample)
+        self._took_s = time.monotonic() - begun_s
+        if reading is None or not self._is_due(sample.time_s, reading):
             return None
         every_s = publish_every_s(self._settings.monitor.publish_every_s, len(sample.partitions))
         self._publish_due_s = sample.time_s + every_s
         return self._publish(reading)
+
+    def _is_due(self, time_s: float, reading: MeterReading) -> bool:
+        # Samples are never exactly on time: without half an interval of tolerance, every second one would be skipped.
+        is_time = time_s >= self._publish_due_s - self._settings.monitor.sample_every_s / 2
+        return is_time or is_news(self._settings.monitor.publish_every_s, reading)
 
     def _read_services(self) -> None:
         """Applies the service topic's changes to the topics that restow.toml names."""
@@ -157,6 +167,7 @@ class Monitor:
             self._logged.add(type(error))
             log.warning("%s; no speeds are published until a retry succeeds", error)
         self._failures += 1
+        self._newest = None
         self._counts.failed()
         self._publish_due_s = 0.0
         self._admin.close()  # it reconnects at its next request; until then nothing retries in the background

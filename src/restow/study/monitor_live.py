@@ -15,6 +15,7 @@ from restow.kafka.clients import make_producer
 from restow.kafka.sampler import Interest, Sampler
 from restow.kafka.topics import wait_until_shown
 from restow.monitor.meter import Meter, MeterSettings
+from restow.monitor.pace import sample_after_s
 from restow.settings import Kafka
 from restow.study.monitor import Observation, SpeedSeries
 from restow.study.monitor_scenarios import Floats, ProducerScenario
@@ -74,10 +75,10 @@ def live(
             random = np.random.default_rng(seed)
             writes_s = scenario.writes_s(random)
             # Samples are not aligned with changes of speed: a change may fall anywhere between two of them.
-            samples_s = np.arange(random.uniform(0.0, sample_every_s), scenario.duration_s, sample_every_s)
+            first_s = float(random.uniform(0.0, sample_every_s))
             producer = ScheduledProducer(kafka, topic, np.sort(writes_s), scenario.record_bytes)
             sampler = Sampler(admin, Interest([topic]))
-            rows = _observed(scenario, producer, sampler, Meter(settings), samples_s, advance)
+            rows = _observed(scenario, producer, sampler, Meter(settings), (first_s, sample_every_s), advance)
         finally:
             admin.delete_topic(topic)
     if len(rows) < 2:
@@ -90,16 +91,20 @@ def _observed(
     producer: ScheduledProducer,
     sampler: Sampler,
     meter: Meter,
-    samples_s: Floats,
+    samples_s: tuple[float, float],
     advance: Callable[[], None],
 ) -> list[Observation]:
+    """`samples_s`: when the first sample is due, and the usual time to the next."""
     rows = []
+    due_s, every_s = samples_s
     producer.start()
     try:
-        for due_s in samples_s.tolist():
+        while due_s < scenario.duration_s:
             time.sleep(max(0.0, producer.begun_s + due_s - time.monotonic()))
+            begun_s = time.monotonic()
             sample = sampler.sample()
             measured = meter.take(sample)
+            due_s += sample_after_s(every_s, time.monotonic() - begun_s, measured)
             time_s = sample.time_s - producer.begun_s
             if measured and time_s < scenario.duration_s:
                 written, records = float(sample.size_bytes[0]), float(sample.end_offset[0])

@@ -12,6 +12,7 @@ import numpy as np
 
 from restow.model import TopicPartition
 from restow.monitor.meter import Meter, MeterSettings
+from restow.monitor.pace import sample_after_s
 from restow.monitor.sample import PartitionSample, Sample
 from restow.study.monitor import Observation, SpeedSeries
 from restow.study.monitor_scenarios import Floats, ProducerScenario
@@ -24,6 +25,7 @@ RETAINED_BYTES: Final = 8 << 20
 RETENTION_CHECK_S: Final = 5.0
 LATENESS_S: Final = 0.03
 """A sample is late by up to this much."""
+SAMPLE_TAKES_S: Final = 0.01
 
 PARTITION: Final = TopicPartition("study", 0)
 
@@ -78,12 +80,14 @@ def simulated(
     log, meter = LogModel.of(scenario.writes_s(random), scenario.record_bytes), Meter(settings)
     rows = []
     # The samples know nothing of the changes of speed: they fall anywhere between two of them.
-    for due_s in np.arange(random.uniform(0.0, sample_every_s), scenario.duration_s, sample_every_s):
+    due_s = random.uniform(0.0, sample_every_s)
+    while due_s < scenario.duration_s:
         time_s = float(due_s + random.uniform(0.0, LATENESS_S))
         look = log.look(time_s)
         measured = meter.take(Sample.of(time_s, {PARTITION: look}))
         if measured:
             raw, filtered = float(measured.bytes_per_s[0]), float(measured.filtered_bytes_per_s[0])
             rows.append(Observation(time_s, log.written(time_s), look.end_offset, raw, filtered))
+        due_s += sample_after_s(sample_every_s, SAMPLE_TAKES_S, measured)
         advance()
     return SpeedSeries.of(scenario, rows)

@@ -14,7 +14,8 @@ from restow.kafka.channels.controller import Addressed, ControllerChannel, Read,
 from restow.kafka.clients import make_consumer, make_producer
 from restow.kafka.topics import ensure_topics
 from restow.model import ConsumerId, SortedMapping, TopicPartition
-from restow.protocol.measurement import Measurement
+from restow.protocol.measurement import Measurement, PartitionSpeed, headers_of
+from restow.protocol.measurement_parts import records_of
 from restow.protocol.messages.commands import StateQuery, StopConsumingCommand
 from restow.protocol.messages.consumer_events import ConsumerReady
 from restow.protocol.messages.controller_events import (
@@ -124,6 +125,26 @@ def test_a_read_ends_with_a_record_that_a_partition_may_wait_for_and_not_with_a_
         took_s = time.monotonic() - begun_s
     assert [each.message for each in found] == [report]
     assert took_s > 0.4, "others may come in this time"
+
+
+def test_a_read_ends_with_a_whole_measurement_and_with_the_last_of_its_parts(
+    controller: Callable[[], ControllerChannel], settings: Settings, producer: Producer
+) -> None:
+    channel = controller()
+    channel.take_over()
+    speed = PartitionSpeed(1.0, 1.0, 1.0, 1, None, False)
+    rows = {TopicPartition("orders", number): speed for number in range(5)}
+    measured = Measurement("2026-03-01T12:00:00.250Z", 30.0, SortedMapping(rows))
+    headers = headers_of("monitor-1", settings.group.name)
+    for largest_bytes, count in ((500_000, 1), (600, 5)):
+        records = records_of(measured, "monitor-1/1", headers, largest_bytes)
+        assert len(records) == count
+        for own, value in records:
+            producer.produce(settings.topics.monitor, value, partition=0, headers=list(own.items()))
+        producer.flush()
+        begun_s = time.monotonic()
+        assert [each.message for each in channel.read(600.0)] == [measured]
+        assert time.monotonic() < begun_s + 300.0
 
 
 def test_a_message_reaches_its_consumers_partition(

@@ -29,6 +29,7 @@ from restow.model import ConsumerId
 from restow.protocol.channels import CONTROLLER, SERVICE, MeasurementReader, decode_on
 from restow.protocol.codec import TAG
 from restow.protocol.measurement import Measurement
+from restow.protocol.measurement_parts import PART, is_last_part
 from restow.protocol.messages.commands import StateQuery
 from restow.protocol.messages.consumer_events import ConsumerReady
 from restow.protocol.messages.controller_events import ControllerStarted, ControllerStopped
@@ -244,10 +245,13 @@ class ControllerChannel:
 
     def _is_urgent(self, record: Message) -> bool:
         """Whether a partition may wait for it. Reports and parts of measurements come all the time: a round for each
-        would cost a large group more than it gains."""
+        would cost a large group more than it gains. The last part, which may show an overload, comes once a second."""
         headers: Any = record.headers()
-        is_measured = record.topic() == self._topics.monitor
-        return record.error() is None and not is_measured and header_in(headers, TAG) != ConsumerReport.__name__
+        if record.error() is not None:
+            return False
+        if record.topic() == self._topics.monitor:
+            return is_last_part(header_in(headers, PART))
+        return header_in(headers, TAG) != ConsumerReport.__name__
 
     @property
     def has_read_services(self) -> bool:

@@ -16,11 +16,13 @@ class Monitor:
 
     sample_every_s: Annotated[float, ABOVE_0] = 1.0
     """Seconds between two samples. A sample costs each broker a few requests; below 1 s speeds become no more
-    accurate."""
+    accurate. After a sample that stands out from those before, the next two follow in half the time, so that a step is
+    followed sooner."""
 
     publish_every_s: Annotated[float, ABOVE_0] = 1.0
-    """Seconds between two measurements on the monitor topic. The controller acts on the newest one. With more than
-    50,000 partitions it is at least a second for each 50,000, so that a controller can follow."""
+    """Seconds between two measurements on the monitor topic. The controller acts on the newest one. A change of speed
+    is published at once. With more than 50,000 partitions it is at least a second for each 50,000, and nothing in
+    between, so that a controller can follow."""
 
     window_s: Annotated[float, Check("above 0 and at most 30", lambda s: 0 < s <= 30)] = 30.0
     """Seconds over which the raw speed is averaged, and the filtered speed at most. 30 s is the window of the published
