@@ -331,24 +331,40 @@ def test_a_spare_is_kept_and_takes_over_after_a_crash() -> None:
     assert driver.waits(90) == ()
 
 
-def test_a_scale_up_takes_the_spare_and_does_not_wait_for_its_successor() -> None:
+def test_a_scale_up_takes_the_spare_and_its_successor_starts_when_the_partitions_have_moved() -> None:
     driver = group({1: (A0, A1), 2: ()}, spares=1)
     assert driver.waits(61) == ()
-    sent = driver.measures(a_0=70, a_1=70)
-    assert create(3) in sent
-    assert any(str(each).startswith("Send") for each in sent), "the move begins at once"
-    driver.settles()
-    assert sorted(len(held) for consumer, held in driver.held.items()) == [1, 1]
+    assert driver.measures(a_0=70, a_1=70) == (driver.stop(1, 1, A0),), "the move begins at once, and nothing else"
+    driver.answers()
+    assert driver.held == {1: (A1,), 2: (A0,)}
+    assert driver.measures(a_0=70, a_1=70) == (create(3),), "not at the next periodic look"
+    driver.is_ready(3)
+    assert driver.waits(90) == ()
+    assert driver.held == {1: (A1,), 2: (A0,), 3: ()}
+
+
+def test_a_successor_starts_at_once_if_the_moves_wait_for_another_consumer() -> None:
+    driver = group({1: (A0, A1, A2), 2: ()}, speed=20.0, spares=1)
+    assert driver.waits(61) == ()
+    assert driver.measures(a_0=70, a_1=70, a_2=70) == (create(3), create(4))
+
+
+def test_a_spare_that_cannot_be_created_is_not_asked_for_with_every_measurement() -> None:
+    driver = group({1: (A0,), 2: (A1,)}, speed=70.0, spares=1, most_consumers=2)
+    assert driver.waits(30) == ()
+    assert Cause.PERIODIC not in driver.causes
 
 
 def test_a_plan_that_is_overtaken_still_uses_the_spare_that_is_ready() -> None:
     driver = group({1: (A0, A1, A2, A3), 2: ()}, speed=10.0, spares=1)
     assert driver.waits(61) == ()
-    assert create(3) in driver.measures(a_0=45, a_1=25, a_2=20, a_3=20)
-    driver.measures(a_0=55, a_1=30, a_2=25, a_3=25)
+    assert driver.measures(a_0=60, a_1=60, a_2=60, a_3=20) == (create(3), create(4))
+    driver.measures(a_0=60, a_1=60, a_2=60, a_3=38)
     assert driver.causes == [Cause.OVERLOAD, Cause.CHANGE]
     assert driver.state.target is not None
-    assert set(driver.state.target.values()) == {1, 2}, "consumer 3 is starting"
+    assert {1, 2} < set(driver.state.target.values()), "consumers 3 and 4 are starting"
+    for consumer in (3, 4):
+        driver.is_ready(consumer)
     driver.settles()
     assert len(driver.held[2]) > 0
 

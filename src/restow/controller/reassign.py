@@ -124,17 +124,15 @@ def _wants_canary(state: State) -> bool:
 
 
 def _with_spares(plan: PackingPlan, state: State, spare: tuple[ConsumerId, ...]) -> PackingPlan:
-    """The plan, with the spares that it has not taken, and new ones in place of those that it has."""
+    """The plan, with the spares that it has not taken, and new ones for those that it has, unless they wait."""
     if not state.rules.controller.spares:
         return plan
     busy = plan.assignment.consumers
-    left, wanted = [each for each in spare if each not in busy], spares.wanted(state, len(busy))
-    is_still = state.only_recovers or state.is_scaling_frozen or not state.may_create
-    kept = left if state.only_recovers else left[:wanted]
+    left = [each for each in spare if each not in busy]
+    kept = left if state.only_recovers else left[: spares.wanted(state, len(busy))]
     taken = {*state.consumers, *busy}
-    missing = 0 if is_still else wanted - len(kept)
-    if state.most_consumers is not None:  # a consumer that is being closed counts until it is gone
-        missing = min(missing, max(0, state.most_consumers - len(taken)))
+    waits = spares.must_wait(state, plan.problem.current, plan.assignment)
+    missing = 0 if waits else spares.missing(state, busy, kept)
     new = islice((ConsumerId(number) for number in count(FIRST_CONSUMER) if number not in taken), missing)
     current = Assignment(plan.problem.current, idle=(*plan.problem.current.consumers, *spare))
     assignment = Assignment(plan.assignment, idle=(*busy, *kept, *new))

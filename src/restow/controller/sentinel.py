@@ -7,7 +7,7 @@ only misplaced partitions are a cause.
 from dataclasses import replace
 from typing import Final
 
-from restow.controller import parking, pins, restarts, rise, roll, starts, takeover
+from restow.controller import parking, pins, restarts, rise, roll, spares, starts, takeover
 from restow.controller.events import ClockTicked, Event, SpeedsMeasured
 from restow.controller.load import overloaded
 from restow.controller.reconcile import is_outdated
@@ -136,7 +136,7 @@ def _overload(state: State) -> Cause | None:
 
 def _periodic(state: State) -> Cause | None:
     """Not during a roll: scaling down can wait for the plan that follows it, which has every consumer."""
-    is_due = state.time_s - state.replanned_s >= state.rules.controller.look_every_s
+    is_due = state.time_s - state.replanned_s >= state.rules.controller.look_every_s or spares.are_missing(state)
     return Cause.PERIODIC if is_due and not state.rolling and _may_scale(state) else None
 
 
