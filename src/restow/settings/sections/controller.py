@@ -75,8 +75,8 @@ class Controller:
 
     spares: Annotated[int, AT_LEAST_0] = 0
     """Warm consumers without partitions, on top of what the load needs, within `most_consumers`. They take the
-    partitions of a consumer that crashes, and a scale-up takes them first while their successors start: both then wait
-    for no start of Spark. Each costs what a consumer costs."""
+    partitions of a consumer that crashes, and a scale-up takes them first; their successors start when the partitions
+    have moved. Both then wait for no start of Spark. Each costs what a consumer costs."""
 
     look_every_s: Annotated[float, ABOVE_0] = 60.0
     """Seconds after which the controller checks again whether fewer consumers would do, if nothing else made it
