@@ -73,7 +73,7 @@ def test_a_steady_group_is_sampled_as_often_as_asked() -> None:
 def test_a_partition_that_hardly_counts_is_not_sampled_sooner() -> None:
     slow, fast = 1e3, 100e3
     assert len(Sampled([fast, slow], [fast, 1.9 * slow], at_s=40.5).until(60.0).samples_s) == 60
-    assert len(Sampled([fast, slow], [fast, 3 * slow], at_s=40.5).until(60.0).samples_s) > 60
+    assert len(Sampled([fast, slow], [fast, 4 * slow], at_s=40.5).until(60.0).samples_s) > 60
 
 
 def test_samples_that_take_long_come_no_sooner_than_they_can() -> None:
@@ -88,7 +88,7 @@ def test_a_change_is_news_when_it_is_believed() -> None:
     news_s = [
         time_s for time_s, reading in zip(group.samples_s[1:], group.readings, strict=True) if is_news(1.0, reading)
     ]
-    assert news_s[0] == group.believed_s
+    assert group.believed_s in news_s
     assert news_s[-1] - news_s[0] < 2.0
 
 
@@ -98,6 +98,6 @@ def test_readers_of_a_large_group_get_no_news_between_two_measurements() -> None
     columns = np.ones(partitions), np.ones(partitions), np.ones(partitions)
     numbers = tuple(TopicPartition("orders", number) for number in range(partitions))
     whole = np.zeros(partitions, np.int64)
-    reading = MeterReading(30.0, numbers, *columns, whole, whole, ~news, stands_out=news, changed=news)
+    reading = MeterReading(30.0, numbers, *columns, whole, whole, ~news, columns[0], stands_out=news, changed=news)
     assert not is_news(1.0, reading)
     assert is_news(5.0, reading)

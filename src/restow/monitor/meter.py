@@ -76,6 +76,8 @@ class MeterReading:
     """Of the leader's log, or UNREADABLE."""
     estimated: Flags
     """Whether some of the window's bytes are an estimate, or there is no window yet."""
+    newest_bytes_per_s: Floats
+    """In the last interval alone."""
     stands_out: Flags
     """Whether the speed may just have changed: pace.py then wants the next sample sooner."""
     changed: Flags
@@ -204,6 +206,7 @@ class Meter:
             end_offset=sample.end_offset,
             size_bytes=sample.size_bytes,
             estimated=np.logical_or.reduce([slot.written.estimated for slot in self._slots]) | (whole_s == 0),
+            newest_bytes_per_s=_speed(written[-1], seconds[-1]),
             stands_out=standing_out(self._changes, begins_s, seconds, written),
             changed=np.asarray(self._changes.latest_s != before.latest_s),
         )
@@ -286,6 +289,7 @@ def _answered(reading: MeterReading, sample: Sample) -> MeterReading:
         end_offset=reading.end_offset[kept],
         size_bytes=reading.size_bytes[kept],
         estimated=reading.estimated[kept],
+        newest_bytes_per_s=reading.newest_bytes_per_s[kept],
         stands_out=reading.stands_out[kept],
         changed=reading.changed[kept],
     )

@@ -38,8 +38,9 @@ def is_news(asked_s: float, reading: MeterReading) -> bool:
 
 
 def _matter(reading: MeterReading, chosen: Flags) -> bool:
-    """Whether the chosen partitions had a share of what was written in the window, or have one of what is now."""
+    """Whether the chosen partitions have a share of what was written in the window, of what is believed to be written
+    now, or of what was written last."""
     return any(
         float(speeds[chosen].sum()) > WORTH * float(speeds.sum())
-        for speeds in (reading.bytes_per_s, reading.filtered_bytes_per_s)
+        for speeds in (reading.bytes_per_s, reading.filtered_bytes_per_s, reading.newest_bytes_per_s)
     )
