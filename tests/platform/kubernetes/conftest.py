@@ -3,11 +3,13 @@
     def test_…(control_plane, namespace):        objects, permissions, watches, claims: no pod ever runs
     def test_…(control_plane, node, namespace):  pods run on this machine, as containers
 
-Each test process has its own. Where a machine can't run it, tests are skipped with the reason (cluster/tools.py).
+Each test process has its own, which ends after the last test that asks for it: idle, it would take CPU from all tests
+that follow. Where a machine can't run it, tests are skipped with the reason (cluster/tools.py).
 """
 
 import uuid
 from collections.abc import Generator, Iterator
+from contextlib import ExitStack
 from pathlib import Path
 
 import pytest
@@ -19,10 +21,12 @@ from tests.support.kubernetes.cluster.node import Node
 from tests.support.kubernetes.cluster.tools import control_plane_tools, node_tools
 
 LAST_LINES = 25
+RUNNING: pytest.StashKey[ExitStack] = pytest.StashKey()
+"""What ends the control plane, and the node before it."""
 
 
 @pytest.fixture(scope="session")
-def control_plane() -> Iterator[ControlPlane]:
+def control_plane(pytestconfig: pytest.Config) -> Iterator[ControlPlane]:
     """etcd, the API server with RBAC, controllers and scheduler. A test that stops the API server starts it again.
     `admin(namespace)` returns a client with all permissions, `service_account(name, namespace)` a kubeconfig with those
     of a service account."""
@@ -30,20 +34,20 @@ def control_plane() -> Iterator[ControlPlane]:
         tools = control_plane_tools()
     except Unavailable as unavailable:
         pytest.skip(str(unavailable))
-    with ControlPlane(tools.hyperkube, tools.etcd) as control_plane:
-        yield control_plane
+    with ExitStack() as running:
+        pytestconfig.stash[RUNNING] = running
+        yield running.enter_context(ControlPlane(tools.hyperkube, tools.etcd))
 
 
 @pytest.fixture(scope="session")
-def node(control_plane: ControlPlane) -> Iterator[Node]:
+def node(control_plane: ControlPlane, pytestconfig: pytest.Config) -> Node:
     """A kubelet that runs pods. They need `hostNetwork: true`, the image `node.busybox` or `node.restow`, and the user
     `node.user` if they write to claims."""
     try:
         tools = node_tools()
     except Unavailable as unavailable:
         pytest.skip(str(unavailable))
-    with Node(control_plane, tools) as node:
-        yield node
+    return pytestconfig.stash[RUNNING].enter_context(Node(control_plane, tools))
 
 
 @pytest.fixture
@@ -61,6 +65,18 @@ def client(control_plane: ControlPlane, namespace: str) -> Iterator[Client]:
     """Has all permissions; its default namespace is the test's."""
     with control_plane.admin(namespace) as client:
         yield client
+
+
+@pytest.hookimpl(wrapper=True)
+def pytest_runtest_teardown(item: pytest.Item) -> Generator[None]:
+    """Ends the cluster after the last test that asks for it. They run in this order, all in one worker."""
+    yield
+    if (running := item.config.stash.get(RUNNING, None)) is not None and item == _last(item.session.items):
+        running.close()
+
+
+def _last(items: list[pytest.Item]) -> pytest.Item:
+    return next(item for item in reversed(items) if "control_plane" in getattr(item, "fixturenames", ()))
 
 
 @pytest.hookimpl(wrapper=True)
