@@ -188,8 +188,8 @@ def lived_through(controller: str, from_: datetime, minutes: int, directory: Pat
             driver.fails(1)
         if minute == 41:
             driver.is_ready(1, A0, A1, clean=False)
-        for _ in range(3):
-            driver.ticks(20)
+        for _ in range(2):
+            driver.ticks(30)
             driver.measures()
             for consumer in driver.fakes:
                 driver.reports(consumer)
@@ -203,10 +203,10 @@ def lived_through(controller: str, from_: datetime, minutes: int, directory: Pat
 
 @pytest.fixture(scope="module")
 def night(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """One controller ran on the 16th from 02:30 to 04:00, the next on the 17th from 02:30 to 04:00."""
+    """One controller ran on the 16th from 02:30 to 03:36, the next on the 17th. Segments last an hour."""
     directory = tmp_path_factory.mktemp("night")
     for day in (16, 17):
-        lived_through(f"host-{day}", datetime(2026, 11, day, 2, 30, tzinfo=UTC), 90, directory)
+        lived_through(f"host-{day}", datetime(2026, 11, day, 2, 30, tzinfo=UTC), 66, directory)
     return directory
 
 
