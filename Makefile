@@ -14,7 +14,8 @@ PACKER_READY := $(VENV)/.packer-ready
 JAVA_READY := $(VENV)/.java-ready
 JARS_READY := $(VENV)/.jars-ready
 # Three workers for two cores: live tests wait most of their time. A fourth gains nothing. tests/conftest.py says which tests stay together.
-PYTEST := $(BIN)/python -m pytest --numprocesses 3 --no-loadscope-reorder
+# Bytecode is kept, also where PYTHONDONTWRITEBYTECODE is set: else each process would compile the tests anew.
+PYTEST := PYTHONDONTWRITEBYTECODE= $(BIN)/python -m pytest --numprocesses 3 --no-loadscope-reorder
 # Tests start hundreds of processes. Where PYTHONDONTWRITEBYTECODE is set, each would compile every module anew (0.6 s of CPU).
 COMPILE := $(BIN)/python -m compileall -q src
 SOURCES := src tests bench scripts examples
