@@ -18,6 +18,8 @@ from restow.protocol.messages.commands import StartConsumingCommand, StopConsumi
 from restow.protocol.messages.desired import GroupPause, RecommendOnly
 from restow.protocol.messages.service import ServiceUpdate
 from restow.simulator.checkers.holds import Held
+from restow.simulator.scenario import Level, scenario
+from restow.simulator.world import run
 
 
 @pytest.fixture(scope="module", autouse=True)
@@ -138,3 +140,8 @@ def test_the_first_consumer_with_new_code_is_not_reported_while_partitions_are_r
     watched.checker.stepped(before, create, before)
     [words] = watched.reported
     assert words.startswith("consumer 3 is created while")
+
+
+def test_a_pause_set_by_a_clock_ahead_of_time_does_not_last_into_the_quiet_period() -> None:
+    """In this seed the clock is eight minutes ahead when people pause the group for half a minute."""
+    assert run(scenario(1007720, 0.5, faults=Level.MANY)).violations == ()

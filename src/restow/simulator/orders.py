@@ -43,6 +43,8 @@ class Orders:
     def __init__(self, world: "World", rng: random.Random) -> None:
         self.world, self.rng = world, rng
         self._end_s = world.scenario.duration_s - world.scenario.quiet_s
+        self._expires_s = 0.0
+        """When the last pause until a time ends, by the right clock."""
 
     def plan(self) -> None:
         often = [order for order in Order if order is not Order.HELD_TO_THE_END]
@@ -61,6 +63,7 @@ class Orders:
 
     def _pause_expires(self) -> None:
         for_s = self._until_s() - self.world.agenda.now_s
+        self._expires_s = self.world.agenda.now_s + self.world.clock_off_s + for_s
         self._write(GroupPause(True, self._moment(for_s)))
 
     def _moment(self, in_s: float) -> str:
@@ -111,7 +114,12 @@ class Orders:
         self.world.agenda.at(self._until_s(), self._set_clock)
 
     def _set_clock(self) -> None:
+        """A pause that was set by a clock ahead of time lasts longer now. If it would last into the quiet period,
+        people end it."""
         self.world.clock_off_s = 0.0
+        if self._expires_s > self._end_s:
+            self._expires_s = 0.0
+            self._write(GroupPause(False))
 
     def _held_to_the_end(self) -> None:
         self._write(self.rng.choice((GroupPause(True), RecommendOnly(True), GroupPause(True, self._moment(HOUR_S)))))
