@@ -123,6 +123,17 @@ def test_a_consumer_is_created_while_paused_only_for_partitions_that_have_no_roo
     assert pair.is_calm
 
 
+def test_a_partition_that_two_consumers_hold_stays_with_one_of_them_while_paused() -> None:
+    driver = Driver()
+    driver.desires(WITHOUT_END)
+    driver.takes_over({1: (A0, A1), 2: (A1, A2, A3)})
+    stops = (driver.stop(1, 1, A1), driver.stop(2, 1, A1))
+    assert driver.measures(a_0=60, a_1=40, a_2=60, a_3=40) == stops, "no consumer is created"
+    driver.settles()
+    assert driver.held == {1: (A0, A1), 2: (A2, A3)}
+    assert driver.is_calm
+
+
 def test_the_partitions_of_a_consumer_that_vanished_are_read_again_while_paused(pair: Driver) -> None:
     pair.desires(WITHOUT_END)
     pair.measures(a_0=10, a_1=10, a_2=10, a_3=10)

@@ -215,9 +215,19 @@ def _current(state: State, usable: tuple[ConsumerId, ...], speeds: Speeds) -> As
     }
     owners |= {partition: consumer for partition, consumer in _waiting_for_own(state) if partition not in holders}
     if state.only_recovers:
+        owners |= _with_one_of_several(holders, present)
         owners |= _on_their_way(state, owners, present)
     ordered = {partition: owners.pop(partition) for partition in speeds if partition in owners}
     return Assignment(ordered | owners, idle=usable)
+
+
+def _with_one_of_several(
+    holders: Mapping[TopicPartition, list[ConsumerId]], present: set[ConsumerId]
+) -> dict[TopicPartition, ConsumerId]:
+    """Partitions that several consumers may hold. In a group that is held, one of them gets each when all have stopped
+    it: no consumer is opened for it."""
+    several = ((each, present.intersection(consumers)) for each, consumers in holders.items() if len(consumers) > 1)
+    return {partition: min(consumers) for partition, consumers in several if consumers}
 
 
 def _on_their_way(
