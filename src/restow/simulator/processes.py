@@ -2,6 +2,7 @@
 
 import random
 from collections.abc import Callable
+from functools import partial
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
@@ -46,17 +47,17 @@ class SimulatedProcess:
             if steps <= 0:
                 self._fuse = None
                 what()
-        return self.is_alive and not self.is_frozen
+        return self.is_alive and self.world.agenda.now_s >= self.frozen_until_s
 
     def at(self, time_s: float, action: Callable[[], None]) -> None:
         """Acts at this time, or when the process no longer hangs; never after it has died."""
+        self.world.agenda.at(time_s, partial(self._act, action))
 
-        def act() -> None:
-            if not self.is_alive:
-                return
-            if self.is_frozen:
-                self.world.agenda.at(self.frozen_until_s, act)
-            else:
-                action()
-
-        self.world.agenda.at(time_s, act)
+    def _act(self, action: Callable[[], None]) -> None:
+        # A closure that names itself would be a cycle, and keep all that it refers to until the collector runs.
+        if not self.is_alive:
+            return
+        if self.is_frozen:
+            self.at(self.frozen_until_s, action)
+        else:
+            action()

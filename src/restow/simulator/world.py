@@ -182,6 +182,13 @@ class World:
         controller = self.controller_in_charge()
         return controller is not None and self.watch.holds.by(controller.state) is not None
 
+    def dissolve(self) -> None:
+        """Cuts the references between its parts. So nearly all of a run is freed at once; the collector would walk
+        through it several times first."""
+        processes = (*self.processes, *self.disowned, *self.controllers, self.monitor)
+        for part in (*processes, self.platform, self.former or self.platform, self.kafka, self.agenda, self):
+            vars(part).clear()
+
     # Processes.
 
     def start_controller(self, is_forced: bool = False) -> None:
@@ -267,12 +274,12 @@ class World:
     def open(self, topic: Topic, partition: int, offset: int, record: object) -> Message | None:
         """A process reads a record. Returns None if it can't be decoded, or is of another group."""
         message = self.wire.open(topic, partition, offset, record)
-        self.watch.opened(record, message)
+        self.watch.only_ours.opened(record, message)
         return message
 
     def open_measured(self, offset: int, record: object, reader: MeasurementReader) -> Measured | None:
         measured = open_measured(offset, record, reader)
-        self.watch.opened(record, measured)
+        self.watch.only_ours.opened(record, measured)
         return measured
 
     def update(self, update: ServiceUpdate) -> None:
@@ -365,10 +372,15 @@ def _utc(utc_s: float) -> float:
 
 def run(scenario: Scenario, tracer: Tracer | None = None, picture_at_s: float | None = None) -> SimulatedRun:
     with _rarely_collected():
-        world = World(scenario, tracer, picture_at_s)
-        with suppress(Runaway):  # reported as a violation
-            world.play()
-    return SimulatedRun(scenario, world.measures, world.coverage, tuple(world.violations), world.picture)
+        return _played(World(scenario, tracer, picture_at_s))
+
+
+def _played(world: World) -> SimulatedRun:
+    with suppress(Runaway):  # reported as a violation
+        world.play()
+    played = SimulatedRun(world.scenario, world.measures, world.coverage, tuple(world.violations), world.picture)
+    world.dissolve()
+    return played
 
 
 @contextmanager

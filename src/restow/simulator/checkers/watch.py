@@ -63,9 +63,6 @@ class Watch:
         self.only_valid.ready(process)
         self.one_rolls.ready(process)
 
-    def opened(self, record: object, read: object) -> None:
-        self.only_ours.opened(record, read)
-
     def commanded(self, process: "ConsumerProcess", command: Command) -> None:
         self.only_valid.commanded(process, command)
 
