@@ -124,7 +124,7 @@ def _wants_canary(state: State) -> bool:
 
 
 def _with_spares(plan: PackingPlan, state: State, spare: tuple[ConsumerId, ...]) -> PackingPlan:
-    """The plan, with the spares that it has not taken, and new ones for those that it has, unless they wait."""
+    """Adds the group's spares to a plan: the idle ones that it left, and successors of those that it took."""
     if not state.rules.controller.spares:
         return plan
     busy = plan.assignment.consumers

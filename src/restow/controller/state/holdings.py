@@ -57,7 +57,7 @@ class Holdings(Members):
         return bool(unknown_phases) and not self.refuses_late_writes(partition.topic)
 
     def contenders(self, consumers: list[ConsumerId]) -> list[ConsumerId]:
-        """Of the consumers that may hold a partition, those that stay."""
+        """Filters the possible holders of a partition: consumers that leave or are lost don't count."""
         return [c for c in consumers if self.consumers[c].phase not in AWAY]
 
     def parked(self) -> frozenset[TopicPartition]:
@@ -75,7 +75,7 @@ class Holdings(Members):
         return waiting
 
     def suspects_away(self) -> frozenset[TopicPartition]:
-        """The suspects whose last consumer is rolling or has crashed: also one that it refused before waits for it."""
+        """Suspects whose last consumer is rolling or has crashed. They wait for it, even if it had refused them."""
         away = {c for c, view in self.consumers.items() if view.phase in (Phase.ROLLING, Phase.CRASHED)}
         crashed = ((each, self.crashes.get(each)) for each in self.suspects)
         return frozenset(each for each, crash in crashed if crash is not None and crash.consumer in away)

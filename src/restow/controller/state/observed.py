@@ -32,7 +32,7 @@ class PartitionCrash:
     offset: int | None = None
     """Where the next consumer started it; None until one has."""
     consumer: ConsumerId | None = None
-    """The one that crashed; None in older logs."""
+    """The consumer that crashed; None in older logs."""
 
 
 @dataclass(frozen=True, slots=True)
