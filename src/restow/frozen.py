@@ -12,10 +12,11 @@ def changed(value: Value, **changes: Any) -> Value:
     kind = type(value)
     assert _is_copied_by_fields(kind)  # type: ignore[arg-type]  # every class is hashable
     fields = value.__dict__
-    assert changes.keys() <= fields.keys(), f"{kind.__name__} has no {sorted(changes.keys() - fields.keys())}"
     copy = object.__new__(kind)
-    copy.__dict__.update(fields)
-    copy.__dict__.update(changes)
+    copied = copy.__dict__
+    copied.update(fields)
+    copied.update(changes)
+    assert len(copied) == len(fields), f"{kind.__name__} has no {sorted(changes.keys() - fields.keys())}"
     return copy
 
 

@@ -51,14 +51,18 @@ class SortedMapping(Mapping[K, V]):
     __slots__ = ("__dict__", "_items")
 
     def __init__(self, items: Mapping[K, V] | Iterable[tuple[K, V]] = ()) -> None:
+        # Dicts and () come first: isinstance is slow for an abstract class, and machines make thousands of mappings.
         self._items: dict[K, V]
-        if isinstance(items, SortedMapping):
+        if type(items) is dict:
+            pairs = items.copy()
+        elif items == ():
+            pairs = {}
+        elif isinstance(items, SortedMapping):
             self._items = items._items
             return
-        pairs = items.copy() if type(items) is dict else _pairs(items)
-        keys = list(pairs)
-        ordered = sorted(keys)
-        self._items = pairs if ordered == keys else {key: pairs[key] for key in ordered}
+        else:
+            pairs = _pairs(items)
+        self._items = pairs if len(pairs) < 2 else _in_order(pairs)
 
     def __getitem__(self, key: K) -> V:
         return self._items[key]
@@ -96,8 +100,21 @@ class SortedMapping(Mapping[K, V]):
 
     def with_values(self, values: Iterable[T]) -> "SortedMapping[K, T]":
         """The same keys with these values, in their order."""
-        changed = SortedMapping[K, T]()
+        changed: SortedMapping[K, T] = SortedMapping()
         changed._items = dict(zip(self._items, values, strict=True))
+        return changed
+
+    def updated(self, values: dict[K, V]) -> "SortedMapping[K, V]":
+        """With these values in place of its own. It has all of their keys."""
+        changed: SortedMapping[K, V] = SortedMapping()
+        changed._items = self._items | values
+        assert len(changed) == len(self), "a key is new"
+        return changed
+
+    def filled(self, value: T) -> "SortedMapping[K, T]":
+        """The same keys, all with this value."""
+        changed: SortedMapping[K, T] = SortedMapping()
+        changed._items = dict.fromkeys(self._items, value)
         return changed
 
     def values_of(self, keys: "SortedMapping[K, Any]", missing: V) -> Iterable[V]:
@@ -119,6 +136,12 @@ class SortedMapping(Mapping[K, V]):
     def __repr__(self) -> str:
         inside = ", ".join(f"{key}: {value}" for key, value in self._items.items())
         return f"{type(self).__name__}({{{inside}}})"
+
+
+def _in_order(pairs: dict[K, V]) -> dict[K, V]:
+    keys = list(pairs)
+    ordered = sorted(keys)
+    return pairs if ordered == keys else {key: pairs[key] for key in ordered}
 
 
 def _pairs(items: Mapping[K, V] | Iterable[tuple[K, V]]) -> dict[K, V]:
@@ -246,11 +269,9 @@ class Assignment(SortedMapping[TopicPartition, ConsumerId]):
 
     def loads(self, speeds: Mapping[TopicPartition, float]) -> SortedMapping[ConsumerId, float]:
         """The load of each consumer: the sum of its partitions' speeds. A partition without a speed counts as 0."""
-        return SortedMapping(
-            {
-                consumer: math.fsum(speeds.get(partition, 0.0) for partition in partitions)
-                for consumer, partitions in self.by_consumer.items()
-            }
+        speed_of = (speeds._items if isinstance(speeds, SortedMapping) else speeds).get
+        return self.by_consumer.with_values(
+            math.fsum(map(speed_of, partitions, repeat(0.0))) for partitions in self.by_consumer.values()
         )
 
     def moves_to(self, following: "Assignment") -> tuple[Move, ...]:
@@ -264,11 +285,12 @@ class Assignment(SortedMapping[TopicPartition, ConsumerId]):
     def difference(self, following: "Assignment") -> Difference:
         stop: dict[ConsumerId, list[TopicPartition]] = {}
         start: dict[ConsumerId, list[TopicPartition]] = {}
+        owner_before, owner_after = self._items.get, following._items.get
         for partition, source in self._items.items():
-            if following.get(partition) != source:
+            if owner_after(partition) != source:
                 stop.setdefault(source, []).append(partition)
         for partition, target in following.items():
-            if self._items.get(partition) != target:
+            if owner_before(partition) != target:
                 start.setdefault(target, []).append(partition)
         before, after = set(self.consumers), set(following.consumers)
         return Difference(

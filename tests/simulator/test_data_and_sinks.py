@@ -80,7 +80,7 @@ def test_an_ordinary_sink_takes_everything_and_knows_no_position() -> None:
     assert sinks.take(A, ORDINARY, 0, 10)
     assert sinks.take(A, ORDINARY, 0, 10)
     assert sinks.position(A, ORDINARY, 7, end=99) == 7
-    sinks.commit(A, 10)
+    sinks.commit({A: 10})
     assert sinks.position(A, ORDINARY, RECOVER, end=99) == 10
 
 

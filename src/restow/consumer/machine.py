@@ -82,7 +82,7 @@ def step(state: State, event: Event) -> Step:
         case ReadySent(incarnation):
             return _announced(state, incarnation)
         case ClockTicked(now_s, is_stalled):
-            return _ticked(changed(state, is_stalled=is_stalled), now_s)
+            return _ticked(state if state.is_stalled == is_stalled else changed(state, is_stalled=is_stalled), now_s)
         case CommandRead():
             return _command_read(state, event), ()
         case CommandsReadTo(offset):
@@ -155,7 +155,7 @@ def _cycle_ended(state: State, ended: CycleEnded) -> Step:
     assert state.activity is Activity.READING, f"no cycle was run while {state.activity.value}"
     lost = {partition for refused in ended.dropped for partition in refused.partitions}
     positions = ended.positions
-    if lost or positions.keys() != state.positions.keys():
+    if lost or list(positions) != list(state.positions):
         kept = (item for item in state.positions.items() if item[0] not in lost)
         positions = SortedMapping({partition: positions.get(partition, offset) for partition, offset in kept})
     state = _holding(state, positions)
@@ -281,6 +281,8 @@ def _suspects(state: State, starts: Iterable[StartConsumingCommand]) -> SortedMa
 def _still_suspected(state: State, ended: CycleEnded) -> SortedMapping[TopicPartition, int | None]:
     """A partition is a suspect until all that its log had at the end of its first cycle is stored, or as much of it
     as the cycle of a crashed process can have read."""
+    if not state.suspects:
+        return state.suspects
     most_records = ended.records * state.cycle_bytes / ended.bytes if ended.bytes else inf
     left: dict[TopicPartition, int | None] = {}
     for partition, until in state.suspects.items():
@@ -299,7 +301,7 @@ def _still_suspected(state: State, ended: CycleEnded) -> SortedMapping[TopicPart
 
 
 def _ticked(state: State, now_s: float) -> Step:
-    if state.incarnation is not None:
+    if state.incarnation is not None and state.claims.positions:
         state = changed(state, claims=state.claims.ticked(now_s))
     window = state.report_window
     if window.since_s is not None and not window.is_due(now_s):
@@ -324,7 +326,9 @@ def _change(state: State, batch: CommandBatch) -> Step:
 
 
 def _run_cycle(state: State) -> Step:
-    suspects = tuple(partition for partition in state.suspects if partition in state.positions)
+    suspects: tuple[TopicPartition, ...] = ()
+    if state.suspects:
+        suspects = tuple(partition for partition in state.suspects if partition in state.positions)
     return changed(state, activity=Activity.READING), (RunCycle(state.positions, state.topics, suspects),)
 
 

@@ -66,7 +66,7 @@ def report(state: State, now_s: float) -> ConsumerReport:
         state.consumer,
         _incarnation(state),
         # A report names every partition held; before the first cycle reads one, its lag is unknown, hence 0.
-        SortedMapping({partition: state.lag_records.get(partition, 0) for partition in state.positions}),
+        state.positions.with_values(state.lag_records.values_of(state.positions, 0)),
         state.definitions,
         records_per_s=window.per_s(window.totals.records, now_s),
         bytes_per_s=window.per_s(window.totals.bytes, now_s),

@@ -117,9 +117,10 @@ def _reported(transition: Transition, view: View, message: ConsumerReport) -> No
     left_out.learn(transition, message)
     stuck.learn(transition, message)
     _learn_capacity(transition, message)
+    if view.sent or view.phase is not Phase.READY or (held == view.held and message.definitions == view.definitions):
+        return
     definitions = _of_held_topics(message.definitions, held)
-    agrees = held == view.held and definitions == view.definitions
-    if not view.sent and not agrees and view.phase is Phase.READY:
+    if held != view.held or definitions != view.definitions:
         transition.change(message.consumer, held=held, definitions=definitions)
         transition.learn(held)
         if held != view.held:
@@ -139,7 +140,7 @@ def _still_alive(transition: Transition, view: View, consumer: ConsumerId) -> Vi
 def _learn_after_crash(transition: Transition, view: View, report: ConsumerReport) -> None:
     if report.will_claim != view.will_claim:
         transition.change(report.consumer, will_claim=report.will_claim)
-    if not view.claims.isdisjoint(report.lag_records):  # resumed: no controller had answered
+    if view.claims and not view.claims.isdisjoint(report.lag_records):  # resumed: no controller had answered
         transition.change(report.consumer, claims=view.claims.difference(report.lag_records))
     poison.learn(transition, view, report)
 

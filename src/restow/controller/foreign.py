@@ -28,7 +28,7 @@ ELSEWHERE: Final = "consumers elsewhere"
 
 def platform_of(state: State, message: FromConsumer) -> PlatformIdentity | None:
     """The platform of a foreign consumer's message; None if the message is one of our own platform."""
-    if not isinstance(message, ConsumerReady | ConsumerReport | StateQueryResponse):
+    if not isinstance(message, (ConsumerReport, ConsumerReady, StateQueryResponse)):
         return None  # an answer to a command: it names an incarnation, and foreign ones get no commands
     theirs, ours = message.platform, state.platform
     return theirs if theirs is not None and ours is not None and theirs.id != ours.id else None

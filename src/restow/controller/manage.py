@@ -74,8 +74,9 @@ class _Deviations:
             for partition in each.surplus & not_stopping if not_stopping else ():
                 self.holders[partition].append(consumer)
         held = {consumer: view.may_hold for consumer, view in state.consumers.items()} if not_stopping else {}
+        owner_of = target.to_dict().get  # of a large group, thousands are asked for
         for partition, consumers in self.holders.items():
-            owner = target.get(partition)
+            owner = owner_of(partition)
             if owner is not None and owner not in consumers and partition in held.get(owner, ()):
                 consumers.append(owner)
 
@@ -87,8 +88,9 @@ def _stops(
     stops: dict[ConsumerId, list[TopicPartition]] = {}
     held_back = False
     outdated, staying = OutdatedTopics(state), set(state.contenders(list(state.consumers)))
+    owner_of = target.to_dict().get
     for partition, consumers in holders.items():
-        wanted = target.get(partition)
+        wanted = owner_of(partition)
         if not all_ready and len(consumers) == 1 and wanted is not None and wanted != consumers[0]:
             held_back = held_back or consumers[0] in staying
             continue  # a move waits: of a large group nearly all partitions, at each answer

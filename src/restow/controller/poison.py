@@ -51,6 +51,8 @@ def started(transition: Transition, offsets: Mapping[TopicPartition, int]) -> No
 def learn(transition: Transition, view: View, report: ConsumerReport) -> None:
     """A partition that was read beyond its last crash is innocent; a suspect is, when its consumer says so."""
     crashes = transition.state.crashes
+    if not crashes:
+        return
     held = {p: at for p, at in report.next_offsets.items() if p in crashes and p in view.held}
     if not held:
         return

@@ -49,7 +49,11 @@ def wanted_of(target: Assignment) -> dict[ConsumerId, frozenset[TopicPartition]]
 def is_outdated(state: State, view: View, topic: str) -> bool:
     """Whether it reads a topic by another definition than the current one, or will when it has obeyed its commands."""
     service = state.service_of(topic)
-    return service is not None and not view.digests_of(topic) <= {service.digest}
+    if service is None:
+        return False
+    if not view.sent:
+        return view.definitions.get(topic, service.digest) != service.digest
+    return not view.digests_of(topic) <= {service.digest}
 
 
 class OutdatedTopics(dict[ConsumerId, frozenset[str]]):

@@ -152,7 +152,8 @@ def flag_progress(transition: Transition) -> None:
     older = len(outdated(state))
     left = older + rolling
     if not older or rolling:
-        transition.set(roll_waits_s=None)
+        if state.roll_waits_s is not None:
+            transition.set(roll_waits_s=None)
     elif state.roll_waits_s is None or state.time_s - state.roll_waits_s >= MOST_PATIENCE_S:
         transition.set(roll_waits_s=state.time_s)
     if not left:

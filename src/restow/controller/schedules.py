@@ -39,6 +39,11 @@ def planned(schedules: Sequence[Schedule], offsets: Sequence[Offset], utc_s: flo
     return SchedulePlanned(tuple(sorted(windows, key=lambda window: (window.begin_s, window.end_s, window.cron))))
 
 
+def open_at(windows: Sequence[Window], utc_s: float) -> tuple[Window, ...]:
+    """Those that are open."""
+    return tuple([each for each in windows if each.begin_s <= utc_s < each.end_s])  # every tick asks for it
+
+
 def plan(transition: Transition, event: SchedulePlanned) -> None:
     transition.set(windows=event.windows)
     tick(transition)
@@ -47,7 +52,7 @@ def plan(transition: Transition, event: SchedulePlanned) -> None:
 def tick(transition: Transition) -> None:
     """Opens and closes windows by the wall clock."""
     state = transition.state
-    now = () if state.utc_s is None else tuple(each for each in state.windows if each.is_open(state.utc_s))
+    now = () if state.utc_s is None else open_at(state.windows, state.utc_s)
     if now == state.open_windows:
         return
     was_held = any(window.hold for window in state.open_windows)

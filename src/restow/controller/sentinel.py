@@ -25,8 +25,8 @@ STALE, IMPOSSIBLE, MISSING = "stale speeds", "impossible speeds", "missing speed
 def measure(transition: Transition, event: SpeedsMeasured) -> None:
     state, before = transition.state, transition.state.measured
     fastest = state.rules.controller.fastest_partition_bytes_per_s
-    too_fast = tuple(partition for partition, speed in event.speeds.items() if speed > fastest)
-    if too_fast:
+    if max(event.speeds.values(), default=0.0) > fastest:
+        too_fast = tuple(partition for partition, speed in event.speeds.items() if speed > fastest)
         transition.flag(IMPOSSIBLE, f"{listed(too_fast)} can't be as fast as measured; the measurement is ignored")
         return
     if before is not None and event.time <= before.time and not state.speeds_are_stale:

@@ -41,9 +41,9 @@ class Standby:
 
     def heard(self, sign: OfController) -> "Standby":
         """`sign` is the next of the controllers' records on partition 0."""
-        if isinstance(sign, ControllerStarted | ControllerAlive | ControllerStopped):
+        if isinstance(sign, (ControllerStarted, ControllerAlive, ControllerStopped)):
             return changed(self, last=sign, silent_s=0.0)
-        return changed(self, silent_s=0.0)
+        return changed(self, silent_s=0.0) if self.silent_s else self
 
     def ticked(self, now_s: float, listening: bool) -> "Standby":
         """`now_s` is a monotonic clock's. `listening`: partition 0 has been read to its end, and its leader answers."""

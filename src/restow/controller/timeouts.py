@@ -44,11 +44,24 @@ def tick(transition: Transition, event: ClockTicked) -> None:
     if event.now_s - transition.state.listed_s >= transition.state.rules.controller.list_every_s:
         transition.set(listed_s=event.now_s)
         transition.do(ListConsumers())
-    for consumer, view in sorted(transition.state.consumers.items(), key=_new_ones_last):
+    silent_after_s = transition.state.rules.controller.silent_after_s
+    views = transition.state.consumers.items()
+    restless = [each for each in views if not _is_calm(each[1], listened_s, silent_after_s)]
+    for consumer, view in sorted(restless, key=_new_ones_last):
         _wait(transition, consumer, view)
         retry_at_s = transition.state.consumers[consumer].retry_platform_at_s
         if retry_at_s is not None and listened_s >= retry_at_s:
             _retry_platform(transition, consumer)
+
+
+def _is_calm(view: View, now_s: float, silent_after_s: float) -> bool:
+    """Whether nothing is waited for, as with nearly all consumers of a large group."""
+    return (
+        view.phase is Phase.READY
+        and not view.sent
+        and view.retry_platform_at_s is None
+        and now_s - view.heard_s < silent_after_s
+    )
 
 
 def _new_ones_last(item: tuple[ConsumerId, View]) -> bool:

@@ -10,7 +10,7 @@ and can't drift from its plan. `restow plan` and the controller show them.
 """
 
 from collections.abc import Iterable
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from functools import cached_property
 
 from restow.model import Assignment, ConsumerId, Difference, SortedMapping, TopicPartition
@@ -249,6 +249,8 @@ class Change:
 
     problem: Problem
     following: Assignment
+    _arriving: dict[ConsumerId, float] = field(default_factory=dict, compare=False, repr=False)
+    """The sum of the speeds that arrive at a consumer, once it was asked for."""
 
     @cached_property
     def before(self) -> SortedMapping[ConsumerId, float]:
@@ -340,7 +342,9 @@ class Change:
         if target not in self.before:
             return IsOpened(target, after)
         before = self.share(target, self.before[target])
-        arriving = sum(self.problem.speeds[other] for other in self.arrived[target])
+        if target not in self._arriving:
+            self._arriving[target] = sum(self.problem.speeds[other] for other in self.arrived[target])
+        arriving = self._arriving[target]
         limit = self.problem.capacities[target] * self.problem.margins.fill_to * SLACK
         had_room = self.before[target] + arriving <= limit
         return HadRoom(target, before, after, () if had_room else self.left.get(target, ()))

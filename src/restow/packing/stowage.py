@@ -104,4 +104,4 @@ class Stowage(NamedTuple):
 
 
 def copy_of(stowage: Stowage) -> Stowage:
-    return Stowage._make(field.copy() if isinstance(field, np.ndarray) else field for field in stowage)
+    return Stowage._make([field.copy() if type(field) is np.ndarray else field for field in stowage])

@@ -49,7 +49,7 @@ def mismatch(plain: object, expected: str) -> Mismatch:
 
 def shown(plain: object) -> str:
     """Short and on one line. It does not look inside collections, which may be nested arbitrarily deep."""
-    if isinstance(plain, dict | list):
+    if isinstance(plain, (dict, list)):
         return "an object" if isinstance(plain, dict) else "an array"
     if isinstance(plain, int) and plain.bit_length() > GREATEST_WHOLE.bit_length():
         return f"a whole number of {plain.bit_length()} bits"

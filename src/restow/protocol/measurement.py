@@ -158,7 +158,7 @@ def _entries(place: str, value: object) -> list[tuple[str, Any]]:
 
 
 def _number(place: str, value: object) -> float:
-    if isinstance(value, bool) or not isinstance(value, int | float) or not 0 <= value < inf:
+    if isinstance(value, bool) or not isinstance(value, (int, float)) or not 0 <= value < inf:
         raise InvalidInput(f"{place} is {value!r:.40}; it must be a number, 0 or more")
     return float(value)
 

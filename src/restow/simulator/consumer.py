@@ -261,7 +261,7 @@ class ConsumerProcess(SimulatedProcess):
         before = self.commands.position
         for offset, record in self.commands.read(now_s):
             command = self.world.open(Topic.CONTROLLER, self.number, offset, record)
-            if isinstance(command, StartConsumingCommand | StopConsumingCommand):
+            if isinstance(command, (StartConsumingCommand, StopConsumingCommand)):
                 self.world.watch.commanded(self, command)
                 self.step(CommandRead(offset, command))
         if self.commands.position != before or self.queries.position < self.queries.log.end:

@@ -61,6 +61,8 @@ if TYPE_CHECKING:
 Todo = tuple[bool, Callable[[], None]]
 """Whether it needs the brokers, and the action."""
 
+REPORTS: Final = (ConsumerReport, ConsumerReady)
+"""What a standby knows consumers by."""
 LOCKED: Final = 0.5
 """How often a controller has a lock by which the next one sees that it is dead: where both are on one machine."""
 LOOP_S: Final = 0.4
@@ -117,10 +119,11 @@ class ControllerProcess(SimulatedProcess):
         kafka, now_s = self.world.kafka, self.now_s
         for offset, record in self.signs.read(now_s):
             sign = self.world.open(Topic.CONTROLLER, 0, offset, record)
-            if isinstance(sign, OfController):
+            if isinstance(sign, REPORTS):
+                if sign.platform is not None:
+                    self._reports[sign.consumer, sign.platform] = now_s
+            elif isinstance(sign, OfController):
                 self.standby = self.standby.heard(sign)
-            elif isinstance(sign, ConsumerReady | ConsumerReport) and sign.platform is not None:
-                self._reports[sign.consumer, sign.platform] = now_s
         self.standby = self.standby.ticked(now_s, kafka.is_up and not self.signs.is_behind(now_s, BEHIND_S))
         if kafka.is_up and (self.is_forced or self.standby.cause(self._is_dead()) is not None):
             self._take_over()

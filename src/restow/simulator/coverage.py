@@ -62,15 +62,10 @@ class Coverage:
             self.controller_effects.add(type(effect))
             if isinstance(effect, Moved):
                 self.transitions.add((effect.source, effect.target, effect.cause))
-            elif isinstance(effect, Noted) and effect.subject.startswith("failing "):
-                self.failing_topics.add(effect.kind)
-            elif isinstance(effect, Noted) and effect.subject == SUSPECTS:
-                self.suspects.add(effect.kind)
-            elif isinstance(effect, Noted) and effect.subject == STUCK:
-                self.stuck_partitions.add(effect.kind)
-            elif isinstance(effect, Noted) and effect.subject in (PAUSED, RECOMMEND, SCHEDULE):
-                self.holds.add((effect.subject, effect.kind))
-        self._claims(event, after)
+            elif isinstance(effect, Noted):
+                self._noted(effect)
+        if isinstance(event, Received):
+            self._claims(event, after)
         if isinstance(event, ServiceChanged) and after.desired.answers:
             self.answers.add((type(event.update).__name__, after.desired.answers[-1].taken))
         if before.consumers is after.consumers:
@@ -81,9 +76,19 @@ class Coverage:
         else:
             self._phases(before.consumers, after.consumers)
 
-    def _claims(self, event: ControllerEvent, after: State) -> None:
+    def _noted(self, effect: Noted) -> None:
+        if effect.subject.startswith("failing "):
+            self.failing_topics.add(effect.kind)
+        elif effect.subject == SUSPECTS:
+            self.suspects.add(effect.kind)
+        elif effect.subject == STUCK:
+            self.stuck_partitions.add(effect.kind)
+        elif effect.subject in (PAUSED, RECOMMEND, SCHEDULE):
+            self.holds.add((effect.subject, effect.kind))
+
+    def _claims(self, event: Received, after: State) -> None:
         """What a step answered to claims that came with it."""
-        for record in event.heard if isinstance(event, Received) else ():
+        for record in event.heard:
             claims = record.message.claims if isinstance(record.message, ConsumerReady) else ()
             view = after.consumers.get(record.message.consumer) if claims else None
             for sent in view.sent if view is not None else ():

@@ -34,9 +34,13 @@ class Cycle:
     def dropped(self) -> list[TopicPartition]:
         return [*self.replaced, *self.plan.gaps]
 
+    def stored_to(self) -> dict[TopicPartition, int]:
+        """The next offset of each partition that it has stored."""
+        return {each.partition: each.following for each in self.taken}
+
     @property
     def is_saturated(self) -> bool:
-        return any(each.left for each in self.plan.ranges)
+        return self.plan.is_cut and any(each.left for each in self.plan.ranges)
 
 
 class Cycles:
@@ -109,24 +113,25 @@ class Cycles:
         """One commit per table, then the group's offsets; it may crash between any two of them. Returns whether it has
         not."""
         process, world = self._process, self._process.world
+        take, stored = world.sinks.take, world.watch.stored
         topic = None
         for each in cycle.plan.ranges:
-            if each.partition.topic != topic:
+            partition = each.partition
+            if partition.topic != topic:
                 if topic is not None and not process.passes() and not process.is_alive:
                     return False
-                topic = each.partition.topic
-            service = cycle.effect.topics[topic]
-            if world.sinks.take(each.partition, service, each.first, each.following):
-                world.watch.stored(process, each.partition, service, each.first, each.following)
+                topic = partition.topic
+                service = cycle.effect.topics[topic]
+            if take(partition, service, each.first, each.following):
+                stored(process, partition, service, each.first, each.following)
                 cycle.taken.append(each)
             else:
-                cycle.replaced.append(each.partition)
+                cycle.replaced.append(partition)
         world.measures.stored(cycle.taken, cycle.began_s, process.now_s)
         if not process.passes() and not process.is_alive:
             return False
         if world.kafka.is_up:  # without them the cycle goes on all the same
-            for each in cycle.taken:
-                world.sinks.commit(each.partition, each.following)
+            world.sinks.commit(cycle.stored_to())
         return True
 
     def _as_reported(self, cycle: Cycle, ended: CycleEnded) -> CycleEnded:
@@ -150,21 +155,22 @@ class Cycles:
 
 def _ended(cycle: Cycle, now_s: float) -> CycleEnded:
     plan, replaced = cycle.plan, cycle.replaced
-    positions = cycle.effect.positions.to_dict()
-    positions.update({each.partition: each.following for each in cycle.taken})
-    for partition in cycle.dropped:
-        del positions[partition]
-    lags = {**plan.unread, **{each.partition: each.left for each in plan.ranges}}
-    records = sum(each.following - each.first for each in cycle.taken)
+    positions = cycle.effect.positions.updated(cycle.stored_to())
+    left = {each.partition: each.left for each in plan.ranges} if plan.is_cut else {}
+    lags = positions.filled(0).updated({**plan.unread, **left})
+    if dropped := cycle.dropped:
+        positions, lags = (_without(dropped, each) for each in (positions, lags))
+    sizes = _bytes_by_topic(cycle.taken)
+    size = sum(sizes.values())
     return CycleEnded(
-        SortedMapping(positions),
-        SortedMapping({partition: lags.get(partition, 0) for partition in positions}),
-        records,
-        records * RECORD_BYTES,
+        positions,
+        lags,
+        size // RECORD_BYTES,
+        size,
         now_s - cycle.began_s,
         saturated=cycle.is_saturated,
         busy_s=now_s - cycle.began_s if plan.ranges else 0.0,
-        bytes_by_topic=_bytes_by_topic(cycle.taken),
+        bytes_by_topic=sizes,
         is_disturbed=bool(replaced),
         failures=plan.failures,
         dropped=(
@@ -174,9 +180,16 @@ def _ended(cycle: Cycle, now_s: float) -> CycleEnded:
     )
 
 
+def _without(
+    dropped: Iterable[TopicPartition], values: SortedMapping[TopicPartition, int]
+) -> SortedMapping[TopicPartition, int]:
+    gone = set(dropped)
+    return SortedMapping({partition: value for partition, value in values.items() if partition not in gone})
+
+
 def _bytes_by_topic(taken: Iterable[PendingRange]) -> SortedMapping[str, int]:
-    found: dict[str, int] = {}
+    records: dict[str, int] = {}
     for each in taken:
         topic = each.partition.topic
-        found[topic] = found.get(topic, 0) + RECORD_BYTES * (each.following - each.first)
-    return SortedMapping(found)
+        records[topic] = records.get(topic, 0) + each.following - each.first
+    return SortedMapping({topic: RECORD_BYTES * count for topic, count in records.items()})

@@ -35,6 +35,8 @@ class CyclePlan:
     failures: tuple[Failure, ...]
     unread: dict[TopicPartition, int]
     """The backlog of each partition that the cycle can't store."""
+    is_cut: bool = False
+    """Whether a range may end before its partition does."""
 
 
 class RangePlanner:
@@ -44,25 +46,28 @@ class RangePlanner:
         """How many cycles have read each suspect."""
         self._reads_suspects = False
         """Whether the next cycle reads a suspect, and nothing else."""
+        self._partitions: list[TopicPartition] = []
+        self._rows: list[int] = []
+        """Of the partitions of the last cycle. Most cycles have the same ones."""
 
     def plan(self, effect: RunCycle) -> CyclePlan:
         plan, broken = self._empty(effect)
-        data, now_s = self._process.world.data, self._process.now_s
-        index, end_offset = data.index, data.end_offset
+        if self._partitions != (partitions := list(effect.positions)):
+            index = self._process.world.data.index
+            self._partitions, self._rows = partitions, [index[partition] for partition in partitions]
+        ends = self._process.world.data.ends_of_rows(self._rows, self._process.now_s)
         wanted = 0
-        for partition, first in effect.positions.items():
-            row = index[partition]
-            end = end_offset(row, now_s)
-            if plan.gaps and partition in plan.gaps:
+        for partition, row, first, end in zip(partitions, self._rows, effect.positions.values(), ends, strict=True):
+            if end <= first or (plan.gaps and partition in plan.gaps):
                 continue
-            if end > first and partition.topic in broken:
+            if broken and partition.topic in broken:
                 plan.unread[partition] = end - first
-            elif end > first:
+            else:
                 plan.ranges.append(PendingRange(partition, row, first, end, 0))
                 wanted += end - first
         if effect.suspects:
             wanted = self._take_care(effect.suspects, plan)
-        self._limit(effect, plan.ranges, wanted)
+        self._limit(effect, plan, wanted)
         return plan
 
     def _empty(self, effect: RunCycle) -> tuple[CyclePlan, list[str]]:
@@ -86,16 +91,17 @@ class RangePlanner:
             self._suspects_read[each.partition] = cycles + 1
             each.left = whole - each.following
         plan.unread.update({each.partition: each.following - each.first for each in plan.ranges if each not in chosen})
-        plan.ranges = chosen
+        plan.ranges, plan.is_cut = chosen, True
         return sum(each.following - each.first for each in chosen)
 
-    def _limit(self, effect: RunCycle, ranges: list[PendingRange], wanted: int) -> None:
+    def _limit(self, effect: RunCycle, plan: CyclePlan, wanted: int) -> None:
         """Shortens the ranges alike, so that the cycle reads no more than it may."""
         world = self._process.world
         machines, limit = world.machines, world.scenario.consumer.cycle_bytes
         most = (limit if machines is None else machines.most_bytes(self._process, effect.positions)) // RECORD_BYTES
         if wanted > most:
-            for each in ranges:
+            plan.is_cut = True
+            for each in plan.ranges:
                 count = max(1, (each.following - each.first) * most // wanted)
                 each.left = each.following - each.first - count
                 each.following = each.first + count

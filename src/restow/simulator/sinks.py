@@ -3,6 +3,7 @@
 The group's committed offsets are here too; they count where no table knows better.
 """
 
+from collections.abc import Mapping
 from dataclasses import dataclass, field
 
 from restow.model import TopicPartition
@@ -51,5 +52,5 @@ class Sinks:
             self.next_offset[key] = following
         return True
 
-    def commit(self, partition: TopicPartition, offset: int) -> None:
-        self.committed[partition] = offset
+    def commit(self, offsets: Mapping[TopicPartition, int]) -> None:
+        self.committed.update(offsets)

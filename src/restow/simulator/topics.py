@@ -141,10 +141,10 @@ class TopicReader:
 
     def read(self, now_s: float) -> list[tuple[int, object]]:
         log = self.log
-        if now_s < self.blocked_until_s or now_s < self._kafka.down_until_s:
+        position, end = self.position, len(log.records)
+        if position >= end or now_s < self.blocked_until_s or now_s < self._kafka.down_until_s:
             return []
         found = []
-        position, end = self.position, len(log.records)
         while position < end and log.visible_s[position] <= now_s:
             record = log.records[position]
             if record is not MARKER:

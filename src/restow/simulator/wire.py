@@ -66,7 +66,7 @@ class AsValues:
         return message
 
     def open(self, topic: Topic, partition: int, offset: int, record: object) -> Message | None:
-        if isinstance(record, Garbage | Intruder):
+        if isinstance(record, (Garbage, Intruder)):
             return self._as_bytes.open(topic, partition, offset, record)
         return record  # type: ignore[return-value]  # what was sealed
 

@@ -104,13 +104,17 @@ class OpenedAhead:
         """The consumed load at each measurement of the last half minute."""
 
     def stepped(self, controller: "ControllerProcess", before: State, effects: Sequence[Effect], after: State) -> None:
-        totals = self._totals.setdefault(controller, deque())
         if after.measured is not None and after.measured is not before.measured:
+            totals = self._totals.setdefault(controller, deque())
             totals.append((after.time_s, _consumed(after, after.measured.speeds)))
             while totals[0][0] < after.time_s - rise.WATCHED_S - rise.SAMPLE_S:
                 totals.popleft()
-        if not effects:
-            return
+        if effects:
+            self._check(self._totals.get(controller, ()), before, effects, after)
+
+    def _check(
+        self, totals: Sequence[tuple[float, float]], before: State, effects: Sequence[Effect], after: State
+    ) -> None:
         target = after.target
         creates = (each.consumer for each in effects if isinstance(each, CreateConsumer))
         new = [consumer for consumer in creates if consumer not in before.consumers]
@@ -128,7 +132,10 @@ class OpenedAhead:
 
 
 def _consumed(state: State, speeds: Speeds) -> float:
-    return math.fsum(speed for each, speed in speeds.items() if state.service_of(each.topic) is not None)
+    topics = {topic for topic in speeds.topics if state.service_of(topic) is not None}
+    if topics == speeds.topics:
+        return speeds.total
+    return math.fsum(speed for each, speed in speeds.items() if each.topic in topics)
 
 
 def _needs_idle(state: State, planned: int) -> bool:

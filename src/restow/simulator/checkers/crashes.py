@@ -145,8 +145,20 @@ class UnprotectedWaits:
         answer arrives."""
 
     def stepped(self, controller: "ControllerProcess", before: State, effects: Sequence[Effect], after: State) -> None:
+        if before.consumers is not after.consumers:
+            self._learn(controller, before, after)
+        for effect in effects if self._left else ():
+            match effect:
+                case Send(consumer, StartConsumingCommand(partitions=partitions)):
+                    self._check(controller, consumer, after, partitions)
+                case _:
+                    pass
+
+    def _learn(self, controller: "ControllerProcess", before: State, after: State) -> None:
         for consumer, view in after.consumers.items():
             was = before.consumers.get(consumer)
+            if was is view:
+                continue
             if view.phase is not Phase.CRASHED:
                 self._left.pop((controller, consumer), None)
             elif was is not None and was.phase is not Phase.CRASHED:
@@ -154,12 +166,6 @@ class UnprotectedWaits:
                 self._left[controller, consumer] = frozenset(unprotected)
             elif was is not None and was.held - view.held:  # it had stopped them before its end
                 self._left[controller, consumer] -= was.held - view.held
-        for effect in effects if self._left else ():
-            match effect:
-                case Send(consumer, StartConsumingCommand(partitions=partitions)):
-                    self._check(controller, consumer, after, partitions)
-                case _:
-                    pass
 
     def _check(
         self, controller: "ControllerProcess", consumer: ConsumerId, state: State, partitions: Iterable[TopicPartition]

@@ -18,10 +18,11 @@ class OnlyMeasured:
         fastest = after.rules.controller.fastest_partition_bytes_per_s
         if after.measured is None or after.measured is known:
             return
-        for partition, speed in after.measured.speeds.items():
-            if speed > fastest:
-                self._report(5, f"{partition} is believed to be written at {speed:g} bytes/s")
-        if known is not None and record.event.speeds.keys() != known.speeds.keys():
+        if max(after.measured.speeds.values(), default=0.0) > fastest:
+            for partition, speed in after.measured.speeds.items():
+                if speed > fastest:
+                    self._report(5, f"{partition} is believed to be written at {speed:g} bytes/s")
+        if known is not None and list(record.event.speeds) != list(known.speeds):
             for partition in known.speeds.keys() - after.measured.speeds.keys():
                 if after.service_of(partition.topic) is not None:
                     self._report(5, f"{partition} was not measured and counts as idle")

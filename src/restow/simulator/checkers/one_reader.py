@@ -1,8 +1,9 @@
 """The checker of property 1: no two consumers read one partition."""
 
-from collections.abc import Collection
+from collections.abc import Collection, Mapping
 from typing import TYPE_CHECKING
 
+from restow.controller.state import View
 from restow.controller.transitions import Phase
 from restow.model import ConsumerId, TopicPartition
 from restow.protocol.messages.commands import StartConsumingCommand
@@ -26,6 +27,9 @@ class OneReader:
         self._unsaved: dict[ConsumerId, set[TopicPartition]] = {}
         """Partitions that a consumer's process released, while its checkpoint still has them: a crash before the next
         one is written brings them back."""
+        self._views: Mapping[ConsumerId, View] = {}
+        """As they were at the last Start."""
+        self._lost: list[ConsumerId] = []
 
     def ready(self, process: "ConsumerProcess") -> None:
         kept = _saved(process)
@@ -42,7 +46,11 @@ class OneReader:
         unsaved -= gone
 
     def started(self, controller: "ControllerProcess", consumer: ConsumerId, command: StartConsumingCommand) -> None:
-        lost = [number for number, view in controller.state.consumers.items() if view.phase is Phase.LOST]
+        views = controller.state.consumers
+        if views is not self._views:  # one step may command a thousand consumers
+            self._views = views
+            self._lost = [number for number, view in views.items() if view.phase is Phase.LOST]
+        lost = self._lost
         mistaken = _mistaken_for(controller)
         for partition in command.partitions:
             self._given_up.update((number, partition) for number in mistaken)
@@ -81,7 +89,7 @@ class OneReader:
 
 def _saved(process: "ConsumerProcess") -> Collection[TopicPartition]:
     """The partitions of its checkpoint."""
-    return () if process.volume.saved is None else process.volume.saved.positions
+    return () if process.volume.saved is None else process.volume.saved.positions.keys()
 
 
 def _mistaken_for(controller: "ControllerProcess") -> list[ConsumerId]:

@@ -55,15 +55,15 @@ class Progress:
         controller = world.controller_in_charge()
         if controller is not None and controller.state.stage is Stage.SENTINEL:
             self.rested(now_s)
-        busy: set[ConsumerId] = set()
-        is_parked = controller is not None and controller.state.is_parked
-        for partition in world.consumed():
-            readers = [each for each in world.watch.readers(partition) if not each.is_frozen]
-            if is_parked and not readers and not world.measures.waiting_records(partition, now_s):
-                self._read_by_one_s[partition] = now_s  # nothing is left to read
-            if len(readers) == 1 and len(world.watch.readers(partition)) == 1:
-                self._read_by_one_s[partition] = now_s
-            busy.update(reader.number for reader in readers)
+        readers, consumed = world.watch.one_reader.readers, list(world.consumed())
+        reading = {process for each in consumed for process in readers.get(each, ()) if not process.is_frozen}
+        if controller is not None and controller.state.is_parked:
+            unread = (each for each in consumed if reading.isdisjoint(readers.get(each, ())))
+            parked = [each for each in unread if not world.measures.waiting_records(each, now_s)]
+            self._read_by_one_s |= dict.fromkeys(parked, now_s)  # nothing is left to read
+        alone = [each for each in consumed if len(readers.get(each, ())) == 1 and readers[each][0] in reading]
+        self._read_by_one_s |= dict.fromkeys(alone, now_s)
+        busy = {process.number for process in reading}
         self._reading_s = {n: now_s if n in busy else self._reading_s.get(n, now_s) for n in world.platform.pods}
 
     def remember(self, world: "World") -> None:

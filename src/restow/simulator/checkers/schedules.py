@@ -8,6 +8,7 @@ import math
 from collections.abc import Callable, Sequence
 
 from restow.controller.events import Window
+from restow.controller.schedules import open_at
 from restow.controller.state import State
 
 
@@ -15,7 +16,7 @@ class OnSchedule:
     def __init__(self, report: Callable[[int, str], None], windows: Sequence[Window]) -> None:
         self._report, self._windows = report, tuple(windows)
         self._looked_s = -math.inf
-        self._open: list[Window] = []
+        self._open: tuple[Window, ...] = ()
         """The windows that are open at `_looked_s`: a controller makes several steps in a second of its clock."""
 
     def stepped(self, after: State) -> None:
@@ -23,7 +24,7 @@ class OnSchedule:
         if not self._windows or after.epoch is None or after.utc_s is None:
             return
         if after.utc_s != self._looked_s:
-            self._looked_s, self._open = after.utc_s, [each for each in self._windows if each.is_open(after.utc_s)]
+            self._looked_s, self._open = after.utc_s, open_at(self._windows, after.utc_s)
         now = self._open
         if any(window.hold for window in now) and not after.only_recovers:
             self._report(4, "a window is open in which the group is held, and the controller is not")
