@@ -6,7 +6,7 @@ from collections.abc import Callable
 import pytest
 
 from restow.simulator.agenda import Agenda
-from restow.simulator.topics import Fenced, Kafka, Topic, TopicReader
+from restow.simulator.topics import DELETED, KEPT_S, LOOK_BACK, Fenced, Kafka, Topic, TopicReader
 
 LONG_S = 60.0
 
@@ -44,6 +44,24 @@ def test_a_transaction_is_seen_whole_and_takes_an_offset_more_on_each_partition(
     assert kafka.commit("controller", records) == [0, 0, 1]
     assert reader(kafka, 1).read(LONG_S) == [(0, "a"), (1, "c")]
     assert (kafka.log(Topic.CONTROLLER, 1).end, kafka.log(Topic.CONTROLLER, 2).end) == (3, 2)
+
+
+def test_old_records_are_deleted_but_for_the_last_ones_and_all_of_the_service_topic(
+    kafka: Kafka, agenda: Agenda
+) -> None:
+    for topic in (Topic.CONTROLLER, Topic.MONITOR, Topic.SERVICE):
+        for record in range(LOOK_BACK + 10):
+            kafka.append(topic, 0, record)
+    agenda.run_until(KEPT_S + 1)
+    kept = {}
+    for topic in (Topic.CONTROLLER, Topic.MONITOR, Topic.SERVICE):
+        assert kafka.append(topic, 0, "new") == LOOK_BACK + 10
+        log = kafka.log(topic, 0)
+        kept[topic] = log.end - log.records.count(DELETED)
+    assert kept == {Topic.CONTROLLER: LOOK_BACK, Topic.MONITOR: 1, Topic.SERVICE: LOOK_BACK + 11}
+    late = TopicReader(kafka, kafka.log(Topic.MONITOR, 0), 0, ignore)
+    with pytest.raises(AssertionError, match="offset 0 is read 660 s late"):
+        late.read(KEPT_S + LONG_S)
 
 
 def test_whoever_was_replaced_can_commit_nothing(kafka: Kafka) -> None:

@@ -52,7 +52,7 @@ from restow.protocol.platform_identity import PlatformIdentity
 from restow.simulator.monitor import time_text
 from restow.simulator.platform import PlatformClient
 from restow.simulator.processes import SimulatedProcess
-from restow.simulator.topics import Fenced, Topic, TopicReader
+from restow.simulator.topics import LOOK_BACK, Fenced, Topic, TopicReader
 from restow.simulator.wire import GROUP, Measured
 
 if TYPE_CHECKING:
@@ -69,8 +69,6 @@ LOOP_S: Final = 0.4
 """The shortest time between two rounds of its loop."""
 TICK_S: Final = 2.5
 """The longest."""
-LOOK_BACK: Final = 500
-"""How many records of partition 0 a starting controller reads."""
 STANDBY_LOOK_S: Final = 1.0
 """Between two looks of a standby."""
 RETENTION_EVERY_S: Final = 20.0

@@ -5,7 +5,7 @@ on each partition it wrote to, which takes an offset as Kafka's does. `wire.py` 
 """
 
 import random
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Mapping
 from enum import StrEnum
 from typing import Final
 
@@ -15,6 +15,12 @@ LEAST_DELAY_S: Final = 0.002
 USUAL_DELAY_S: Final = 0.04
 MARKER: Final = object()
 """A transaction marker: it takes an offset, and readers skip it."""
+DELETED: Final = object()
+"""A record that its topic no longer keeps. No reader may be so late."""
+LOOK_BACK: Final = 500
+"""How many records of partition 0 a starting controller reads."""
+KEPT_S: Final = 600.0
+"""How long topics keep records, but for the last ones: the reports of a thousand consumers would take gigabytes."""
 
 
 class Topic(StrEnum):
@@ -26,6 +32,9 @@ class Topic(StrEnum):
 
 Place = tuple[Topic, int]
 
+KEPT: Final[Mapping[Topic, int | None]] = {Topic.CONTROLLER: LOOK_BACK, Topic.SERVICE: None}
+"""How many of the last records of a partition stay however old they are; None: all. Of others, one."""
+
 
 class Fenced(Exception):
     """A newer controller has taken over the transactional id."""
@@ -34,9 +43,15 @@ class Fenced(Exception):
 class PartitionLog:
     """One partition."""
 
-    __slots__ = ("appended_s", "extra_delay_s", "extra_until_s", "listeners", "records", "visible_s")
+    __slots__ = (
+        *("_deleted", "_kept", "appended_s", "extra_delay_s", "extra_until_s", "listeners", "records", "visible_s"),
+    )
 
-    def __init__(self) -> None:
+    def __init__(self, kept: int | None = None) -> None:
+        self._kept = kept
+        """As in `KEPT`."""
+        self._deleted = 0
+        """Those before this offset are."""
         self.records: list[object] = []
         self.appended_s: list[float] = []
         self.visible_s: list[float] = []
@@ -56,10 +71,17 @@ class PartitionLog:
         self.records.append(record)
         self.appended_s.append(now_s)
         self.visible_s.append(visible_s)
+        if self._kept is not None and self.appended_s[self._deleted] < now_s - KEPT_S:
+            self._delete(now_s - KEPT_S, len(self.records) - self._kept)
         if record is not MARKER:
             for listener in tuple(self.listeners):
                 listener(visible_s)
         return offset
+
+    def _delete(self, before_s: float, before_offset: int) -> None:
+        while self._deleted < before_offset and self.appended_s[self._deleted] < before_s:
+            self.records[self._deleted] = DELETED
+            self._deleted += 1
 
 
 class Kafka:
@@ -81,7 +103,7 @@ class Kafka:
         place = (topic, partition)
         found = self._logs.get(place)
         if found is None:
-            found = self._logs[place] = PartitionLog()
+            found = self._logs[place] = PartitionLog(KEPT.get(topic, 1))
         return found
 
     def places(self) -> list[Place]:
@@ -147,6 +169,7 @@ class TopicReader:
         found = []
         while position < end and log.visible_s[position] <= now_s:
             record = log.records[position]
+            assert record is not DELETED, f"offset {position} is read {now_s - log.appended_s[position]:.0f} s late"
             if record is not MARKER:
                 found.append((position, record))
             position += 1

@@ -6,7 +6,7 @@ from restow.platform.interface import PlatformRequest
 from restow.protocol.messages.controller_events import PlatformChangeIntended
 from restow.protocol.messages.unions import OfController
 from restow.simulator.checkers.report import LATE_S, Report
-from restow.simulator.topics import MARKER, Topic
+from restow.simulator.topics import DELETED, MARKER, Topic
 
 if TYPE_CHECKING:
     from restow.simulator.controller import ControllerProcess
@@ -52,6 +52,8 @@ class OneInCharge:
         """When its last sign of life that could be read by then could be read."""
         wire, log = controller.world.wire, controller.world.kafka.log(Topic.CONTROLLER, 0)
         for offset in range(log.end - 1, (controller.epoch or 0) - 1, -1):
+            if log.records[offset] is DELETED:
+                break
             if log.visible_s[offset] <= until_s and log.records[offset] is not MARKER:
                 sign = wire.open(Topic.CONTROLLER, 0, offset, log.records[offset])
                 if isinstance(sign, OfController):
