@@ -139,7 +139,13 @@ class Group:
         )
 
     def lose_volume(self, number: int) -> None:
-        shutil.rmtree(self.volume(number))
+        """Again and again, until it is gone: the JVM of a killed process still removes its own files there."""
+
+        def is_gone() -> bool:
+            shutil.rmtree(self.volume(number), ignore_errors=True)
+            return not self.volume(number).exists()
+
+        self.eventually(is_gone)
 
     # The controller.
 
