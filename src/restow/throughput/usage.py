@@ -51,11 +51,15 @@ def busy_s(numbers: Sequence[int]) -> float:
 
 def tree_cpu_s(process: int) -> float:
     """CPU time of a process and all its descendants, including ended ones."""
+    return _tree_ticks(process) / TICKS_PER_S
+
+
+def _tree_ticks(process: int) -> int:
     try:
         own = _ticks(Path(f"/proc/{process}/stat"))
     except ENDED:  # counted by its parent
-        return 0.0
-    return sum(own) / TICKS_PER_S + sum(map(tree_cpu_s, children_of(process)))
+        return 0
+    return sum(own) + sum(map(_tree_ticks, children_of(process)))
 
 
 def tree_memory_bytes(process: int) -> int:
