@@ -326,9 +326,7 @@ def _change(state: State, batch: CommandBatch) -> Step:
 
 
 def _run_cycle(state: State) -> Step:
-    suspects: tuple[TopicPartition, ...] = ()
-    if state.suspects:
-        suspects = tuple(partition for partition in state.suspects if partition in state.positions)
+    suspects = tuple(partition for partition in state.suspects if partition in state.positions)
     return changed(state, activity=Activity.READING), (RunCycle(state.positions, state.topics, suspects),)
 
 

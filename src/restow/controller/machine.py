@@ -112,7 +112,7 @@ def _proceed(transition: Transition, event: Event) -> None:
         holds.announce(transition)
         if claims.are_open(transition):
             transition.replan_cause = transition.replan_cause or Cause.CLAIM
-    if transition.state.desired.pins and transition.state.stage is not Stage.SYNCHRONIZE:
+    if transition.state.stage is not Stage.SYNCHRONIZE:
         pins.review(transition)
     if transition.state.stage is Stage.SENTINEL:
         cause = transition.replan_cause or sentinel.cause_to_replan(transition, event)

@@ -124,7 +124,7 @@ def _wants_canary(state: State) -> bool:
 
 
 def _with_spares(plan: PackingPlan, state: State, spare: tuple[ConsumerId, ...]) -> PackingPlan:
-    """Adds the group's spares to a plan: the idle ones that it left, and successors of those that it took."""
+    """Adds spares to a plan: the consumers that it gave no partitions, and a new one for each spare that it did."""
     if not state.rules.controller.spares:
         return plan
     busy = plan.assignment.consumers

@@ -48,13 +48,9 @@ def above_0(**values: float | None) -> None:
 
 
 def offsets(name: str, values: Mapping[TopicPartition, int | None] | Mapping[TopicPartition, int]) -> None:
-    for offset in values.values():
+    for partition, offset in values.items():
         if offset is not None and offset < 0:
-            break
-    else:
-        return
-    for (topic, number), offset in values.items():
-        if offset is not None and offset < 0:
+            topic, number = partition
             raise InvalidInput(f"{name}.{topic}.{number} is {offset}; it must be 0 or more")
 
 

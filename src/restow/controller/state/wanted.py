@@ -75,26 +75,21 @@ class Wanted:
         least, most = self.settings.least_consumers or 0, self.settings.most_consumers
         if most is not None:
             return most
-        if self.open_windows:
-            scheduled = min((each.most for each in self.open_windows if each.most is not None), default=None)
-            if scheduled is not None:
-                return max(least, scheduled)
+        scheduled = min((each.most for each in self.open_windows if each.most is not None), default=None)
+        if scheduled is not None:
+            return max(least, scheduled)
         if self.rules.controller.most_consumers is None:
             return None
         return max(least, self._scheduled_least or 0, self.rules.controller.most_consumers)
 
     @property
     def _scheduled_least(self) -> int | None:
-        if not self.open_windows:
-            return None
         return max((each.least for each in self.open_windows if each.least is not None), default=None)
 
     @property
     def is_paused(self) -> bool:
         """By a person, or by a schedule."""
-        if self.desired.pause is not None:
-            return True
-        return bool(self.open_windows) and any(window.hold for window in self.open_windows)
+        return self.desired.pause is not None or any(window.hold for window in self.open_windows)
 
     @property
     def only_recovers(self) -> bool:
