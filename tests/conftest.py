@@ -8,6 +8,7 @@ import os
 import time
 import uuid
 from collections.abc import Callable, Iterator
+from itertools import accumulate
 from pathlib import Path
 from typing import Any
 
@@ -36,8 +37,12 @@ MARKERS = {
 }
 """By fixture: what a test that uses it needs."""
 
-LONGEST_FIRST = ("kubernetes", "without a node", "spark", "slow", "kafka")
+LONGEST_FIRST = ("kubernetes", "without a node", "spark")
 """Tests of the control plane alone come before tests that start a node, which would run their pods."""
+FILE_S = 30
+"""What a file with a marker takes, about; one without takes a second."""
+BROKERS_UNTIL = 0.85
+"""Of the time without Spark and Kubernetes: then tests that compute fill the end."""
 
 ONE_WORKER = "tests/platform/kubernetes"
 """All tests of this folder run in one worker, one after the other: a second control plane would cost more than it
@@ -79,7 +84,22 @@ def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
     nodes = {item.path for item in items if "node" in getattr(item, "fixturenames", ())}
     for path in needs.keys() - nodes:
         needs[path].add("without a node")
-    items.sort(key=lambda item: [name not in needs[item.path] for name in LONGEST_FIRST])
+    places = _side_by_side({path: marks for path, marks in needs.items() if not marks & {"kubernetes", "spark"}})
+    items.sort(key=lambda item: (*(name not in needs[item.path] for name in LONGEST_FIRST), places.get(item.path, 0.0)))
+
+
+def _side_by_side(needs: dict[Path, set[str]]) -> dict[Path, float]:
+    """When the turn of each file comes, from 0 to 1. Tests with a broker wait for more than half of their time: they
+    are spread among those that compute, so that no core is idle."""
+    computing = sorted(
+        (path for path in needs if "kafka" not in needs[path]), key=lambda path: "slow" not in needs[path]
+    )
+    with_broker = [path for path in needs if "kafka" in needs[path]]
+    places: dict[Path, float] = {}
+    for files, until in ((computing, 1.0), (with_broker, BROKERS_UNTIL)):
+        ends_s = list(accumulate(FILE_S if needs[path] & {"kafka", "slow"} else 1 for path in files))
+        places.update((path, until * end_s / ends_s[-1]) for path, end_s in zip(files, ends_s, strict=True))
+    return places
 
 
 @pytest.hookimpl(optionalhook=True)
