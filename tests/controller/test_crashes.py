@@ -26,7 +26,7 @@ from restow.controller.effects import Send
 from restow.controller.poison import SUSPECTS
 from restow.controller.transitions import Cause
 from restow.model import ConsumerId, SortedMapping, TopicPartition
-from restow.protocol.messages.commands import StateQuery
+from restow.protocol.messages.commands import StartConsumingCommand, StateQuery
 from restow.protocol.messages.consumer_events import StateQueryResponse
 from restow.protocol.messages.desired import ConsumerRestart, PartitionPin
 from restow.protocol.topic_service import TopicService
@@ -78,6 +78,18 @@ def progress(driver: Driver, consumer: int, offset: int, **changes: Any) -> None
     )
 
 
+def returns_quickly(roomy: Driver) -> None:
+    """Consumer 1 crashes five times, and is back after half a second each time. Consumer 3 got a-0 at the first."""
+    for _ in range(5):
+        roomy.crashes(1)
+        roomy.ticks(0.5)
+        roomy.claims(1, A0, A1)
+        roomy.ticks(0.5)
+        roomy.settles()
+        for consumer in (1, 2, 3):
+            progress(roomy, consumer, roomy.offset)
+
+
 # Takeover.
 
 
@@ -117,15 +129,43 @@ def test_without_room_the_partitions_wait_for_the_restart_and_are_granted() -> N
 
 
 def test_a_restart_that_takes_no_longer_than_a_takeover_is_waited_for(roomy: Driver) -> None:
-    for _ in range(5):
-        roomy.crashes(1)
-        roomy.ticks(0.5)
-        roomy.claims(1, A0, A1)
-        roomy.ticks(0.5)
-        roomy.settles()
-        for consumer in (1, 2, 3):
-            progress(roomy, consumer, roomy.offset)
+    returns_quickly(roomy)
     assert roomy.crashes(3) == ()
+    assert roomy.phases[3] == "restarted"
+    assert roomy.ticks(1.0) == ()
+    assert roomy.phases[3] == "restarted"
+
+
+def test_others_take_over_when_a_short_restart_is_late(roomy: Driver) -> None:
+    returns_quickly(roomy)
+    roomy.crashes(3)
+    assert [roomy.ticks(0.5) for _ in range(3)] == [(), (), ()]
+    [sent] = roomy.ticks(0.5)
+    assert isinstance(sent, Send)
+    assert isinstance(sent.message, StartConsumingCommand)
+    assert (sent.consumer, tuple(sent.message.partitions)) == (1, (A0, B0))
+    assert roomy.phases[3] == "crashed"
+    assert roomy.words[0] == "consumer 3: not back 2 s after its crash; others take over 2 partitions of 2"
+
+
+def test_a_late_consumer_without_room_elsewhere_is_waited_for_until_there_is_some() -> None:
+    full = group({1: (A0, A1), 2: (A2, A3)})
+    full.crashes(1)
+    full.waits(14)
+    assert full.phases[1] == "restarted"
+    full.measures(None, a_0=10.0, a_1=10.0, a_2=10.0, a_3=10.0)
+    assert full.ticks(1.0) == (full.granting(2, 1, a_0="recover", a_1="recover"),)
+    assert full.phases[1] == "crashed"
+
+
+def test_a_consumer_that_still_reports_is_not_late(roomy: Driver) -> None:
+    returns_quickly(roomy)
+    fake = roomy.fakes[3]
+    roomy.crashes(3)
+    roomy.fakes[3] = fake
+    roomy.ticks(1.2)
+    roomy.reports(3)
+    assert roomy.ticks(1.5) == ()
     assert roomy.phases[3] == "restarted"
 
 

@@ -1,6 +1,7 @@
-"""What follows from a crash that the platform reports: others take over at once, or the partitions wait.
+"""What follows from a crash that the platform reports: others take over at once, or the partitions wait for the
+restart; when it is late, others take over after all.
 
-platform_events.py calls it.
+platform_events.py and timeouts.py call it.
 """
 
 from restow.controller import poison, reassign, takeover
@@ -15,17 +16,35 @@ from restow.text import counted
 def ended(transition: Transition, consumer: ConsumerId, view: View, how: str) -> None:
     """The process of a ready consumer has ended; the platform starts it again."""
     poison.crashed(transition, consumer, view)
-    after = _after_takeover(transition.state, view)
-    if _others_take_over(transition.state, consumer, after):
-        transition.put(consumer, after)
-        left = len(view.may_hold) - len(after.held)
-        words = f"others take over {counted(left, 'partition')} of {len(view.may_hold)}"
-        transition.replan_cause = Cause.CRASHED
-    else:
+    words = None if takeover.is_short(transition.state) else _take_over(transition, consumer, view)
+    if words is None:
         transition.change(consumer, phase=Phase.RESTARTED)
         words = "waiting for its restart"
     transition.change(consumer, crashed_s=transition.state.listened_s)
     transition.warn(consumer, f"{how}; {words}")
+
+
+def wait(transition: Transition, consumer: ConsumerId, view: View) -> None:
+    """For the restart of a crashed consumer. Once a second, as soon as it is late, others take over if they can."""
+    if view.crashed_s is None or view.heard_s > view.crashed_s + takeover.TAKES_S:
+        return  # a person or the controller restarts it; or the platform was wrong, and it still reports
+    waited_s = transition.state.listened_s - view.crashed_s
+    before_s = transition.before.listened_s - view.crashed_s
+    if waited_s < takeover.late_after_s(transition.state) or int(waited_s) == int(before_s):
+        return
+    words = _take_over(transition, consumer, view)
+    if words is not None:
+        transition.warn(consumer, f"not back {waited_s:.0f} s after its crash; {words}")
+
+
+def _take_over(transition: Transition, consumer: ConsumerId, view: View) -> str | None:
+    """Gives its partitions to others, if they have room, and says so in words."""
+    after = _after_takeover(transition.state, view)
+    if not _others_can_take_over(transition.state, consumer, after):
+        return None
+    transition.put(consumer, after)
+    transition.replan_cause = Cause.CRASHED
+    return f"others take over {counted(len(view.may_hold) - len(after.held), 'partition')} of {len(view.may_hold)}"
 
 
 def _after_takeover(state: State, view: View) -> View:
@@ -38,10 +57,10 @@ def _after_takeover(state: State, view: View) -> View:
     )
 
 
-def _others_take_over(state: State, consumer: ConsumerId, after: View) -> bool:
+def _others_can_take_over(state: State, consumer: ConsumerId, after: View) -> bool:
     view = state.consumers[consumer]
     if state.stage is Stage.SYNCHRONIZE or state.is_parked or not view.will_claim:
         return False
     then = changed(state, consumers={**state.consumers, consumer: after})
     left = view.may_hold - after.held
-    return bool(then.usable()) and takeover.is_worthwhile(then, left, reassign.problem_of(then))
+    return bool(then.usable()) and takeover.have_room(then, left, reassign.problem_of(then))

@@ -2,8 +2,9 @@
 
 The platform reports a crash at once, and restarts the consumer. What lies in tables that refuse late writes can start
 elsewhere with `recover`, because a late write of the old process would be refused. That pays if a restart takes longer
-than a takeover, and if ready consumers, spares among them, have room for all of it. Nothing else is moved, opened or
-closed meanwhile: the crashed consumer is soon a consumer with room like any other.
+than a takeover, and if ready consumers, spares among them, have room for all of it. A short restart is waited for; if
+it is late, because the platform backs off, others take over after all. Nothing else is moved, opened or closed
+meanwhile: the crashed consumer is soon a consumer with room like any other.
 """
 
 from collections.abc import Iterable, Mapping
@@ -45,10 +46,20 @@ def is_recovering(state: State) -> bool:
     return any(state.listened_s - view.since_s < within_s for view in crashed)
 
 
-def is_worthwhile(state: State, left: Iterable[TopicPartition], problem: Problem) -> bool:
-    """Whether others should read what a crashed consumer has left: by the state in which it counts as crashed, and the
+def is_short(state: State) -> bool:
+    """Whether a restart takes no longer than a takeover, so that it is waited for."""
+    return restart_s(state) <= TAKES_S
+
+
+def late_after_s(state: State) -> float:
+    """After so long a restart is late: others could have the partitions by now."""
+    return restart_s(state) + TAKES_S
+
+
+def have_room(state: State, left: Iterable[TopicPartition], problem: Problem) -> bool:
+    """Whether others can read what a crashed consumer has left: by the state in which it counts as crashed, and the
     problem of that state."""
-    if problem.speeds.keys().isdisjoint(left) or state.unknown_phases or restart_s(state) <= TAKES_S:
+    if problem.speeds.keys().isdisjoint(left) or state.unknown_phases:
         return False
     loads = placed(state, problem).loads(problem.speeds)
     gaining = set(_placements(state, problem).values())

@@ -3,7 +3,8 @@
 An unanswered command is repeated with its sequence number, for the partitions without an answer. A consumer that does
 not answer, or is silent, is restarted on its own volume, unless the platform has just done so. If it does not come back
 it is given up (forced handover): partitions whose tables refuse late writes are recovered elsewhere at once, all others
-when the platform reports it gone. What becomes of a new consumer that is not ready in time, starts.py decides.
+when the platform reports it gone. What becomes of a new consumer that is not ready in time, starts.py decides; of one
+that is late after a crash, crashes.py.
 
 Timeouts count listened seconds: an outage of the brokers, or of the controller itself, restarts no consumer.
 """
@@ -11,7 +12,7 @@ Timeouts count listened seconds: an outage of the brokers, or of the controller 
 from dataclasses import replace
 from typing import Final
 
-from restow.controller import starts
+from restow.controller import crashes, starts
 from restow.controller.effects import ListConsumers
 from restow.controller.events import ClockTicked
 from restow.controller.state import View
@@ -98,6 +99,8 @@ def _wait(transition: Transition, consumer: ConsumerId, view: View) -> None:
             begun_s = view.since_s if is_refused else max(view.since_s, view.asked_s)
             if now_s - begun_s >= rules.ready_within_s:
                 _restart_timed_out(transition, consumer, view)
+            elif view.phase is Phase.RESTARTED:
+                crashes.wait(transition, consumer, view)
         case Phase.LEAVING | Phase.LOST:
             if now_s - max(view.asked_s, view.since_s) >= rules.ready_within_s:
                 transition.change(consumer, asked_s=now_s, retry_platform_at_s=None)

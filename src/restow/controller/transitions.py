@@ -109,7 +109,7 @@ PHASES: Final = frozenset(
         *((Phase.READY, phase) for phase in (Phase.RESTARTED, Phase.CRASHED, Phase.ROLLING, Phase.LEAVING)),
         *((Phase.READY, phase) for phase in (Phase.LOST, None)),
         *((Phase.CRASHED, phase) for phase in (Phase.READY, Phase.LOST, None)),
-        *((Phase.RESTARTED, phase) for phase in (Phase.READY, Phase.LEAVING, Phase.LOST, None)),
+        *((Phase.RESTARTED, phase) for phase in (Phase.READY, Phase.CRASHED, Phase.LEAVING, Phase.LOST, None)),
         *((Phase.ROLLING, phase) for phase in (Phase.READY, Phase.LEAVING, Phase.LOST, None)),
         (Phase.LEAVING, None),
         (Phase.LOST, None),

@@ -129,6 +129,11 @@ class PodGroup(Group):
     def delete(self, deployment: str) -> None:
         self._client.delete(Deployment, deployment, cascade=CascadeType.FOREGROUND)
 
+    def delete_pod(self, name: str) -> None:
+        """Its deployment makes another one, without the back-off of a container that has crashed."""
+        with not_found_is_well():
+            self._client.delete(Pod, name)
+
     # Faults.
 
     def crash_controller(self) -> None:
@@ -156,8 +161,12 @@ class PodGroup(Group):
         return list(self._client.list(Pod, labels=self._labels(component)))
 
     def pod(self, consumer: int) -> Pod:
-        [pod] = self._client.list(Pod, labels={"restow/group": self.name, "restow/consumer": str(consumer)})
+        [pod] = self.pods_of(consumer)
         return pod
+
+    def pods_of(self, consumer: int) -> list[Pod]:
+        """More than one while the next one is created and the last one ends."""
+        return list(self._client.list(Pod, labels={"restow/group": self.name, "restow/consumer": str(consumer)}))
 
     def metrics(self, pod: Pod) -> str:
         """What Prometheus would scrape, at the address that the pod's annotations name."""
@@ -246,6 +255,11 @@ def container(pod: Pod) -> ContainerStatus:
     assert pod.status is not None
     [status] = pod.status.containerStatuses or []
     return status
+
+
+def is_ready(pod: Pod) -> bool:
+    statuses = (pod.status and pod.status.containerStatuses) or []
+    return any(status.ready for status in statuses)
 
 
 def ended(pod: Pod) -> int | None:
