@@ -1,4 +1,4 @@
-"""Output: strict JSON, literal cells, and no progress bar off a terminal."""
+"""Output: strict JSON, literal cells, and no progress bar, but lines, off a terminal."""
 
 import pytest
 
@@ -18,8 +18,16 @@ def test_cells_are_literal_and_never_cut_in_a_pipe(capsys: pytest.CaptureFixture
     assert "[bold]" + "x" * 150 in capsys.readouterr().out
 
 
-def test_progress_is_silent_off_a_terminal(capsys: pytest.CaptureFixture[str]) -> None:
+def test_a_short_run_is_silent_off_a_terminal(capsys: pytest.CaptureFixture[str]) -> None:
     with progress("packing", total=2) as advance:
         advance()
         advance()
     assert capsys.readouterr() == ("", "")
+
+
+def test_a_long_run_says_how_far_it_is_once_a_minute(capsys: pytest.CaptureFixture[str]) -> None:
+    now_s = iter(range(0, 1000, 25))
+    with progress("simulating", total=1200, clock=lambda: float(next(now_s))) as advance:
+        for _ in range(8):
+            advance()
+    assert capsys.readouterr() == ("", "restow: simulating: 3 of 1,200\nrestow: simulating: 6 of 1,200\n")

@@ -2,6 +2,7 @@
 
 import json
 import sys
+import time
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 
@@ -12,6 +13,8 @@ from rich.table import Column, Table
 
 PIPE_WIDTH = 200
 """Columns of a table in a pipe: wide enough that no cell is cut."""
+LINE_EVERY_S = 60.0
+"""Between two lines about the progress of a command whose output is no terminal."""
 
 
 def print_json(value: object) -> None:
@@ -47,10 +50,26 @@ def note(message: str) -> None:
 
 
 @contextmanager
-def progress(what: str, total: int) -> Iterator[Callable[[], None]]:
-    """Yields a function to call after each of `total` pieces of work. Draws on stderr, and only on a terminal."""
+def progress(what: str, total: int, clock: Callable[[], float] = time.monotonic) -> Iterator[Callable[[], None]]:
+    """Yields a function to call after each of `total` pieces of work. Draws on stderr; off a terminal it writes a line
+    a minute, so that the log of a long run shows how far it is."""
+    if not sys.stderr.isatty():
+        yield _Lines(what, total, clock).advance
+        return
     columns = (TextColumn(what), BarColumn(), MofNCompleteColumn(), TimeRemainingColumn())
-    silent = not sys.stderr.isatty()
-    with Progress(*columns, console=Console(stderr=True), transient=True, disable=silent) as bar:
+    with Progress(*columns, console=Console(stderr=True), transient=True) as bar:
         task = bar.add_task(what, total=total)
         yield lambda: bar.advance(task)
+
+
+class _Lines:
+    def __init__(self, what: str, total: int, clock: Callable[[], float]) -> None:
+        self._what, self._total, self._clock = what, total, clock
+        self._done, self._said_s = 0, clock()
+
+    def advance(self) -> None:
+        self._done += 1
+        now_s = self._clock()
+        if now_s >= self._said_s + LINE_EVERY_S and self._done < self._total:
+            self._said_s = now_s
+            note(f"{self._what}: {self._done:,} of {self._total:,}")
