@@ -128,13 +128,16 @@ class Mailbox:
                 raise AssertionError(f"{type(read).__name__} does not belong on {message.topic()}")
 
     def _query(self, query: StateQuery) -> QueryRead | None:
-        try:
-            return QueryRead(query, self._end_of(self._commands))
-        except RestowError as error:
-            log.warning(
-                "not answering query %d of epoch %d, which will be repeated: %s", query.query, query.epoch, error
-            )
-            return None
+        """Asks twice: a process that was suspended meanwhile finds its first request too old, whatever came of it. The
+        controller would repeat its query much later."""
+        error: RestowError | None = None
+        for _ in range(2):
+            try:
+                return QueryRead(query, self._end_of(self._commands))
+            except RestowError as failed:
+                error = failed
+        log.warning("not answering query %d of epoch %d, which will be repeated: %s", query.query, query.epoch, error)
+        return None
 
     def _end_of(self, place: KafkaTopicPartition) -> int:
         doing = f"read the end of {place.topic}-{place.partition}"
