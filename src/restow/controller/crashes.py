@@ -4,6 +4,8 @@ restart; when it is late, others take over after all.
 platform_events.py and timeouts.py call it.
 """
 
+from math import floor
+
 from restow.controller import poison, reassign, takeover
 from restow.controller.state import State, View
 from restow.controller.transition import Transition
@@ -25,16 +27,18 @@ def ended(transition: Transition, consumer: ConsumerId, view: View, how: str) ->
 
 
 def wait(transition: Transition, consumer: ConsumerId, view: View) -> None:
-    """For the restart of a crashed consumer. Once a second, as soon as it is late, others take over if they can."""
+    """For the restart of a crashed consumer. As soon as it is late others take over if they can; each second it is
+    looked at again."""
     if view.crashed_s is None or view.heard_s > view.crashed_s + takeover.TAKES_S:
         return  # a person or the controller restarts it; or the platform was wrong, and it still reports
-    waited_s = transition.state.listened_s - view.crashed_s
-    before_s = transition.before.listened_s - view.crashed_s
-    if waited_s < takeover.late_after_s(transition.state) or int(waited_s) == int(before_s):
+    late_s = view.crashed_s + takeover.late_after_s(transition.state)
+    before_s, now_s = transition.before.listened_s - late_s, transition.state.listened_s - late_s
+    if now_s < 0 or floor(before_s) == floor(now_s):
         return
     words = _take_over(transition, consumer, view)
     if words is not None:
-        transition.warn(consumer, f"not back {waited_s:.0f} s after its crash; {words}")
+        waited_s = transition.state.listened_s - view.crashed_s
+        transition.warn(consumer, f"not back {waited_s:.1f} s after its crash; {words}")
 
 
 def _take_over(transition: Transition, consumer: ConsumerId, view: View) -> str | None:
