@@ -10,6 +10,8 @@ from bench.large_groups import write_between_marks
 from tests.soak.soak import Figures, Recovery, lines
 from tests.support.paths import ROOT
 
+from restow.text import counted
+
 PAGE: Final = ROOT / "docs" / "soak.md"
 MARKS: Final = ("<!-- tests/soak/page.py begin -->", "<!-- tests/soak/page.py end -->")
 
@@ -32,7 +34,8 @@ def section(figures: list[Figures]) -> str:
             hours = sum(each.seconds for each in own) / 3600
             seeds = ", ".join(str(each.seed) for each in own)
             text = "\n".join(f"    {line}" for line in lines(own))
-            parts.append(f"### Pipeline `{pipeline}`: {len(own)} runs, {hours:.1f} h, seeds {seeds}\n\n{text}\n")
+            runs, name = counted(len(own), "run"), "seed" if len(own) == 1 else "seeds"
+            parts.append(f"### Pipeline `{pipeline}`: {runs}, {hours:.1f} h, {name} {seeds}\n\n{text}\n")
     return "\n".join(parts)
 
 
