@@ -212,6 +212,12 @@ def test_a_crash_of_the_process_before_the_one_that_is_ready_changes_nothing(roo
     assert roomy.phases[1] == "ready"
 
 
+def test_nor_does_a_failed_start_before_it(roomy: Driver) -> None:
+    roomy.is_ready(1, A0, A1, clean=False)
+    assert roomy.fails(1) == ()
+    assert roomy.phases[1] == "ready"
+
+
 def test_one_that_still_reports_has_not_crashed(roomy: Driver) -> None:
     fake = roomy.fakes[1]
     roomy.crashes(1)

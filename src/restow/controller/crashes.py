@@ -29,8 +29,8 @@ def ended(transition: Transition, consumer: ConsumerId, view: View, how: str) ->
 def wait(transition: Transition, consumer: ConsumerId, view: View) -> None:
     """For the restart of a crashed consumer. As soon as it is late others take over if they can; each second it is
     looked at again."""
-    if view.crashed_s is None or view.heard_s > view.crashed_s + takeover.TAKES_S:
-        return  # a person or the controller restarts it; or the platform was wrong, and it still reports
+    if view.crashed_s is None or view.heard_s > view.crashed_s:
+        return  # it is restarted on request; or the report was about an earlier process, and this one lives
     late_s = view.crashed_s + takeover.late_after_s(transition.state)
     before_s, now_s = transition.before.listened_s - late_s, transition.state.listened_s - late_s
     if now_s < 0 or floor(before_s) == floor(now_s):

@@ -4,6 +4,7 @@ refused."""
 from typing import Final
 
 from restow.controller import crashes, starts
+from restow.controller.state import View
 from restow.controller.transition import Transition
 from restow.controller.transitions import Cause, Phase
 from restow.model import ConsumerId
@@ -28,18 +29,23 @@ def failing(transition: Transition, consumer: ConsumerId, reason: str) -> None:
     if view.phase is Phase.AWAITED:
         starts.failing(transition, consumer, reason)
     elif view.phase is Phase.READY:
-        crashes.ended(transition, consumer, view, f"failing: {reason}")
+        _ended(transition, consumer, view, f"failing: {reason}")
     elif view.phase is Phase.ROLLING and view.since_s < transition.state.listened_s:
         # Reported in the same moment as the restart, it is still about the old process.
         starts.failing(transition, consumer, reason)
 
 
 def crashed(transition: Transition, consumer: ConsumerId, reason: str) -> None:
-    """A consumer in another phase is being started, restarted or deleted: its timeouts count as before. One whose next
-    process is already ready has been dealt with."""
+    """A consumer in another phase is being started, restarted or deleted: its timeouts count as before."""
     view = transition.view(consumer)
-    if view is not None and view.phase is Phase.READY and view.ready_s != transition.state.listened_s:
-        crashes.ended(transition, consumer, view, f"crashed: {reason}")
+    if view is not None and view.phase is Phase.READY:
+        _ended(transition, consumer, view, f"crashed: {reason}")
+
+
+def _ended(transition: Transition, consumer: ConsumerId, view: View, how: str) -> None:
+    """Unless its next process became ready in the same moment: then it has been dealt with."""
+    if view.ready_s != transition.state.listened_s:
+        crashes.ended(transition, consumer, view, how)
 
 
 def gone(transition: Transition, consumer: ConsumerId) -> None:
