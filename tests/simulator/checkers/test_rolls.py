@@ -39,11 +39,13 @@ class TestOneRolls:
             image: str = "restow:2",
             phase: Phase = Phase.ROLLING,
             process: ConsumerProcess | None = None,
+            other: Phase | None = None,
         ) -> Pod:
             settings = ConsumerSettings(image)
             pod = Pod(number, settings, settings.fingerprint, process)
             world.platform.pods[number] = pod
-            controller.state = replace(controller.state, consumers={number: View(phase, 0.0, 0.0)})
+            others = {} if other is None else {ConsumerId(3 - number): View(other, 0.0, 0.0)}
+            controller.state = replace(controller.state, consumers={number: View(phase, 0.0, 0.0), **others})
             checker.requested(controller, RestartConsumer(number, settings))
             return pod
 
@@ -69,6 +71,14 @@ class TestOneRolls:
         self.ready(checker, world, ONE)
         rolls(TWO)
         assert said == [4]
+
+    @pytest.mark.parametrize("phase", [Phase.LEAVING, Phase.LOST])
+    def test_the_next_may_follow_when_the_first_is_given_up_but_the_platform_refuses_to_delete_it(
+        self, said: Said, rolls: Callable[..., Pod], phase: Phase
+    ) -> None:
+        rolls(ONE)
+        rolls(TWO, other=phase)
+        assert said == []
 
     def test_the_next_may_follow_when_the_first_leaves_or_is_gone(
         self, said: Said, world: World, rolls: Callable[..., Pod]

@@ -41,8 +41,12 @@ class OneRolls:
             return
         pods = world.platform.pods
         pod = pods[request.consumer]
+        # What is given up is deleted, even if the platform has refused to so far.
+        views = controller.state.consumers.items()
+        given_up = {other for other, each in views if each.phase in (Phase.LEAVING, Phase.LOST)}
         for other, rolling in self._rolling.items():
-            if other != request.consumer and pods.get(other) is rolling and not rolling.leaving:
+            is_there = pods.get(other) is rolling and not rolling.leaving and other not in given_up
+            if other != request.consumer and is_there:
                 self._report(4, f"consumer {request.consumer} is restarted with new settings while consumer {other} is")
         self._rolling[request.consumer] = pod
         if pod.is_broken:
