@@ -2,12 +2,11 @@
 
 .venv/bin/python -m bench.takeover_on_pods --rounds 10       on an idle machine, as root, after `make servers`
 
-A group of two light consumers, of which each could carry everything. The one that has the most partitions gets SIGKILL,
-and every partition a few records in the same moment: the time counts until all of them are in the table. Kubernetes
-restarts a container at once after its first crash, and backs off for ten seconds after the second. So each round kills
-twice: a pod that has not crashed yet, and, if it got its partitions back, the same pod once more. Then the pod is
-deleted, and its next one begins anew. At the end every record is looked for. `--into` writes the figures into
-docs/handover.md.
+Two light consumers share a load that one could carry. Each round kills the consumer with the most partitions (SIGKILL),
+writes a few records to every partition at once, and waits until the table has them all. Kubernetes restarts a container
+at once after its first crash, and waits for ten seconds after the second. So if the killed consumer gets its partitions
+back, the round kills it once more. Then it deletes the pod, whose successor has no crashes. At the end every record is
+looked for. `--into` writes the figures into docs/handover.md.
 """
 
 import argparse

@@ -89,8 +89,8 @@ def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
 
 
 def _side_by_side(needs: dict[Path, set[str]]) -> dict[Path, float]:
-    """When the turn of each file comes, from 0 to 1. Tests with a broker wait for more than half of their time: they
-    are spread among those that compute, so that no core is idle."""
+    """The place of each file in the order, from 0 to 1. Tests with a broker wait for more than half of their time. They
+    are spread among tests that compute, which use the cores meanwhile."""
     computing = sorted(
         (path for path in needs if "kafka" not in needs[path]), key=lambda path: "slow" not in needs[path]
     )

@@ -58,8 +58,8 @@ class LogDirs:
     def sizes_on(self, node: int, topics: Iterable[str] | None = None) -> dict[TopicPartition, int]:
         """The bytes of every log on a node, without those in offline directories. Raises the errors in errors.py."""
         # Consumers and controllers import this module and never ask: kafka-python would take a quarter of their start.
-        from kafka.admin import KafkaAdminClient  # noqa: PLC0415
-        from kafka.errors import KafkaError as KafkaPythonError  # noqa: PLC0415
+        from kafka.admin import KafkaAdminClient  # noqa: PLC0415  as said above
+        from kafka.errors import KafkaError as KafkaPythonError  # noqa: PLC0415  as said above
 
         asked = None if topics is None else sorted(topics)
         try:
