@@ -202,7 +202,8 @@ def test_a_restart_that_the_platform_refuses_is_tried_again(group: Driver) -> No
 def test_a_consumer_that_was_not_restarted_continues_and_is_rolled_after_the_next_list(group: Driver) -> None:
     group.changes_consumers(NEWER)
     group.measures()
-    assert group.waits(180) == (restart(2, NEWER),)
+    assert group.waits(209) == (), "until a grace period is over, its process may be about to end"
+    assert group.waits(11) == (restart(2, NEWER),)
     assert group.phases == {1: "ready", 2: "rolling"}
     ends(group, 2)
     group.is_ready(2)
@@ -210,3 +211,15 @@ def test_a_consumer_that_was_not_restarted_continues_and_is_rolled_after_the_nex
     group.lists(1, 2, settings=OLD)
     group.reports(2)
     assert group.measures() == (restart(1, NEWER),)
+
+
+def test_a_hung_process_that_reports_once_more_does_not_let_the_roll_go_on(group: Driver) -> None:
+    group.changes_consumers(NEWER)
+    assert group.measures() == (restart(1, NEWER),)
+    assert group.waits(170, silent=[1]) == ()
+    group.reports(1)
+    assert group.waits(50, silent=[1]) == (), "that process was killed, and the next one is starting"
+    assert group.phases == {1: "ready", 2: "ready"}
+    assert group.is_ready(1, A0, A1, clean=False) == ()
+    group.reports(1)
+    assert group.measures() == (restart(2, NEWER),)

@@ -125,7 +125,10 @@ def restart(transition: Transition, consumer: ConsumerId, words: str) -> None:
 
 
 def resume(transition: Transition, consumer: ConsumerId) -> None:
-    """The consumer still reports: it was never restarted, because the platform refused or it had not failed."""
+    """The consumer still reports: it was never restarted, because the platform refused or it had not failed.
+
+    Or its process hung, can be killed only now, and its next one is on its way. So the next consumer of a roll waits
+    until this one is heard after a grace period from now (`View.is_replaced`)."""
     now_s, phase = transition.state.listened_s, transition.state.consumers[consumer].phase
     if phase is Phase.CRASHED or (phase is Phase.ROLLING and transition.state.target is not None):
         transition.replan_cause = Cause.DISAGREEMENT  # no plan has it
@@ -134,6 +137,7 @@ def resume(transition: Transition, consumer: ConsumerId) -> None:
         consumer,
         phase=Phase.READY,
         sent=sent,
+        asked_s=now_s,
         retry_platform_at_s=None,
         settings=None,  # the platform's next list has them
         held_before_roll=frozenset(),

@@ -55,7 +55,8 @@ class View:
     queries: int = 0
     """How many StateQueries it was sent."""
     asked_s: float = 0.0
-    """When its state was last queried, or its restart or deletion last requested."""
+    """When its state was last queried, or its restart or deletion last requested. If it reported in spite of a restart:
+    when the controller went on with it."""
     is_ending: bool = False
     """It was restarted in a roll, and the process before has not reported its end: a ConsumerReady may be that
     process's, sent before the restart and read after it."""
