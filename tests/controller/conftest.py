@@ -1,7 +1,8 @@
 """Controllers in the situations that most tests begin with."""
 
 import pytest
-from tests.support.controller_driver import A0, A1, A2, A3, Driver
+from tests.support.controller_driver import A0, A1, A2, A3, B0, Driver
+from tests.support.crashes import claiming
 
 from restow.packing import warm_up
 
@@ -24,3 +25,9 @@ def pair() -> Driver:
     driver.measures(a_0=40, a_1=40, a_2=40, a_3=40)
     assert driver.is_calm
     return driver
+
+
+@pytest.fixture
+def roomy() -> Driver:
+    """Consumers 1 and 2 have two partitions each, consumer 3 has one; all of them at 20 of 100."""
+    return claiming({1: (A0, A1), 2: (A2, A3), 3: (B0,)}, speed=20.0, least_consumers=3)
