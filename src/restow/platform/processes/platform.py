@@ -58,7 +58,9 @@ class LocalProcesses(OneByOne):
 
     def changes(self) -> tuple[PlatformChange, ...]:
         try:
-            failures, now = self._supervisors.repair(), self._supervisors.consumers()
+            # In this order: what is gone in the list has been cleaned up, volume included, when it is reported.
+            now = self._supervisors.consumers()
+            failures = self._supervisors.repair()
         except (OSError, PlatformRefusal):
             return ()  # `list` raises the reason; changes since then are reported once the directory can be read
         changes: list[PlatformChange] = [
