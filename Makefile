@@ -33,7 +33,7 @@ demo: $(JARS_READY) $(PACKER_READY) ## Set up and run the main job: a whole grou
 quick: BEGUN := $(shell date +%s)
 quick: lint $(PACKER_READY) ## Lint, types and every test that needs no broker, Spark or Kubernetes (a minute)
 	@$(COMPILE)
-	@$(PYTEST) -q -m 'not kafka and not spark and not kubernetes and not slow'
+	@TESTS_SAMPLE=yes $(PYTEST) -q -m 'not kafka and not spark and not kubernetes and not slow'
 	@echo "make quick took $$(($$(date +%s) - $(BEGUN))) s"
 
 test: lint page collected $(JARS_READY) $(PACKER_READY) servers ## Set up and pass every test

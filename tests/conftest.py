@@ -14,6 +14,7 @@ from typing import Any
 
 import pytest
 from hypothesis import HealthCheck, settings
+from tests.support.examples import examples
 from tests.support.shared_broker import EAGER, SharedBroker, delete_topics, shared_bootstrap
 from tests.support.small_disk import SmallDisk, small_disk
 from xdist.scheduler import LoadFileScheduling
@@ -23,7 +24,13 @@ from restow.kafka.embedded.broker import EmbeddedKafka
 from restow.settings import Kafka
 
 # Property tests must not depend on the machine's speed. The rest is Hypothesis' own profile, which CI has one of.
-settings.register_profile("any machine", settings(), deadline=None, suppress_health_check=[HealthCheck.too_slow])
+settings.register_profile(
+    "any machine",
+    settings(),
+    max_examples=examples(settings().max_examples),
+    deadline=None,
+    suppress_health_check=[HealthCheck.too_slow],
+)
 settings.load_profile("any machine")
 
 pytest.register_assert_rewrite("tests.support.platform_contract")  # before any folder's tests import it

@@ -45,6 +45,7 @@ def test_the_json_has_what_its_help_says(capsys: pytest.CaptureFixture[str]) -> 
     assert [key for key in found if f'"{key}"' not in help_text] == []
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("members", [[], [[0, 1, 2], [3, 4, 5]]])
 def test_the_picture_is_drawn_with_and_without_members(members: list[list[int]], tmp_path: Path) -> None:
     file = tmp_path / "group.png"

@@ -210,6 +210,7 @@ def night(tmp_path_factory: pytest.TempPathFactory) -> Path:
     return directory
 
 
+@pytest.mark.slow
 def test_a_directory_is_one_history_of_all_its_controllers(night: Path, capsys: pytest.CaptureFixture[str]) -> None:
     names = sorted(file.name for file in night.iterdir())
     assert len(names) == 4

@@ -114,6 +114,7 @@ def small_trace(tmp_path: Path) -> Path:
     return file
 
 
+@pytest.mark.slow
 @pytest.mark.usefixtures("in_this_process")
 def test_a_comparison_has_a_row_for_every_policy_and_a_plot(
     small_trace: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
@@ -130,6 +131,7 @@ def test_a_comparison_has_a_row_for_every_policy_and_a_plot(
     assert plot.stat().st_size > 5000
 
 
+@pytest.mark.slow
 @pytest.mark.usefixtures("in_this_process")
 def test_a_sweep_has_a_row_for_every_value_and_says_what_it_ran(
     small_trace: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]

@@ -18,6 +18,7 @@ from tests.support.consumer_machines import (
     TO_ELSEWHERE,
     World,
 )
+from tests.support.examples import examples
 
 from restow.consumer.effects import ChangeAssignment
 from restow.model import SortedMapping, TopicPartition
@@ -242,7 +243,7 @@ class Play:
         return max(1, self.sequence - back)
 
 
-@settings(max_examples=300)
+@settings(max_examples=examples(300))
 @given(st.lists(st.one_of(STARTS, STOPS, OTHERS), max_size=40))
 def test_it_holds_and_answers_as_if_commands_were_applied_one_by_one(
     happenings: list[tuple[Any, ...]],

@@ -14,6 +14,7 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 from tests.support.controller_driver import A0, RULES, Driver
+from tests.support.examples import examples
 from tests.support.small_disk import SmallDisk
 
 from restow.controller import journal as journal_module
@@ -100,6 +101,7 @@ def test_a_log_has_all_that_happened(tmp_path: Path) -> None:
     assert steps[-1].after == state
 
 
+@pytest.mark.slow
 def test_a_whole_story_is_replayed_from_many_segments_to_the_same_state(
     tmp_path: Path, clock: Clock, pair: Driver, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -293,7 +295,7 @@ def whole(tmp_path_factory: pytest.TempPathFactory) -> Whole:
     return Whole(file.read_bytes(), list(SegmentLines(file).read_new()), flushed)
 
 
-@settings(max_examples=60, suppress_health_check=[HealthCheck.function_scoped_fixture], deadline=None)
+@settings(max_examples=examples(60), suppress_health_check=[HealthCheck.function_scoped_fixture], deadline=None)
 @given(share=st.floats(0, 1), tail=st.binary(max_size=40) | st.just(bytes(4096)))
 def test_a_segment_that_is_cut_off_anywhere_has_all_lines_before_that(
     tmp_path: Path, whole: Whole, share: float, tail: bytes
@@ -405,6 +407,7 @@ def test_after_a_full_disk_a_new_segment_has_the_state_and_the_number_of_lost_ev
     ]
 
 
+@pytest.mark.slow
 def test_on_a_real_disk_every_event_is_in_the_log_or_counted(disk: SmallDisk, clock: Clock) -> None:
     log = disk.path / "events"
     with Journal(log, controller="host-1", wall_clock=clock) as journal:

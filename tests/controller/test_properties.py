@@ -12,6 +12,7 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 from tests.support.controller_driver import EPOCH, PLAIN, SETTINGS, TO_A, TO_B, Driver, rules
 from tests.support.controller_world import World
+from tests.support.examples import examples
 from tests.support.paths import ROOT
 
 from restow.controller import manage
@@ -90,7 +91,9 @@ def act(world: World, kind: int, which: int) -> None:
             world.obey(consumer, refuse=which % 7 == 0)
 
 
-@settings(max_examples=100, deadline=None, suppress_health_check=[HealthCheck.too_slow, HealthCheck.data_too_large])
+@settings(
+    max_examples=examples(100), deadline=None, suppress_health_check=[HealthCheck.too_slow, HealthCheck.data_too_large]
+)
 @given(choices)
 @pytest.mark.slow
 def test_nothing_that_must_never_happen_happens_and_all_ends_well(chosen: list[tuple[int, int]]) -> None:
@@ -104,7 +107,9 @@ def test_nothing_that_must_never_happen_happens_and_all_ends_well(chosen: list[t
     world.goes_on_without_faults()
 
 
-@settings(max_examples=60, deadline=None, suppress_health_check=[HealthCheck.too_slow, HealthCheck.data_too_large])
+@settings(
+    max_examples=examples(60), deadline=None, suppress_health_check=[HealthCheck.too_slow, HealthCheck.data_too_large]
+)
 @given(st.lists(st.tuples(st.integers(0, 39), st.integers(0, 1000)), min_size=5, max_size=80))
 @pytest.mark.slow
 def test_a_roll_ends_well_whatever_happens_in_it(chosen: list[tuple[int, int]]) -> None:
@@ -205,7 +210,9 @@ anything = st.one_of(
 )
 
 
-@settings(max_examples=200, deadline=None, suppress_health_check=[HealthCheck.too_slow, HealthCheck.data_too_large])
+@settings(
+    max_examples=examples(200), deadline=None, suppress_health_check=[HealthCheck.too_slow, HealthCheck.data_too_large]
+)
 @given(st.lists(anything, max_size=80), st.booleans())
 def test_no_sequence_of_events_raises_and_a_replay_agrees(happened: list[Any], empty: bool) -> None:
     driver = Driver(rules({"a": TO_A, "^b.*": PLAIN}, answer_within_s=10.0, ready_within_s=20.0, silent_after_s=20.0))

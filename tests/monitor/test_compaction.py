@@ -6,6 +6,7 @@ from dataclasses import dataclass
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from tests.support.examples import examples
 
 from restow.model import TopicPartition
 from restow.monitor.compaction import FRAME_BYTES, LEARNT_FROM, LEAST_SLACK, MOST_UNCERTAIN
@@ -127,7 +128,7 @@ def written(seconds: Sequence[Second], window_s: int) -> list[float]:
 
 
 @given(compacted_seconds(st.just(1000)))
-@settings(deadline=None, max_examples=100)
+@settings(deadline=None, max_examples=examples(100))
 @pytest.mark.slow
 def test_with_records_of_one_size_nothing_is_made_up_and_what_is_not_flagged_is_right(seconds: list[Second]) -> None:
     for one, true in zip(told(seconds), written(seconds, WINDOW_S), strict=True):
@@ -137,7 +138,7 @@ def test_with_records_of_one_size_nothing_is_made_up_and_what_is_not_flagged_is_
 
 
 @given(compacted_seconds(st.integers(950, 1050)))
-@settings(deadline=None, max_examples=100)
+@settings(deadline=None, max_examples=examples(100))
 @pytest.mark.slow
 def test_with_records_that_vary_a_little_no_more_is_made_up_than_they_vary(seconds: list[Second]) -> None:
     for one, true in zip(told(seconds), written(seconds, WINDOW_S), strict=True):
@@ -145,7 +146,7 @@ def test_with_records_that_vary_a_little_no_more_is_made_up_than_they_vary(secon
 
 
 @given(st.lists(st.tuples(st.integers(20, 40), st.sampled_from([0, 0, 30, 70])), min_size=1, max_size=25))
-@settings(deadline=None, max_examples=100)
+@settings(deadline=None, max_examples=examples(100))
 @pytest.mark.slow
 def test_a_compaction_between_calm_seconds_costs_no_more_than_the_slack(parts: list[tuple[int, int]]) -> None:
     seconds = [Second(30)] * (LEARNT_FROM + 1)

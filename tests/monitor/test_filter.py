@@ -92,6 +92,7 @@ def published_producer(seconds: int, partitions: int) -> Speeds:
     return 123.0 * np.stack([np.histogram(each, edges)[0] for each in writes_s.T], axis=1)
 
 
+@pytest.mark.slow
 def test_with_the_published_random_producer_it_is_calmer_than_the_window() -> None:
     raw, filtered = driven(published_producer(seconds=400, partitions=200))
     noise_of_window, noise = raw[32:].std(axis=0), filtered[32:].std(axis=0)

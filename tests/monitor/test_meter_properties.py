@@ -4,6 +4,7 @@ from dataclasses import dataclass, field
 
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from tests.support.examples import examples
 
 from restow.model import TopicPartition
 from restow.monitor.meter import Meter, MeterReading, MeterSettings
@@ -91,7 +92,7 @@ ONE_SIZE = st.lists(happenings(st.just(100)), min_size=1, max_size=25)
 
 
 @given(ALL_SIZES)
-@settings(deadline=None, max_examples=60)
+@settings(deadline=None, max_examples=examples(60))
 def test_records_are_exact_and_bytes_are_never_negative_nor_above_what_was_written_unless_flagged(
     seconds: list[list[tuple[str, object]]],
 ) -> None:
@@ -104,7 +105,7 @@ def test_records_are_exact_and_bytes_are_never_negative_nor_above_what_was_writt
 
 
 @given(ONE_SIZE)
-@settings(deadline=None, max_examples=60)
+@settings(deadline=None, max_examples=examples(60))
 def test_even_an_estimate_is_not_above_what_was_written_when_records_have_one_size(
     seconds: list[list[tuple[str, object]]],
 ) -> None:
@@ -113,7 +114,7 @@ def test_even_an_estimate_is_not_above_what_was_written_when_records_have_one_si
 
 
 @given(st.lists(st.lists(st.integers(1, 5000), max_size=20), min_size=1, max_size=25))
-@settings(deadline=None, max_examples=60)
+@settings(deadline=None, max_examples=examples(60))
 def test_no_byte_is_lost_or_made_up_when_records_are_only_appended(appends: list[list[int]]) -> None:
     seconds: list[list[tuple[str, object]]] = [[("append", sizes)] for sizes in appends]
     for measurement, written, _ in run(seconds):
@@ -122,7 +123,7 @@ def test_no_byte_is_lost_or_made_up_when_records_are_only_appended(appends: list
 
 
 @given(st.lists(st.lists(st.integers(1, 5000), max_size=20), min_size=1, max_size=60), st.integers(0, 10**9))
-@settings(deadline=None, max_examples=60)
+@settings(deadline=None, max_examples=examples(60))
 def test_the_filtered_speed_lies_between_the_slowest_and_the_fastest_second(
     appends: list[list[int]], base: int
 ) -> None:

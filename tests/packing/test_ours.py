@@ -11,6 +11,7 @@ from random import Random
 import pytest
 from hypothesis import assume, given, settings
 from hypothesis import strategies as st
+from tests.support.examples import examples
 
 from restow.model import Assignment, Capacities, ConsumerId, SortedMapping, Speeds, TopicPartition
 from restow.packing import PACKERS, Margins, Problem
@@ -325,7 +326,7 @@ def objective(problem: Problem, following: Assignment) -> float:
 
 
 @ours
-@settings(deadline=None, max_examples=50)
+@settings(deadline=None, max_examples=examples(50))
 @given(problem=problems())
 def test_every_partition_is_placed_once_within_the_limits_unless_reported(packer: str, problem: Problem) -> None:
     plan = PACKERS[packer](problem)
@@ -345,7 +346,7 @@ def test_every_partition_is_placed_once_within_the_limits_unless_reported(packer
 
 
 @ours
-@settings(deadline=None, max_examples=50)
+@settings(deadline=None, max_examples=examples(50))
 @given(problem=problems())
 def test_an_idle_partition_leaves_no_consumer_that_stays_within_its_limit(packer: str, problem: Problem) -> None:
     plan = PACKERS[packer](problem)
@@ -357,7 +358,7 @@ def test_an_idle_partition_leaves_no_consumer_that_stays_within_its_limit(packer
 
 
 @ours
-@settings(deadline=None, max_examples=50)
+@settings(deadline=None, max_examples=examples(50))
 @given(problem=problems(), randomly=st.randoms(use_true_random=False))
 def test_the_order_of_the_input_is_irrelevant(packer: str, problem: Problem, randomly: Random) -> None:
     measured, owned = list(problem.speeds.items()), list(problem.current.items())
@@ -368,7 +369,7 @@ def test_the_order_of_the_input_is_irrelevant(packer: str, problem: Problem, ran
 
 
 @ours
-@settings(deadline=None, max_examples=50)
+@settings(deadline=None, max_examples=examples(50))
 @given(problem=problems())
 @pytest.mark.slow
 def test_a_repeated_decision_moves_nothing_or_gains_and_settles_within_three(packer: str, problem: Problem) -> None:
@@ -383,7 +384,7 @@ def test_a_repeated_decision_moves_nothing_or_gains_and_settles_within_three(pac
 
 
 @ours
-@settings(deadline=None, max_examples=50)
+@settings(deadline=None, max_examples=examples(50))
 @given(problem=problems())
 def test_where_everything_may_stay_and_consumers_are_worth_nothing_nothing_moves(packer: str, problem: Problem) -> None:
     settled = PACKERS[packer](problem)
@@ -392,7 +393,7 @@ def test_where_everything_may_stay_and_consumers_are_worth_nothing_nothing_moves
 
 
 @ours
-@settings(deadline=None, max_examples=50)
+@settings(deadline=None, max_examples=examples(50))
 @given(problem=problems(bounds=False))
 @pytest.mark.slow
 def test_margins_hold(packer: str, problem: Problem) -> None:

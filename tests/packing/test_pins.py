@@ -5,6 +5,7 @@ from dataclasses import replace
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from tests.support.examples import examples
 
 from restow.errors import InvalidInput
 from restow.model import Assignment, Capacities, ConsumerId, SortedMapping, Speeds, TopicPartition
@@ -144,7 +145,7 @@ def groups(draw: st.DrawFn) -> Problem:
     )
 
 
-@settings(max_examples=300, deadline=None)
+@settings(max_examples=examples(300), deadline=None)
 @given(groups())
 def test_every_pin_holds_and_an_avoidable_overload_is_avoided(problem: Problem) -> None:
     plan = PACKERS["restow"](problem)

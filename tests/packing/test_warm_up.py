@@ -3,6 +3,8 @@
 import subprocess
 import sys
 
+import pytest
+
 LISTED = """
 from restow.packing import ours, ship, warm_up
 
@@ -13,6 +15,7 @@ for name, value in {**vars(ours), **vars(ship)}.items():
 """
 
 
+@pytest.mark.slow
 def test_a_decision_of_any_size_finds_all_code_ready() -> None:
     found = subprocess.run([sys.executable, "-c", LISTED], capture_output=True, text=True, timeout=300, check=True)
     signatures = dict(line.split() for line in found.stdout.splitlines())

@@ -6,6 +6,7 @@ from dataclasses import replace
 
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from tests.support.examples import examples
 from tests.support.picture_driver import pair
 
 from restow.clock import as_iso
@@ -109,7 +110,7 @@ def test_a_day_of_many_partitions_is_bounded_and_keeps_its_span_and_its_worst_la
     assert (lists["times"][0][:13], lists["times"][-1][:13]) == (as_iso(NOON)[:13], as_iso(NOON + 86_300)[:13])
 
 
-@settings(max_examples=30)
+@settings(max_examples=examples(30))
 @given(st.lists(st.integers(0, 500), min_size=1, max_size=40, unique=True), st.randoms(use_true_random=False))
 def test_the_order_of_reading_changes_nothing(times: list[int], shuffle: random.Random) -> None:
     sampler = Sampler()

@@ -6,6 +6,7 @@ from typing import Any
 
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from tests.support.examples import examples
 from tests.support.picture_driver import pair
 
 from restow.model import ConsumerId, SortedMapping, TopicPartition
@@ -74,7 +75,7 @@ def test_a_whole_picture_comes_every_ten_seconds_and_where_most_changed() -> Non
     assert updates.made(drawn(dict.fromkeys(range(400), 2)), WHOLE_EVERY_S + 1).change is None
 
 
-@settings(max_examples=50)
+@settings(max_examples=examples(50))
 @given(st.lists(st.dictionaries(st.integers(0, 3), st.integers(1, 3)), min_size=2, max_size=6), st.data())
 def test_a_change_may_be_laid_over_any_picture_since_its_base(steps: list[dict[int, int]], data: st.DataObject) -> None:
     updates = Updates(large_bytes=0)

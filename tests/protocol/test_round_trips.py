@@ -9,6 +9,7 @@ from typing import Any, Literal, Union, get_args, get_origin, get_type_hints
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from tests.support.examples import examples
 
 from restow.consumer.checkpoint import Checkpoint, WritePlan
 from restow.controller import effects, events
@@ -25,7 +26,7 @@ from restow.protocol.records import decode, encode, key_of
 from restow.protocol.topic_service import TopicService
 from restow.protocol.versions import MESSAGES
 
-thoroughly = settings(max_examples=50)
+thoroughly = settings(max_examples=examples(50))
 
 topics = st.from_regex(r"[A-Za-z0-9_-][A-Za-z0-9._-]{0,12}", fullmatch=True)
 partitions = st.builds(TopicPartition, topics, st.integers(0, 2**31 - 1))

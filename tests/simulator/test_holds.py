@@ -142,6 +142,7 @@ def test_the_first_consumer_with_new_code_is_not_reported_while_partitions_are_r
     assert words.startswith("consumer 3 is created while")
 
 
+@pytest.mark.slow
 def test_a_pause_set_by_a_clock_ahead_of_time_does_not_last_into_the_quiet_period() -> None:
     """In this seed the clock is eight minutes ahead when people pause the group for half a minute."""
     assert run(scenario(1007720, 0.5, faults=Level.MANY)).violations == ()

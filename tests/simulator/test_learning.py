@@ -13,6 +13,8 @@ from restow.simulator.machines import MachineTraits
 from restow.simulator.scenario import Level, Scenario, scenario
 from restow.simulator.world import World, run
 
+pytestmark = pytest.mark.slow
+
 FIVE_MINUTES_S = 300.0
 HOURS = 0.3
 

@@ -175,6 +175,7 @@ def test_the_published_figures_come_out() -> None:
     assert (mwf.overloaded, bfd.overloaded) == (0, 0)
 
 
+@pytest.mark.slow
 def test_kafka_with_as_many_consumers_as_mwf_is_minutes_late() -> None:
     """Published: 364.66 s with 15, and 0 s with 24. It hangs on the trace: those of these seeds give 120 to 2,176 s."""
     fifteen = [study("kafka-15", walk(seed)).p99 for seed in LIGHT_SEEDS]

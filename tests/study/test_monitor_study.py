@@ -118,6 +118,7 @@ def test_the_model_of_a_log_deletes_old_segments_and_keeps_the_offsets_together(
     assert per_record == {1021}  # 5 records share a frame of 61 bytes, and each has 9 of its own
 
 
+@pytest.mark.slow
 def test_within_six_seconds_of_a_step_the_filter_is_within_5_per_cent() -> None:
     rows = [figures(simulated(SCENARIOS["step"](), seed, MeterSettings(), 1.0)) for seed in range(1, 6)]
     worst = mean(rows)

@@ -92,6 +92,7 @@ def test_rows_are_means_over_the_seeds_of_each_d() -> None:
             assert getattr(row, measure) == pytest.approx(mean)
 
 
+@pytest.mark.slow
 def test_the_number_of_processes_changes_nothing() -> None:
     walks = [Walk(d, 1, steps=3) for d in (5, 25)]
     assert study(walks, THE_TWELVE, 100.0, processes=2) == study(walks, THE_TWELVE, 100.0, processes=1)

@@ -68,6 +68,7 @@ def test_labels_of_a_crowd_do_not_overlap() -> None:
     assert not [pair for pair in combinations(boxes, 2) if pair[0].overlaps(pair[1])]
 
 
+@pytest.mark.slow
 def test_the_same_rows_give_the_same_svg(tmp_path: Path) -> None:
     for name in ("one.svg", "other.svg"):
         save(picture(ROWS), tmp_path / name)

@@ -78,6 +78,7 @@ def test_a_mistake_is_answered_with_one_line(
     assert line.startswith(f"restow: {message}")
 
 
+@pytest.mark.slow
 def test_the_script_is_the_command() -> None:
     script = ROOT / "bench" / "packing"
     command = [str(script), "--partitions", "3", "--packer", "ff", "--json"]

@@ -22,6 +22,7 @@ KEYS = [
 ]
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("name", ["step", "random", "ramp", "burst"])
 def test_json_is_one_object_and_nothing_else(name: str, capsys: pytest.CaptureFixture[str]) -> None:
     assert main([*SIMULATED, "--scenario", name, "--json"]) == 0

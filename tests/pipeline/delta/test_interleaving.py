@@ -9,6 +9,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from tests.support.delta.lake import COLUMNS, P0, P1, lake, rows, stored, write
+from tests.support.examples import examples
 
 from restow.model import TopicPartition
 from restow.pipeline.delta.compaction import compact
@@ -47,7 +48,7 @@ STEPS = st.one_of(
 )
 
 
-@settings(max_examples=40)
+@settings(max_examples=examples(40))
 @given(st.lists(STEPS, min_size=4, max_size=14), st.booleans())
 @pytest.mark.slow
 def test_no_order_of_steps_skips_or_repeats_an_offset(steps: Sequence[Look | Commit | Compact], alike: bool) -> None:
