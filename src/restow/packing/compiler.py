@@ -79,8 +79,8 @@ class _Listener(event.Listener):
         pass
 
 
-def compiler(module_file: str, modules: Iterable[str]) -> Callable[[Function], Function]:
-    """A decorator for the functions of these modules, which lie beside `module_file`."""
+def compiler(module_file: str, modules: Iterable[str], **options: Any) -> Callable[[Function], Function]:
+    """A decorator for the functions of these modules, which lie beside `module_file`. `options` are numba's."""
     package = Path(module_file).parent
     kept = package / "__pycache__" / f"compiled-{fingerprint(package / f'{module}.py' for module in modules)}"
     cache = writable(kept)
@@ -90,7 +90,7 @@ def compiler(module_file: str, modules: Iterable[str]) -> Callable[[Function], F
         elsewhere = settings.CACHE_DIR
         settings.CACHE_DIR = str(cache)  # read as a function is decorated; other users of numba keep theirs
         try:
-            return cast("Function", numba.njit(cache=True, nogil=True)(function))
+            return cast("Function", numba.njit(cache=True, nogil=True, **options)(function))
         finally:
             settings.CACHE_DIR = elsewhere
 

@@ -4,11 +4,13 @@ Branch and bound over their partitions, heaviest first. An exchange that lowers 
 `exchange_some` after `search` has built a stowage, or `exchange_moved` in a large group.
 """
 
+from typing import NamedTuple
+
 import numpy as np
 
 from restow.packing.moving import burden, commit, move, next_random, take_back
 from restow.packing.search import partitions_of, sort_few
-from restow.packing.stowage import NOWHERE, OPEN, SLACK, Floats, Ints, Stowage, compiled
+from restow.packing.stowage import NOWHERE, OPEN, SLACK, Floats, Ints, Stowage, allocating, compiled
 
 MOST_PARTITIONS = 14
 """Consumers with more partitions between them don't exchange: the search would take too long."""
@@ -18,6 +20,36 @@ MOST_STEPS = 2000
 """Limit of the search in one exchange; the best result so far counts."""
 SMALL_GROUP = 32
 """Up to this many consumers, exchanges that gained nothing are remembered."""
+
+
+class Table(NamedTuple):
+    """What an exchange works with, created once for all of them."""
+
+    consumers: Ints
+    """The consumers that exchange, at most CONSUMERS."""
+    partitions: Ints
+    """Their partitions, heaviest first, at most MOST_PARTITIONS."""
+    best_choice: Ints
+    """For each partition its place in `consumers` in the best spread so far."""
+    choice: Ints
+    """The same for the spread that is tried."""
+    loads: Floats
+    """Of each consumer in that spread, as its number of partitions, and of partitions that are not at home."""
+    counts: Ints
+    foreign: Ints
+
+
+@allocating
+def new_table() -> Table:
+    return Table(
+        np.empty(CONSUMERS, np.int64),
+        np.empty(MOST_PARTITIONS, np.int64),
+        np.empty(MOST_PARTITIONS, np.int64),
+        np.empty(MOST_PARTITIONS, np.int64),
+        np.empty(CONSUMERS),
+        np.empty(CONSUMERS, np.int64),
+        np.empty(CONSUMERS, np.int64),
+    )
 
 
 @compiled
@@ -37,10 +69,9 @@ def may_take(stowage: Stowage, consumer: int, partition: int, load: float, count
 
 
 @compiled
-def burdens(
-    stowage: Stowage, consumers: Ints, size: int, partitions: Ints, held: int, choice: Ints, loads: Floats
-) -> float:
+def burdens(stowage: Stowage, table: Table, size: int, held: int) -> float:
     """Risk and excess of these consumers if the partitions were spread as chosen."""
+    consumers, partitions, choice, loads = table.consumers, table.partitions, table.choice, table.loads
     total = 0.0
     for place in range(size):
         lightest = second = np.inf
@@ -72,13 +103,15 @@ def present_cost(stowage: Stowage, consumers: Ints, size: int, partitions: Ints,
 
 
 @compiled
-def best_spread(
-    stowage: Stowage, consumers: Ints, size: int, partitions: Ints, held: int, steps: int, best_choice: Ints
-) -> bool:
+def best_spread(stowage: Stowage, table: Table, size: int, held: int, steps: int) -> bool:
     """Finds the cheapest way to spread the partitions over the consumers. Returns whether it beats the present one; it
     is then in `best_choice`."""
-    choice = np.full(held, NOWHERE, np.int64)
-    loads, counts, foreign = np.zeros(size), np.zeros(size, np.int64), np.zeros(size, np.int64)
+    consumers, partitions = table.consumers, table.partitions
+    choice, loads, counts, foreign = table.choice, table.loads, table.counts, table.foreign
+    for number in range(held):
+        choice[number] = NOWHERE
+    for place in range(size):
+        loads[place], counts[place], foreign[place] = 0.0, 0, 0
     best = present_cost(stowage, consumers, size, partitions, held) - 1e-9 * stowage.consumers[0].capacity
     found = False
     cost, depth = 0.0, 0
@@ -119,10 +152,11 @@ def best_spread(
         if depth < held - 1:
             depth += 1
             continue
-        total = cost + burdens(stowage, consumers, size, partitions, held, choice, loads)
+        total = cost + burdens(stowage, table, size, held)
         if total < best:
             best, found = total, True
-            best_choice[:held] = choice
+            for number in range(held):
+                table.best_choice[number] = choice[number]
     return found
 
 
@@ -156,8 +190,9 @@ def drains_too_much(stowage: Stowage, consumers: Ints, size: int, partitions: In
 
 
 @compiled
-def exchange(stowage: Stowage, consumers: Ints, size: int, partitions: Ints, choice: Ints) -> bool:
-    """Spreads the partitions of these consumers in the best way. Returns False if that gains nothing."""
+def exchange(stowage: Stowage, table: Table, size: int) -> bool:
+    """Spreads the partitions of the first `size` consumers in the best way. Returns False if that gains nothing."""
+    consumers, partitions, choice = table.consumers, table.partitions, table.best_choice
     held = 0
     for place in range(size):
         held = partitions_of(stowage, consumers[place], partitions, held)
@@ -165,7 +200,7 @@ def exchange(stowage: Stowage, consumers: Ints, size: int, partitions: Ints, cho
             return False
     sort_few(stowage, partitions, held)
     before = stowage.cost[0]
-    if held == 0 or not best_spread(stowage, consumers, size, partitions, held, MOST_STEPS, choice):
+    if held == 0 or not best_spread(stowage, table, size, held, MOST_STEPS):
         return False
     for number in range(held):
         if stowage.partitions[partitions[number]].at != consumers[choice[number]]:
@@ -206,13 +241,13 @@ def add_unless_there(consumers: Ints, size: int, consumer: int) -> int:
     return size + 1
 
 
-@compiled
+@allocating
 def exchange_some(stowage: Stowage, rounds: int) -> None:
     """In each round a partition's consumer, its home, and random others exchange partitions. In a small group the same
     consumers meet again and again: consumers that gained nothing are left out until another exchange changes
     something."""
-    consumers = np.empty(CONSUMERS, np.int64)
-    partitions, choice = np.empty(MOST_PARTITIONS, np.int64), np.empty(MOST_PARTITIONS, np.int64)
+    table = new_table()
+    consumers = table.consumers
     is_small = len(stowage.consumers) <= SMALL_GROUP
     in_vain = np.zeros((SMALL_GROUP + 1) ** CONSUMERS if is_small else 0, np.bool_)
     for _ in range(rounds):
@@ -228,20 +263,20 @@ def exchange_some(stowage: Stowage, rounds: int) -> None:
                 consumers, size, stowage.partitions[other].home if at_home else stowage.partitions[other].at
             )
         if not is_small:
-            exchange(stowage, consumers, size, partitions, choice)
+            exchange(stowage, table, size)
             continue
         met = 0
         for place in range(size):
             met = met * (SMALL_GROUP + 1) + consumers[place] + 1
         if in_vain[met]:
             continue
-        if exchange(stowage, consumers, size, partitions, choice):
+        if exchange(stowage, table, size):
             in_vain[:] = False
         else:
             in_vain[met] = True
 
 
-@compiled
+@allocating
 def moved_partitions(stowage: Stowage) -> Ints:
     """The partitions that are not at home, in random order."""
     moved = np.empty(len(stowage.partitions), np.int64)
@@ -284,12 +319,12 @@ def likely_partner(stowage: Stowage, moved: Ints, consumers: Ints, first_pass: b
     return stowage.partitions[other].home if next_random(stowage, 2) == 0 else stowage.partitions[other].at
 
 
-@compiled
+@allocating
 def exchange_moved(stowage: Stowage, rounds: int, rounds_per_move: float) -> None:
     """Like `exchange_some`, for large groups: a round for each partition that moved, as often as there are rounds. A
     random partition has rarely moved there, and random consumers rarely have something to exchange."""
-    consumers = np.empty(CONSUMERS, np.int64)
-    partitions, choice = np.empty(MOST_PARTITIONS, np.int64), np.empty(MOST_PARTITIONS, np.int64)
+    table = new_table()
+    consumers = table.consumers
     moved = moved_partitions(stowage)
     rounds += int(rounds_per_move * len(moved))
     place, first_pass = 0, True
@@ -312,4 +347,4 @@ def exchange_moved(stowage: Stowage, rounds: int, rounds_per_move: float) -> Non
                 break
             consumers[size:] = consumers[0]
             size = add_unless_there(consumers, size, likely_partner(stowage, moved, consumers, first_pass))
-        exchange(stowage, consumers, size, partitions, choice)
+        exchange(stowage, table, size)

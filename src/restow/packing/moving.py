@@ -20,12 +20,9 @@ from restow.packing.stowage import (
 @compiled
 def q_of(z: float) -> float:
     """Approximate probability that a normal variable exceeds z: a parabola, for the same bits on every machine."""
-    if z < 0:
-        return 1 - q_of(-z)
-    if z >= 2.5:
-        return 0.0
-    tail = 1 - z / 2.5
-    return 0.5 * tail * tail
+    tail = max(1 - abs(z) / 2.5, 0.0)
+    beyond = 0.5 * tail * tail
+    return beyond if z >= 0 else 1 - beyond
 
 
 @compiled

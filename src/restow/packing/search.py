@@ -8,7 +8,7 @@ import numpy as np
 
 from restow.packing.moving import commit, move, take_back
 from restow.packing.placing import EJECT_DEPTH, stow
-from restow.packing.stowage import NOWHERE, OPEN, SLACK, Floats, Ints, Stowage, compiled
+from restow.packing.stowage import NOWHERE, OPEN, SLACK, Floats, Ints, Stowage, allocating, compiled
 
 EMPTIED, NO_PLACE, NO_GAIN = range(3)
 """What came of an attempt to empty a consumer."""
@@ -58,7 +58,7 @@ def sort_few(stowage: Stowage, partitions: Ints, size: int) -> None:
         partitions[place] = partition
 
 
-@compiled
+@allocating
 def sort_heaviest_first(stowage: Stowage, partitions: Ints, size: int) -> None:
     if size <= 32:
         sort_few(stowage, partitions, size)
@@ -117,7 +117,7 @@ def some_sufficient(stowage: Stowage, consumer: int, partitions: Ints, size: int
     return taken
 
 
-@compiled
+@allocating
 def relieve(stowage: Stowage, consumer: int, partitions: Ints) -> int:
     """Takes out what an overfull consumer has to give up: the first of `partitions`. Returns their number."""
     size = movable_of(stowage, consumer, partitions)
@@ -146,7 +146,7 @@ def is_overfull(stowage: Stowage, consumer: int) -> bool:
     return stowage.consumers[consumer].count > 1 or stowage.consumers[consumer].trigger < stowage.largest
 
 
-@compiled
+@allocating
 def place_all(stowage: Stowage, unpacked: float, room_price: float) -> None:
     """Takes out what overfull consumers must give up and everything up to speed `unpacked`, and places all of it."""
     scratch = np.empty(len(stowage.partitions), np.int64)
@@ -172,7 +172,7 @@ def place_all(stowage: Stowage, unpacked: float, room_price: float) -> None:
         commit(stowage)
 
 
-@compiled
+@allocating
 def home_tolls(stowage: Stowage) -> Floats:
     """The tolls of emptying each consumer. Partitions that have left home move again for free."""
     result = np.zeros(len(stowage.consumers))
@@ -183,7 +183,7 @@ def home_tolls(stowage: Stowage) -> Floats:
     return result
 
 
-@compiled
+@allocating
 def empty_out(stowage: Stowage, consumer: int, partitions: Ints, room_price: float) -> int:
     """Places all of the consumer's partitions elsewhere, heaviest first, and returns EMPTIED. If that doesn't pay, it
     changes nothing and returns NO_PLACE if even the heaviest has no place, otherwise NO_GAIN."""
@@ -202,7 +202,7 @@ def empty_out(stowage: Stowage, consumer: int, partitions: Ints, room_price: flo
     return EMPTIED
 
 
-@compiled
+@allocating
 def close_surplus(stowage: Stowage, room_price: float) -> None:
     """Closes consumers down to the number allowed, starting with the lowest tolls, whatever it costs."""
     at_home = home_tolls(stowage)
@@ -232,7 +232,7 @@ def heaviest_on(stowage: Stowage, consumer: int) -> float:
     return heaviest
 
 
-@compiled
+@allocating
 def drain(stowage: Stowage, patience: int, room_price: float, is_large: bool) -> None:
     """Closes consumers, starting with the lowest tolls, until `patience` tries in a row didn't pay. In a large
     group a consumer is not tried if a partition as fast as its heaviest has found no place before: a place for it won't

@@ -38,8 +38,13 @@ Records = Any
 """A record array: numpy's types can't describe its fields."""
 
 
-compiled = compiler(__file__, ("stowage", "room", "moving", "placing", "search", "exchange"))
-"""Names all modules that use it: they are compiled as one program."""
+MODULES = ("stowage", "room", "moving", "placing", "search", "exchange")
+"""All modules that are compiled, as one program."""
+compiled = compiler(__file__, MODULES, error_model="numpy", forceinline=True, _nrt=False)
+"""For functions that create no array. They count no references to arrays, which took half of their time; numba refuses
+to compile one that creates an array."""
+allocating = compiler(__file__, MODULES, error_model="numpy")
+"""For functions that create arrays."""
 
 PARTITION = np.dtype(
     [
