@@ -59,11 +59,20 @@ def sort_few(stowage: Stowage, partitions: Ints, size: int) -> None:
 
 
 @allocating
+def in_order(partitions: Ints, size: int) -> Ints:
+    """The first `size` of them, ascending, which they mostly are."""
+    for place in range(1, size):
+        if partitions[place - 1] > partitions[place]:
+            return np.sort(partitions[:size])
+    return partitions[:size].copy()
+
+
+@allocating
 def sort_heaviest_first(stowage: Stowage, partitions: Ints, size: int) -> None:
     if size <= 32:
         sort_few(stowage, partitions, size)
         return
-    ordered = np.sort(partitions[:size])
+    ordered = in_order(partitions, size)
     speeds = np.empty(size)
     for place in range(size):
         speeds[place] = -stowage.partitions[ordered[place]].speed
@@ -205,6 +214,8 @@ def empty_out(stowage: Stowage, consumer: int, partitions: Ints, room_price: flo
 @allocating
 def close_surplus(stowage: Stowage, room_price: float) -> None:
     """Closes consumers down to the number allowed, starting with the lowest tolls, whatever it costs."""
+    if stowage.counters[OPEN] <= stowage.most:
+        return
     at_home = home_tolls(stowage)
     scratch = np.empty(len(stowage.partitions), np.int64)
     for consumer in np.argsort(at_home, kind="mergesort"):

@@ -6,12 +6,13 @@ A ship depends on its problem alone, so that repeating a decision sees exactly w
 import math
 from collections.abc import Iterator
 from dataclasses import dataclass, replace
+from functools import cached_property
 from typing import Final, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
-from restow.model import FIRST_CONSUMER, Assignment, ConsumerId
+from restow.model import FIRST_CONSUMER, Assignment, ConsumerId, SortedMapping, TopicPartition
 from restow.packing.moving import load_current
 from restow.packing.problem import Problem
 from restow.packing.stowage import BLOCK, CONSUMER, EJECTIONS, NOWHERE, PARTITION, SLACK, Floats, Ints, Stowage
@@ -42,7 +43,7 @@ class Excess(NamedTuple):
         return self.crowded + self.alone
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True)
 class Ship:
     """The partitions of a problem, its consumers, and the numbers of consumers that could be opened."""
 
@@ -90,7 +91,7 @@ class Ship:
             restlessness=_restlessness(problem, speed),
         )
 
-    @property
+    @cached_property
     def must_change(self) -> bool:
         """Whether a partition has no consumer, or more consumers are in use than allowed."""
         most, placed = self.most, self.current[self.current != NOWHERE]
@@ -103,7 +104,7 @@ class Ship:
         return None if most is None else max(most, _distinct(self.current[self.fixed]))
 
     def excess(self, at: Ints) -> Excess:
-        crowded, alone = self._excess_of_each(at)
+        crowded, alone = self._present_excess if at is self.current else self._excess_of_each(at)
         return Excess(float(crowded.sum()), float(alone.sum()))
 
     def objective(self, at: Ints) -> float:
@@ -121,9 +122,9 @@ class Ship:
         if not len(idle):
             return at
         at, counts = at.copy(), np.bincount(at, minlength=len(self.number))
-        loads, limit = np.bincount(at, self.speed, len(self.number)), self._hold() * SLACK
-        for partition in idle:
-            home, speed = self.current[partition], self.speed[partition]
+        loads, limit = np.bincount(at, self.speed, len(self.number)), self._hold * SLACK
+        homes, speeds = self.current[idle].tolist(), self.speed[idle].tolist()
+        for partition, home, speed in zip(idle.tolist(), homes, speeds, strict=True):
             fits = loads[home] + speed <= limit[home] or (speed == 0 and counts[home] > 1)
             if counts[home] > 0 and fits:
                 loads[home] += speed
@@ -132,12 +133,21 @@ class Ship:
         return at
 
     def assignment(self, at: Ints) -> Assignment:
-        owners = self.number[at].tolist()
-        used = set(owners)
+        used = set(self.number[np.flatnonzero(np.bincount(at))].tolist())
         missing = max(0, self.problem.least_consumers - len(used))
         spare = (*self.number[self.exists].tolist(), *self.number[~self.exists].tolist()) if missing else ()
         idle = [consumer for consumer in spare if consumer not in used]
-        return Assignment(dict(zip(self.problem.speeds, owners, strict=True)), idle[:missing])
+        return Assignment(self._owners(at), idle[:missing])
+
+    def _owners(self, at: Ints) -> SortedMapping[TopicPartition, ConsumerId]:
+        """The present assignment with the partitions that moved, if it has exactly those with a speed: most stay, and
+        a copy of a mapping costs a tenth of a new one."""
+        speeds, current = self.problem.speeds, self.problem.current
+        if self.problem.pins or len(current) != len(speeds) or (self.current == NOWHERE).any():
+            return speeds.with_values(self.number[at].tolist())
+        moved, partitions = np.flatnonzero(at != self.current), list(speeds)
+        owners = self.number[at[moved]].tolist()
+        return current.updated(dict(zip((partitions[place] for place in moved.tolist()), owners, strict=True)))
 
     def has_spare(self, at: Ints) -> bool:
         """Whether a consumer is left without partitions."""
@@ -225,9 +235,14 @@ class Ship:
             return self.speed
         return np.asarray((1 - share) * self.speed + share * self.speed.mean())
 
+    @cached_property
+    def _present_excess(self) -> tuple[Floats, Floats]:
+        return self._excess_of_each(self.current)
+
+    @cached_property
     def _hold(self) -> Floats:
         """Each consumer's limit for its own partitions: the trigger, or `evict_to` if it is above that."""
-        crowded, alone = self._excess_of_each(self.current)
+        crowded, alone = self._present_excess
         margins = self.problem.margins
         return self.capacity * np.where(crowded + alone > 0, margins.evict_to, margins.trigger)
 
@@ -245,7 +260,7 @@ class Ship:
         for name, values in (
             ("capacity", self.capacity),
             ("trigger", self.capacity * margins.trigger),
-            ("hold", self._hold()),
+            ("hold", self._hold),
             ("fill", self.capacity * margins.fill_to),
             ("drain", self.capacity * margins.drain_to),
             ("fixed", np.bincount(self.current[self.fixed], minlength=len(consumers))),
