@@ -2,11 +2,13 @@
 
 import threading
 import time
+from contextlib import suppress
 from typing import Final
 
 import duckdb
 from deltalake import DeltaTable
-from lightkube import Client
+from httpx2 import HTTPError
+from lightkube import ApiError, Client
 from lightkube.resources.core_v1 import Pod
 from tests.support.kubernetes.cluster.node import Node
 from tests.support.kubernetes.groups import PodGroup, uid_of
@@ -14,6 +16,8 @@ from tests.support.kubernetes.groups import PodGroup, uid_of
 from restow.controller.events import ClockTicked
 from restow.handover.stored import DeltaProgress
 from restow.platform.interface import ConsumerCrashed
+
+AGAIN_AFTER_S: Final = 0.1
 
 
 class LightPods(PodGroup):
@@ -70,15 +74,23 @@ class PodWatch:
     def __init__(self, client: Client) -> None:
         self._client = client
         self._ended_s: dict[tuple[str, int], float] = {}
+        self._is_closing = threading.Event()
         threading.Thread(target=self._watch, daemon=True).start()
+
+    def close(self) -> None:
+        self._is_closing.set()
 
     def ended_s(self, pod: Pod, endings: int) -> float:
         """When the pod's containers had ended so often, by the monotonic clock; infinity if that was not seen."""
         return self._ended_s.get((uid_of(pod), endings), float("inf"))
 
     def _watch(self) -> None:
-        while True:
-            for _, pod in self._client.watch(Pod):
-                for status in (pod.status and pod.status.containerStatuses) or ():
-                    ended = status.restartCount + bool(status.state and status.state.terminated)
-                    self._ended_s.setdefault((uid_of(pod), ended), time.monotonic())
+        while not self._is_closing.wait(AGAIN_AFTER_S):
+            with suppress(HTTPError, ApiError):  # it expired, or the cluster ends
+                for _, pod in self._client.watch(Pod):
+                    self._note(pod)
+
+    def _note(self, pod: Pod) -> None:
+        for status in (pod.status and pod.status.containerStatuses) or ():
+            ended = status.restartCount + bool(status.state and status.state.terminated)
+            self._ended_s.setdefault((uid_of(pod), ended), time.monotonic())

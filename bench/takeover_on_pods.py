@@ -18,7 +18,7 @@ import sys
 import time
 import uuid
 from collections.abc import Callable, Iterator, Sequence
-from contextlib import ExitStack
+from contextlib import ExitStack, closing
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Final
@@ -142,7 +142,8 @@ def measured(pipeline: str, rounds: int) -> list[Kill]:
         place = Place(control_plane, node, namespace, client)
         group = KINDS[pipeline](place, kafka, admin, "takeover", directory, eventually)
         running.callback(group.end)
-        bench = Bench(group, PodWatch(control_plane.admin(namespace)), group.topic("orders", PARTITIONS))
+        watch = running.enter_context(closing(PodWatch(control_plane.admin(namespace))))
+        bench = Bench(group, watch, group.topic("orders", PARTITIONS))
         start(bench)
         kills: list[Kill] = []
         for number in range(rounds):

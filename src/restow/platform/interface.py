@@ -148,11 +148,19 @@ class Platform(Protocol):
         crashed and started several times between two calls, only the last of it is returned.
         """
 
+    def has_crash(self) -> bool:
+        """Whether a crash has arrived since the last call, which `changes` will return. A controller that waits for
+        records asks many times a second. A platform that can't answer without work returns False."""
+
 
 class OneByOne:
-    """`take` for a platform that accepts a request in no time: one after another, through its own methods."""
+    """`take` for a platform that accepts a request in no time: one after another, through its own methods. Its changes
+    take a look at everything, so that it can't say sooner that one is a crash."""
 
     at_once: ClassVar[int] = 1
+
+    def has_crash(self) -> bool:
+        return False
 
     def take(self: "TakesOne", requests: Sequence[PlatformRequest]) -> tuple[RefusedRequest, ...]:
         refused = []

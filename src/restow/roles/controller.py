@@ -76,7 +76,7 @@ log = logging.getLogger(__name__)
 ANSWER_WITHIN_S: Final = 5.0
 """Of a request about topics; a stop signal waits for its end."""
 ROUND_S: Final = 0.2
-"""How long a round waits for records."""
+"""How long a round waits for records. A crash that the platform reports ends it."""
 IN_CHARGE_FOR_S: Final = 0.5
 """If the last commit is older, another one proves that this controller is still in charge before it changes the
 platform: a process may be stopped for any time between two instructions."""
@@ -259,7 +259,7 @@ class ControllerProcess:
 
     def _gathered(self) -> tuple[list[Event], int | None]:
         """The events since the last round, the clock first, and the last offset of partition 0 among them."""
-        arrived = self._arrivals.events(self._channel.read(0.0 if self._waiting else ROUND_S))
+        arrived = self._arrivals.events(self._channel.read(0.0 if self._waiting else ROUND_S, self._platform.has_crash))
         self._is_listening = self._channel.is_listening(may_ask=False)
         now_s = round(time.monotonic(), MILLISECONDS)
         # Whole seconds: the event log has each change of them.

@@ -127,6 +127,15 @@ def test_a_read_ends_with_a_record_that_a_partition_may_wait_for_and_not_with_a_
     assert took_s > 0.4, "others may come in this time"
 
 
+def test_a_read_ends_when_it_is_interrupted(controller: Callable[[], ControllerChannel]) -> None:
+    channel = controller()
+    channel.take_over()
+    asked = itertools.count()
+    begun_s = time.monotonic()
+    assert list(channel.read(600.0, lambda: next(asked) == 5)) == []
+    assert time.monotonic() < begun_s + 300.0
+
+
 def test_a_read_ends_with_a_whole_measurement_and_with_the_last_of_its_parts(
     controller: Callable[[], ControllerChannel], settings: Settings, producer: Producer
 ) -> None:

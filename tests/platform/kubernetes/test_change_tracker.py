@@ -153,6 +153,15 @@ def test_each_crash_is_reported_once(tracker: ChangeTracker) -> None:
     assert observe(tracker, running(up=3)) == (ConsumerUp(ONE),)
 
 
+def test_a_crash_is_known_before_it_is_taken(tracker: ChangeTracker) -> None:
+    tracker.observe(running())
+    assert not tracker.has_crash()
+    tracker.observe(ended(1))
+    assert tracker.has_crash()
+    assert tracker.take_changes() == (CRASHED,)
+    assert not tracker.has_crash()
+
+
 def test_the_first_crash_is_reported_at_once_and_the_next_process_after_it(tracker: ChangeTracker) -> None:
     assert observe(tracker, running()) == (ConsumerUp(ONE),)
     assert observe(tracker, ended(1)) == (CRASHED,)

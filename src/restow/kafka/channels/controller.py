@@ -47,6 +47,8 @@ ALIVE_EVERY_S: Final = 1.0
 BEHIND_S: Final = 3.0
 """A partition 0 of which no record is unread for longer is read to its end."""
 AT_ONCE: Final = 500
+INTERRUPTED_WITHIN_S: Final = 0.02
+"""How soon a wait for records ends when it is interrupted. Kafka's client can't be woken, so it is asked this often."""
 LOOK_BACK: Final = 10_000
 """How many records of partition 0 a starting controller reads. It finds the last controller among them unless consumers
 have reported for long without one; then it waits, as it does for a controller that is silent."""
@@ -198,9 +200,10 @@ class ControllerChannel:
             return False
         return True
 
-    def read(self, within_s: float) -> Iterator[Read]:
-        """Yields the records that have arrived, in order within each partition; waits at most `within_s` for them."""
-        for record in self._arrived(within_s):
+    def read(self, within_s: float, is_interrupted: Callable[[], bool] = lambda: False) -> Iterator[Read]:
+        """Yields the records that have arrived, in order within each partition; waits at most `within_s` for them, and
+        no longer when `is_interrupted`."""
+        for record in self._arrived(within_s, is_interrupted=is_interrupted):
             message = self._decoded(record)
             if message is not None:
                 yield Read(record.offset() or 0, message)
@@ -215,8 +218,13 @@ class ControllerChannel:
             right = f"Read on the topic {self._topics.controller}"
             raise explained(error, "see which controller is in charge", right, self._bootstrap)
 
-    def _arrived(self, within_s: float, on_error: Callable[[KafkaError], None] = lambda _: None) -> Iterator[Message]:
-        for record in self._taken(within_s):
+    def _arrived(
+        self,
+        within_s: float,
+        on_error: Callable[[KafkaError], None] = lambda _: None,
+        is_interrupted: Callable[[], bool] = lambda: False,
+    ) -> Iterator[Message]:
+        for record in self._taken(within_s, is_interrupted):
             error = record.error()
             if error is None:
                 self._at_end.discard(record.topic() or "")
@@ -228,18 +236,19 @@ class ControllerChannel:
             else:
                 on_error(error)
 
-    def _taken(self, within_s: float) -> list[Message]:
-        """What arrives in time; returns at once with an urgent record. (Kafka's `consume(500, …)` would wait until
-        there are 500.)"""
+    def _taken(self, within_s: float, is_interrupted: Callable[[], bool]) -> list[Message]:
+        """What arrives in time; returns at once with an urgent record, or if it `is_interrupted`. (Kafka's
+        `consume(500, …)` would wait until there are 500.)"""
         taken: list[Message] = []
         deadline_s = time.monotonic() + within_s
         while len(taken) < AT_ONCE:
-            first = self._consumer.poll(max(0.0, deadline_s - time.monotonic()))
-            if first is None:
+            left_s = max(0.0, deadline_s - time.monotonic())
+            first = self._consumer.poll(min(left_s, INTERRUPTED_WITHIN_S))
+            if first is None and left_s <= INTERRUPTED_WITHIN_S:
                 break
-            new = [first, *self._consumer.consume(AT_ONCE - len(taken), 0)]
+            new = [] if first is None else [first, *self._consumer.consume(AT_ONCE - len(taken), 0)]
             taken += new
-            if any(map(self._is_urgent, new)):
+            if any(map(self._is_urgent, new)) or is_interrupted():
                 break
         return taken
 

@@ -137,6 +137,10 @@ class ChangeTracker:
             by_consumer[creation[0]].append(creation)
         return tuple(change for creations in by_consumer.values() for change in self._changes(creations))
 
+    def has_crash(self) -> bool:
+        """Whether a crash is still to be reported."""
+        return any(tracked.crash is not None for tracked in self._tracked.values())
+
     def newly_unschedulable(self, now_s: float) -> tuple[tuple[ConsumerId, str], ...]:
         """Consumers that have waited long for a node, and why; each once."""
         waiting = {

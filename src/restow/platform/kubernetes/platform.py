@@ -137,13 +137,22 @@ class KubernetesPlatform:
         )
 
     def changes(self) -> tuple[PlatformChange, ...]:
-        for _ in range(self._observations.qsize()):
-            self._tracker.observe(self._observations.get_nowait())
+        self._observe()
         self._confirm_missing()
         changes = self._tracker.take_changes()
         for consumer, reason in self._tracker.newly_unschedulable(time.monotonic()):
             log.warning("consumer %s waits for a node: %s", consumer, reason)
         return changes
+
+    def has_crash(self) -> bool:
+        return self._observe() and self._tracker.has_crash()
+
+    def _observe(self) -> bool:
+        """Hands the tracker what the watches have seen. Returns whether that was anything."""
+        count = self._observations.qsize()
+        for _ in range(count):
+            self._tracker.observe(self._observations.get_nowait())
+        return count > 0
 
     def _start(self) -> ChangeTracker:
         try:
