@@ -20,6 +20,8 @@ class Case:
     partitions: int
     records_per_s: float
     """Of each partition."""
+    warm_up_s: float = 0.0
+    """How long a group works before its first change."""
 
 
 @dataclass(frozen=True, slots=True)

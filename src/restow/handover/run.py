@@ -29,8 +29,9 @@ from restow.study.handover import (
 )
 
 FAST: Final = Case(partitions=32, records_per_s=50.0)
-SLOW: Final = Case(partitions=24, records_per_s=10.0)
-"""Of Spark's consumers, whose cycles are a second long."""
+SLOW: Final = Case(partitions=24, records_per_s=10.0, warm_up_s=120.0)
+"""Of Spark's consumers, whose cycles are a second long. A group has worked for hours when its load changes; a young JVM
+spends its first two minutes on compiling, and takes the cores from the consumer that starts."""
 CALM_S: Final = 5.0
 """A group in which all partitions are read and none has moved for so long is calm: longer than the time between two
 moves in any protocol."""
@@ -74,6 +75,7 @@ def observe(name: str, setting: Setting, kinds: Sequence[str], rounds: int, spar
         observer = Observer(contender, setting.case.partitions)
         tell("waiting until two members read everything")
         observer.until_calm(2, within_s=START_WITHIN_S)
+        observer.look_for(setting.case.warm_up_s)
         changes: list[Change] = []
         for number in range(rounds):
             for kind in kinds:
@@ -116,6 +118,12 @@ class Observer:
         """After a kill: waits until there are two members again."""
         self._contender.mend()
         self.until_calm(self._contender.owners_after_mend)
+
+    def look_for(self, seconds: float) -> None:
+        """Lets the group work for a while."""
+        until_s = time.time() + seconds
+        while time.time() < until_s:
+            self._look()
 
     def until_calm(self, owners: int | None, since_s: float = 0.0, within_s: float = WITHIN_S) -> None:
         """Raises RestowError if the group isn't calm in time."""
