@@ -3,8 +3,9 @@
 `make bench` runs it. The time is that of `restow bench packing`, for more sizes and worths. The quality is that of the
 search for small groups, given all the time that it takes: every recipe, one exchange for each partition, and patience
 in proportion to the group. CBS is the number of consumers above BFD's in per cent, R the speed that moves in a step per
-100 partitions, in capacities; both are means over the steps after the first `START` of the published walk. The exit
-code is 1 if a large group's cost (moved speed and consumers by their worth) is more than 5 % above the small search's.
+100 partitions, in capacities; both are means over the steps after the first `START` of several published walks. The
+exit code is 1 if a large group's CBS or R is more than 5 % above the small search's, where a difference of CBS of a
+quarter of a point, 2.5 consumers of a thousand, is none.
 
 `--plot FILE` draws the curve of the time, `--into FILE` writes the tables between the marks of that Markdown file: the
 times of an idle machine, and the quality, which is the same on every machine (`--sizes ""` leaves the times out,
@@ -36,7 +37,13 @@ CHANGES: Final = (5, 15, 25)
 WORTHS: Final = (0.5, 1.0, 3.0, 10.0)
 START: Final = 2
 """Steps that still show the first placement."""
+PARTITIONS_WALKED: Final = 16_000
+"""In all walks of a size together, but at least LEAST_WALKS. In a single walk of 2,000 partitions one figure may be 5 %
+above the small search's and the other one below it: chance decides between plans of the same cost."""
+LEAST_WALKS: Final = 2
 MOST_ABOVE: Final = 1.05
+SAME_CBS: Final = 0.25
+"""In points. Where the small search needs no consumer more than BFD, 5 % of its CBS would be nothing."""
 TIME_MARKS: Final = ("<!-- bench/large_groups.py time begin -->\n", "<!-- bench/large_groups.py time end -->\n")
 MARKS: Final = ("<!-- bench/large_groups.py quality begin -->\n", "<!-- bench/large_groups.py quality end -->\n")
 
@@ -76,30 +83,44 @@ def course(packer: Packer, trace: Sequence[Speeds], worth: float) -> Iterator[De
         assignment, previous = plan.assignment, speeds
 
 
-def quality(packer: Packer, trace: Sequence[Speeds], worth: float, least: Sequence[int]) -> Quality:
-    decisions = list(course(packer, trace, worth))[START:]
+def quality(
+    packer: Packer, traces: Sequence[Sequence[Speeds]], worth: float, least: Sequence[Sequence[int]]
+) -> Quality:
+    """The mean of all walks; `least` has BFD's consumers in each step of each."""
+    found = [list(course(packer, trace, worth))[START:] for trace in traces]
     return Quality(
-        100 * fmean(decision.consumers / fewest - 1 for decision, fewest in zip(decisions, least, strict=True)),
-        100 * fmean(decision.r for decision in decisions) / len(trace[0]),
+        100
+        * fmean(
+            decision.consumers / fewest - 1
+            for decisions, bfd in zip(found, least, strict=True)
+            for decision, fewest in zip(decisions, bfd, strict=True)
+        ),
+        100 * fmean(decision.r for decisions in found for decision in decisions) / len(traces[0][0]),
     )
 
 
 def compared(sizes: Sequence[int], steps: int, seed: int) -> Iterator[tuple[bool, str]]:
     """One row per size, d and worth, and whether it is within the bound."""
     for partitions in sizes:
+        walks = range(seed, seed + max(LEAST_WALKS, PARTITIONS_WALKED // partitions))
         for d in CHANGES:
-            trace = Walk(d, seed, steps, partitions=partitions).speeds()
-            least = [decision.consumers for decision in course(PACKERS["bfd"], trace, 1.0)][START:]
+            traces = [Walk(d, each, steps, partitions=partitions).speeds() for each in walks]
+            least = [[each.consumers for each in course(PACKERS["bfd"], trace, 1.0)][START:] for trace in traces]
             for worth in WORTHS:
-                ours = quality(PACKERS["restow"], trace, worth, least)
-                reference = quality(partial(pack, effort=small_search(partitions)), trace, worth, least)
-                fewest = 100 * fmean(least) / partitions
+                ours = quality(PACKERS["restow"], traces, worth, least)
+                reference = quality(partial(pack, effort=small_search(partitions)), traces, worth, least)
+                fewest = 100 * fmean(map(fmean, least)) / partitions
                 ratio = ours.cost(worth, fewest) / reference.cost(worth, fewest)
                 figures = (f"{found.cbs:z.2f} / {found.r:.2f}" for found in (ours, reference))
                 yield (
-                    ratio <= MOST_ABOVE,
+                    is_as_good(ours, reference),
                     f"| {partitions:,} | {d} | {worth:g} | {' | '.join(figures)} | {100 * ratio - 100:+z.1f} % |",
                 )
+
+
+def is_as_good(ours: Quality, reference: Quality) -> bool:
+    most_cbs = max(reference.cbs * MOST_ABOVE, reference.cbs + SAME_CBS)
+    return ours.cbs <= most_cbs and ours.r <= reference.r * MOST_ABOVE
 
 
 def timed(sizes: Sequence[int], seed: int) -> Iterator[tuple[int, tuple[float, ...]]]:

@@ -320,13 +320,11 @@ def likely_partner(stowage: Stowage, moved: Ints, consumers: Ints, first_pass: b
 
 
 @allocating
-def exchange_moved(stowage: Stowage, rounds: int, rounds_per_move: float) -> None:
+def exchange_moved(stowage: Stowage, moved: Ints, rounds: int) -> None:
     """Like `exchange_some`, for large groups: a round for each partition that moved, as often as there are rounds. A
     random partition has rarely moved there, and random consumers rarely have something to exchange."""
     table = new_table()
     consumers = table.consumers
-    moved = moved_partitions(stowage)
-    rounds += int(rounds_per_move * len(moved))
     place, first_pass = 0, True
     for _ in range(rounds):
         if place == len(moved):

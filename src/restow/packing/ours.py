@@ -16,7 +16,7 @@ from typing import Final, NamedTuple
 import numpy as np
 
 from restow.model import Assignment
-from restow.packing.exchange import exchange_moved, exchange_some
+from restow.packing.exchange import exchange_moved, exchange_some, moved_partitions
 from restow.packing.plan import PackingPlan
 from restow.packing.problem import Problem
 from restow.packing.search import close_surplus, drain, place_all
@@ -72,6 +72,10 @@ class Effort:
     """Up to this many partitions exchanges are random. In larger groups they begin with partitions that moved."""
     rounds_per_move: float
     """Exchanges to try in a larger group for each partition that moved, besides half the rounds."""
+    rounds_if_sampled: float
+    """The same where a sample has chosen the recipe, up to `many_rounds`."""
+    many_rounds: int
+    """A decision about 100,000 partitions would take too long with more."""
     whole: int
     """Up to this many partitions all recipes are tried; larger groups get the recipe that is cheapest for a sample."""
     sample: int
@@ -80,11 +84,34 @@ class Effort:
     def is_large(self, ship: Ship) -> bool:
         return len(ship.current) > self.small_group
 
+    def rounds_for(self, ship: Ship, moved: int) -> int:
+        """Exchanges to try in a larger group in which so many partitions moved."""
+        per_move = self.rounds_per_move * moved
+        if len(ship.current) > self.whole:
+            per_move = max(per_move, min(self.rounds_if_sampled * moved, self.many_rounds))
+        return self.rounds // 2 + int(per_move)
 
-NORMAL: Final = Effort(1000, rounds_when_feasible=200, small_group=1000, rounds_per_move=1.5, whole=2000, sample=1000)
+
+NORMAL: Final = Effort(
+    1000,
+    rounds_when_feasible=200,
+    small_group=1000,
+    rounds_per_move=1.5,
+    rounds_if_sampled=6.0,
+    many_rounds=30_000,
+    whole=2000,
+    sample=1000,
+)
 AS_IF_LARGE: Final = replace(NORMAL, small_group=0, whole=0)
 POLISHED: Final = Effort(
-    10_000, rounds_when_feasible=2000, small_group=10_000, rounds_per_move=15.0, whole=20_000, sample=10_000
+    10_000,
+    rounds_when_feasible=2000,
+    small_group=10_000,
+    rounds_per_move=15.0,
+    rounds_if_sampled=15.0,
+    many_rounds=300_000,
+    whole=20_000,
+    sample=10_000,
 )
 
 
@@ -151,7 +178,8 @@ def _repaired(ship: Ship, effort: Effort) -> Ints:
     recipes = RECIPES if len(ship.current) <= effort.whole else _sampled_recipes(ship, effort)
     stowage = _cheapest(ship, effort, recipes)[0].stowage
     if effort.is_large(ship):
-        exchange_moved(stowage, effort.rounds // 2, effort.rounds_per_move)
+        moved = moved_partitions(stowage)
+        exchange_moved(stowage, moved, effort.rounds_for(ship, len(moved)))
     else:
         exchange_some(stowage, effort.rounds)
     return _places(ship, stowage)
