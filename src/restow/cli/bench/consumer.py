@@ -70,8 +70,8 @@ cases (--only):
   cores       two cores for the consumer
 
 Structured Streaming takes part in base, in sizes and in two others. The loop and the bare client have no JVM to warm
-up, and read the topics again when they reach the end. All cases take about an hour, --quick a few minutes; both need
-10 GB of disk at most. A peer that is not available is left out with a line that says so: Polars is installed with
+up, and read the topics again when they reach the end. All cases take about an hour and 30 GB of disk at most, --quick
+a few minutes and 8 GB. A peer that is not available is left out with a line that says so: Polars is installed with
 `pip install 'restow[bench]'`, and Delta's jars are fetched on first use.
 
 examples:
