@@ -199,7 +199,8 @@ class Group(ABC):
         return found
 
     def running(self) -> dict[int, int]:
-        """The group's consumer processes: number -> process id."""
+        """The group's consumer processes: number -> process id. In the container of a light consumer an older process
+        is its parent."""
         found, name = {}, f"{self.name}-consumer-".encode()
         for entry in os.scandir("/proc"):
             if entry.name.isdigit():
@@ -209,7 +210,8 @@ class Group(ABC):
                     continue
                 numbers = [word[len(name) :] for word in words if word.startswith(name) and b"/" not in word]
                 if numbers and b"consumer" in words:
-                    found[int(numbers[0])] = int(entry.name)
+                    consumer, process = int(numbers[0]), int(entry.name)
+                    found[consumer] = max(process, found.get(consumer, 0))
         return dict(sorted(found.items()))
 
     def variable(self, consumer: int, name: str) -> str | None:

@@ -84,8 +84,15 @@ def run(args: argparse.Namespace) -> int:
     # Kafka's client takes longer to load than most commands take to run, so only this command loads it.
     from restow.consumer.volume import Volume
     from restow.kafka.channels.consumer import Mailbox
+    from restow.roles import respawn
     from restow.roles.consumer import ConsumerProcess
 
+    if settings.consumer.pipeline == "light" and respawn.is_first_of_container():
+        import restow.pipeline.light.pipeline  # noqa: F401  loaded once, for every fork
+
+        if (code := respawn.respawning()) is not None:
+            return code
+        settings = settings_of(args)  # they may have changed since the container started
     stop, health = Stop(), Health(os.environ.get("RESTOW_SIGNS"))
     board = Board("consumer", settings.group.name, consumer)
     sender = f"{args.name}@{socket.gethostname()}:{os.getpid()}"

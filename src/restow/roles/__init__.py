@@ -11,6 +11,7 @@ schedules.py     resolves the time zones of schedules and plans their windows
 status.py        publishes the group's picture beside the controller's machine
 lookups.py       asks the brokers, in a thread, what the picture needs
 consumer.py      drives the consumer's machine with its mailbox, its volume and a pipeline
+respawn.py       starts the consumer of a container again at once when it crashes
 child.py         a role as a child process, with its lines
 background.py    the roles of a group in the background, with their output in files
 together.py      runs several roles as children of one process, for `restow up`

@@ -5,7 +5,7 @@ Each test is one long scenario, because every step is harder after the ones befo
 
 import os
 import signal
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from pathlib import Path
 
 import pytest
@@ -107,15 +107,22 @@ def it_rolls_one_consumer_at_a_time(group: PodGroup, orders: Partitions) -> None
 
 def a_killed_consumer_claims_what_its_checkpoint_has(group: PodGroup, orders: Partitions) -> None:
     first, *_ = group.running()
-    pod, held, times = group.pod(first), sorted(group.saved()[first]), len(group.returns(first))
-    os.kill(group.running()[first], signal.SIGKILL)
-    group.produce(orders)
-    group.wait_until(lambda: len(group.returns(first)) > times)
-    returned = group.returns(first)[-1]
-    assert (returned.clean, returned.partitions, sorted(returned.claims)) == (False, (), held)
-    group.settle(orders, consumers=2)
+    pod = group.pod(first)
+    it_comes_back_and_claims(group, orders, first, lambda: os.kill(group.running()[first], signal.SIGKILL))
+    assert container(group.pod(first)).restartCount == 0  # its parent in the container has started it again
+    it_comes_back_and_claims(group, orders, first, lambda: group.crash_container(first))
     group.wait_until(lambda: container(group.pod(first)).restartCount == 1)  # the kubelet reports it a little later
     assert uid_of(group.pod(first)) == uid_of(pod)
+
+
+def it_comes_back_and_claims(group: PodGroup, orders: Partitions, consumer: int, crash: Callable[[], None]) -> None:
+    held, times = sorted(group.saved()[consumer]), len(group.returns(consumer))
+    crash()
+    group.produce(orders)
+    group.wait_until(lambda: len(group.returns(consumer)) > times)
+    returned = group.returns(consumer)[-1]
+    assert (returned.clean, returned.partitions, sorted(returned.claims)) == (False, (), held)
+    group.settle(orders, consumers=2)
 
 
 def it_shrinks_and_the_deleted_consumer_ends_cleanly(group: PodGroup, orders: Partitions) -> None:

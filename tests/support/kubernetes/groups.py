@@ -141,6 +141,10 @@ class PodGroup(Group):
         [pod] = self.pods("controller")
         os.kill(self._place.node.processes(pod, "controller")[0], signal.SIGKILL)
 
+    def crash_container(self, consumer: int) -> None:
+        """Kills all processes of the consumer's container; the kubelet starts it again."""
+        os.kill(self._place.node.processes(self.pod(consumer), "consumer")[0], signal.SIGKILL)
+
     def hold_pods(self, *consumers: int) -> None:
         """Deleted pods end, but their objects stay until `release_pods`."""
         for consumer in consumers:
