@@ -2,7 +2,7 @@
 
 `make screenshots` runs it. The demo grows to two consumers and a spare, and one is killed. When every partition is read
 again, the page is photographed in light, in dark and as wide as a phone; the demo goes on to its end. Then a part of
-what it narrated takes the place of the listing in the README, and its number of records that of the last run.
+what it narrated takes the place of the listing in the README, and its records and latencies those of the last run.
 """
 
 import argparse
@@ -31,7 +31,15 @@ SHOWN: Final = re.compile("every partition is read again|quiet again: ")
 SETTLED_MS: Final = 12_000
 """The next whole picture, which has the new speeds, comes within ten seconds."""
 LISTING: Final = re.compile(r"(?<=^```text\n)  0:00  starting Apache Kafka.*?(?=^```$)", re.MULTILINE | re.DOTALL)
-COUNTED: Final = re.compile(r"[\d,]+ records produced, [\d,]+(\s)rows stored")
+PRODUCED: Final = re.compile(r"the load ends: ([\d,]+) records")
+LATENCY: Final = re.compile(r"latency, from timestamp to commit\s+([\d.]+) s p50, ([\d.]+) s p99")
+FIGURES: Final = (
+    (re.compile(r"[\d,]+(?=\s+records\s+produced,)"), PRODUCED, 1),
+    (re.compile(r"[\d,]+(?=\s+rows\s+stored,)"), PRODUCED, 1),
+    (re.compile(r"[\d.]+(?=\s+s,\s+half\s+of\s+them\s+within)"), LATENCY, 2),
+    (re.compile(r"(?<=half of them within )[\d.]+(?= s\.)"), LATENCY, 1),
+)
+"""Of the run: where the README has each, and in which line and group of what was narrated it is found."""
 LEFT_OUT: Final = re.compile(
     r"load [\d.]+, measured|Kafka runs at|starting the monitor|watch the group|stopping the group|"
     r"the page's last picture|controller: (?!consumer \d+: re|\d+ -> \d+ consumers)"
@@ -67,10 +75,13 @@ def main() -> int:
 
 
 def with_listing(readme: str, told: Sequence[str]) -> str:
-    """The README with a shortened listing of what this run narrated, and with its number of records."""
-    [produced] = [found[1] for line in told if (found := re.search(r"the load ends: ([\d,]+) records", line))]
-    listed = LISTING.sub(lambda _: "".join(f"{line}\n" for line in shortened(told)), readme)
-    return COUNTED.sub(lambda found: f"{produced} records produced, {produced}{found[1]}rows stored", listed)
+    """The README with a shortened listing of what this run narrated, and with its figures."""
+    readme = LISTING.sub(lambda _: "".join(f"{line}\n" for line in shortened(told)), readme)
+    for place, line, group in FIGURES:
+        [figure] = [found[group] for each in told if (found := line.search(each))]
+        readme, count = place.subn(figure, readme)
+        assert count == 1, f"the README has {count} places for {place.pattern}"
+    return readme
 
 
 def shortened(told: Iterable[str]) -> Iterator[str]:

@@ -201,7 +201,8 @@ class Group(ABC):
     def running(self) -> dict[int, int]:
         """The group's consumer processes: number -> process id. In the container of a light consumer an older process
         is its parent."""
-        found, name = {}, f"{self.name}-consumer-".encode()
+        found: dict[int, int] = {}
+        name = f"{self.name}-consumer-".encode()
         for entry in os.scandir("/proc"):
             if entry.name.isdigit():
                 try:

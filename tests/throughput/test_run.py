@@ -16,8 +16,8 @@ def test_brokers_share_the_cores_of_a_contender_that_leaves_none() -> None:
 
 
 def test_a_backlog_lasts_for_the_whole_run_and_for_several_cycles_of_a_short_one() -> None:
-    assert records_for(BASE, Timing(60.0, 60.0)) == 120 * 80_000
-    assert records_for(BASE, Timing(1.0, 1.0)) == 8 * 80_000
-    assert records_for(Case(record_bytes=150), Timing(60.0, 60.0)) == 120 * 200_000
-    assert records_for(Case(cores=2), Timing(60.0, 60.0)) == 2 * 120 * 80_000
-    assert records_for(Case(tables=5), Timing(60.0, 60.0)) == 120 * 40_000
+    assert records_for(BASE, Timing(60.0, 60.0)) == 120 * 100_000
+    assert records_for(BASE, Timing(1.0, 1.0)) == 8 * 100_000
+    assert records_for(Case(record_bytes=150), Timing(60.0, 60.0)) == 120 * 300_000
+    assert records_for(Case(cores=2), Timing(60.0, 60.0)) == 2 * 120 * 100_000
+    assert records_for(Case(tables=5), Timing(60.0, 60.0)) == 120 * 50_000

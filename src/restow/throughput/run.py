@@ -17,8 +17,8 @@ from restow.throughput.contender import Setting, Unavailable
 from restow.throughput.measuring import Measured, Timing, measure
 from restow.throughput.usage import cores, on_cores
 
-MOST_MB_PER_S: Final = 80
-MOST_RECORDS_PER_S: Final = 200_000
+MOST_MB_PER_S: Final = 100
+MOST_RECORDS_PER_S: Final = 300_000
 """A backlog is what a contender could store at these speeds: more than Spark does on one core."""
 LEAST_BACKLOG_S: Final = 8.0
 """The time it is for, however short the measurement: it must last for several cycles."""

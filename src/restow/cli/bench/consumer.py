@@ -148,14 +148,14 @@ def _measured(args: argparse.Namespace) -> "list[Outcome]":
     if not (wanted := {case: names for case, names in cases.items() if names}):
         raise InvalidInput("none of the contenders takes part in these cases; see --help")
     outcomes = []
-    for outcome in measure(wanted, Timing(args.warm_up or seconds, seconds), _platform, note):
+    for outcome in measure(wanted, Timing(args.warm_up or seconds, seconds), local_platform, note):
         outcomes.append(outcome)
         if outcome.measured:
             note(_line(outcome.measured))
     return outcomes
 
 
-def _platform(config: Path, directory: Path) -> tuple[Settings, Platform]:
+def local_platform(config: Path, directory: Path) -> tuple[Settings, Platform]:
     settings = settings_from(config)
     return settings, local_processes(settings, config, directory)
 
