@@ -5,6 +5,7 @@ Each test is one long scenario, because every step is harder after the ones befo
 
 import os
 import signal
+import time
 from collections.abc import Callable, Iterator
 from pathlib import Path
 
@@ -18,9 +19,12 @@ from tests.support.live_groups import Eventually
 from restow.kafka.admin import Admin
 from restow.model import SortedMapping, TopicPartition
 from restow.platform.interface import CreateConsumer, RestartConsumer
+from restow.platform.processes.linux import process
 from restow.protocol.consumer_settings import ConsumerSettings
 from restow.protocol.messages.service import ServiceUpdate
+from restow.roles.respawn import STABLE_AFTER_S
 from restow.settings import Kafka
+from restow.throughput.usage import TICKS_PER_S
 
 Partitions = tuple[TopicPartition, ...]
 
@@ -108,11 +112,17 @@ def it_rolls_one_consumer_at_a_time(group: PodGroup, orders: Partitions) -> None
 def a_killed_consumer_claims_what_its_checkpoint_has(group: PodGroup, orders: Partitions) -> None:
     first, *_ = group.running()
     pod = group.pod(first)
+    group.wait_until(lambda: age_s(group.running()[first]) > STABLE_AFTER_S)  # else its container ends with it
     it_comes_back_and_claims(group, orders, first, lambda: os.kill(group.running()[first], signal.SIGKILL))
     assert container(group.pod(first)).restartCount == 0  # its parent in the container has started it again
     it_comes_back_and_claims(group, orders, first, lambda: group.crash_container(first))
     group.wait_until(lambda: container(group.pod(first)).restartCount == 1)  # the kubelet reports it a little later
     assert uid_of(group.pod(first)) == uid_of(pod)
+
+
+def age_s(number: int) -> float:
+    found = process(number)
+    return 0.0 if found is None else time.clock_gettime(time.CLOCK_BOOTTIME) - found.started / TICKS_PER_S
 
 
 def it_comes_back_and_claims(group: PodGroup, orders: Partitions, consumer: int, crash: Callable[[], None]) -> None:
