@@ -6,6 +6,7 @@ import signal
 import subprocess
 import sys
 from collections.abc import Iterator
+from contextlib import suppress
 from pathlib import Path
 
 import pytest
@@ -34,6 +35,7 @@ class Parent:
             [sys.executable, "-u", "-c", CONSUMER, f"{stable_after_s}", *arguments],
             stdout=subprocess.PIPE,
             text=True,
+            start_new_session=True,
         )
 
     def line(self) -> str:
@@ -51,7 +53,8 @@ def begun() -> Iterator[list[Parent]]:
     parents: list[Parent] = []
     yield parents
     for parent in parents:
-        parent.process.kill()
+        with suppress(ProcessLookupError):
+            os.killpg(parent.process.pid, signal.SIGKILL)  # with its child, which outlives it outside of a container
         parent.process.communicate()
 
 
