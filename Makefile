@@ -108,6 +108,7 @@ bench: $(JARS_READY) $(PACKER_READY) ## Measure decisions, a large group's simul
 	$(BIN)/python bench/event_log.py
 	$(BIN)/python bench/picture.py
 	$(BIN)/python bench/cycle.py
+	$(BIN)/python -m bench.discarded_code
 	$(BIN)/python -m bench.page
 
 screenshots: $(DEV_READY) $(JARS_READY) $(PACKER_READY) ## Run the demo and photograph its page for the README (five minutes)
