@@ -36,7 +36,11 @@ class OnlyValidCommands:
     def commanded(self, process: "ConsumerProcess", command: Command) -> None:
         number = (command.epoch, command.sequence)
         is_meant = command.incarnation == process.incarnation and command.epoch >= self._epoch[process]
-        if not is_meant or number in self._read[process]:
+        if not is_meant:
+            return
+        if number in self._read[process]:
+            if process.state is not None and command not in process.state.waiting:
+                self._granted.carried_out(process, command)
             return
         self._raise(process, command.epoch)
         self._read[process].add(number)

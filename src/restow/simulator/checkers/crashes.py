@@ -63,6 +63,11 @@ class OnlyGranted:
                 claimed.partitions.discard(partition)
                 claimed.answered[partition] = command
 
+    def carried_out(self, process: "ConsumerProcess", command: Command) -> None:
+        """It has read a command again that it carried out before: when this copy becomes void, no claim comes back."""
+        if (claimed := self._claimed.get(process)) is not None:
+            claimed.answered = {p: answer for p, answer in claimed.answered.items() if answer != command}
+
     def voided(self, process: "ConsumerProcess", waiting: tuple[Command, ...]) -> None:
         """It has heard of a newer controller before it carried these commands out: what they answered is claimed."""
         if (claimed := self._claimed.get(process)) is not None:
